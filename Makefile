@@ -60,8 +60,8 @@ bench: $(STAMP)  ## Measure speed in a rebuilt project, half an hour; BENCH_INPU
 evidence: $(STAMP)  ## Repeat the real runs of docs/results.md at this commit; EVIDENCE_MINUTES=120
 	@$(BIN)/python -m bench.evidence --minutes $(EVIDENCE_MINUTES)
 
-lock: $(TOOLS)  ## Write requirements.lock from the environment, with the extra ray
-	@$(PIP) install -c requirements.lock -e ".[ray]"
+lock: $(TOOLS)  ## Write requirements.lock from the environment, with the extras ray and test-s3
+	@$(PIP) install -c requirements.lock -e ".[ray,test-s3]"
 	@$(PIP) list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude wheel \
 		| sed -E 's/\+.*//' | tr A-Z_ a-z- > requirements.lock.new
 	@mv requirements.lock.new requirements.lock

@@ -41,7 +41,6 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "decode": ("bench.decode", "--prompts", "60"),
     "samples": ("bench.samples", "--samples", "200", "--plain", "8"),
     "annotate": ("bench.annotate", "--texts", "3"),
-    "diff": ("bench.diff", "--rows", "100000", "--repeats", "2"),
     "siblings": ("bench.siblings",),
     "overheads": ("bench.overheads", "--repeats", "3"),
 }

@@ -40,7 +40,6 @@ from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text
 from pipelines.execution import checks as verify
 from pipelines.execution import profiles
-from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger, scores
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly.run import made_up_for
@@ -167,13 +166,13 @@ def _groups(path: Path) -> None:
 
 def _ledger(path: Path) -> None:
     """An entry is read whole, or named by the check of the ledger and skipped by the rest."""
-    root, entry = path.parents[2], ledger_entry.load(path.parent)
-    damage, skipped = ledger.check(root)[1], list[str]()
-    list(ledger.good(root, skipped.append))
-    if what := entry.unreadable.get(ledger_entry.RUN):
-        if not skipped or not any(what in line for line in damage):
-            raise AssertionError(f"damage that nobody reports: {what}")
-        raise NightjarError(what, path, "restore it")
+    root, skipped = path.parents[2], list[str]()
+    known, damage = ledger.entries(root, skipped.append), ledger.check(root)[1]
+    list(ledger.good(root))
+    if not known:
+        if len(skipped) != 1 or not damage:
+            raise AssertionError(f"damage that nobody reports: {skipped} {damage}")
+        raise NightjarError(skipped[0], path, "restore it")
 
 
 def _facts(path: Path) -> None:

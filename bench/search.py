@@ -5,7 +5,7 @@
     OMP_NUM_THREADS=1 python -m bench.search exact [--count 100000] [--queries 200]
     OMP_NUM_THREADS=1 python -m bench.search kinds [--count 10000] [--dimension 384] [--vectors FILE.npy]
 
-lexical   BM25 of sentences of task inputs, against rank_bm25
+lexical   BM25 of sentences of task inputs, against rank_bm25, and against bm25s where it and numba are installed
 encode    task inputs to vectors, against transformers in batches of 64 in the order of the files
 exact     the best 150 of clustered vectors, against a matrix product and a partition in numpy
 kinds     flat, hnsw and ivfpq: recall of the best 150, queries a second, seconds to build, bytes
@@ -17,11 +17,13 @@ passages as the reference.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import random
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -68,11 +70,11 @@ def sentences(tasks: Path, count: int) -> list[str]:
 
 def report(name: str, theirs: float, ours: float, agreed: str) -> None:
     """A line of a comparison; `theirs` and `ours` are things a second."""
-    against = {"bm25": "rank_bm25", "encode": "transformers in the order of the files"}.get(
+    against = {"bm25": "rank_bm25", "bm25s": "bm25s", "encode": "transformers in the order of the files"}.get(
         name.split()[0], "numpy"
     )
     record(name, against, "processor", ours / theirs, agreed)
-    print(f"{name:<24}{theirs:>12.1f} /s{ours:>12.1f} /s{ours / theirs:>9.1f} x   {agreed}", flush=True)
+    print(f"{name:<24}{theirs:>12.1f} /s{ours:>12.1f} /s{ours / theirs:>9.2f} x   {agreed}", flush=True)
 
 
 def lexical(options: argparse.Namespace) -> None:
@@ -95,6 +97,28 @@ def lexical(options: argparse.Namespace) -> None:
                 worst = max(worst, np.abs(other - own).max(initial=0))
         agreed = f"scores differ by at most {worst:.0e}"
         report(f"bm25 {mode}", len(few) / (theirs + ranking), len(asked) / ours, agreed)
+        if mode == "words" and find_spec("bm25s") and find_spec("numba"):
+            compiled(index, corpus, asked)
+
+
+def compiled(index: LexicalIndex, corpus: list[str], asked: list[str]) -> None:
+    """The same queries by bm25s in float64, compiled by numba before it is timed. Its idf is another variant's."""
+    other = importlib.import_module("bm25s").BM25(method="atire", dtype="float64", backend="numba")
+    other.index([words(text) for text in corpus], show_progress=False)
+
+    def retrieve(most: int) -> None:
+        known = [[word for word in words(query) if word in other.vocab_dict] for query in asked]
+        other.retrieve(known, k=most, show_progress=False, n_threads=1)
+
+    for most in (10, BEST):
+        retrieve(most)
+        rounds = []
+        for _ in range(5):
+            theirs, _ = timed(lambda most=most: retrieve(most))  # type: ignore[misc]
+            ours, _ = timed(lambda most=most: index.search(asked, most))  # type: ignore[misc]
+            rounds.append((theirs, ours))
+        theirs, ours = sorted(rounds, key=lambda pair: pair[0] / pair[1])[2]
+        report(f"bm25s best {most}", len(asked) / theirs, len(asked) / ours, "the median of 5 rounds")
 
 
 def encode(options: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts
 from nightjar.judge import files as judge_files
-from pipelines.history import entry as ledger_entry
+from pipelines.history import ledger
 
 
 def lines(*rows: dict[str, Any]) -> bytes:
@@ -115,7 +115,7 @@ FACTS = {
 def ledger_row() -> dict[str, Any]:
     """The row of a nightly run."""
     row: dict[str, Any] = {name: "x" for name in contracts.LEDGER_RUN.schema.names}
-    row |= dict.fromkeys(ledger_entry.JSON, '{"a": {"b": [1, "é"]}}')
+    row |= dict.fromkeys(ledger.JSON, '{"a": {"b": [1, "é"]}}')
     moment = datetime(2026, 7, 1, tzinfo=UTC)
     more = {"sequence": 1, "started": moment, "ended": moment, "state": "good", "accepted": True, "seed": 1}
     return row | more | {"changed": ["a"], "files": "{}"}

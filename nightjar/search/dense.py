@@ -48,6 +48,7 @@ _BEYOND = 8
 # A matrix product adds up the same vector in another order at another place: scores so close may change places.
 _CLOSE = 1e-6
 _AGAIN = "build the index again: nightjar rebuild index"
+_NONE = "run: nightjar rebuild index; where index.dense is none, search with the retriever bm25"
 Kind = Literal["flat", "hnsw", "ivfpq"]
 
 
@@ -219,7 +220,7 @@ class DenseIndex:
         name = record.get("file", VECTORS)
         file = folder / (name if name in (VECTORS, _OTHER_VECTORS) else VECTORS)
         if not file.exists():
-            raise NightjarError("no dense index", file, "run: nightjar rebuild index")
+            raise NightjarError("no dense index", file, _NONE)
         built_with = record.get("encoder")
         if not isinstance(built_with, dict):
             raise NightjarError("no record of the encoder of this index", folder / RECORD, _AGAIN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,16 @@ INDEX = Path("data/index")
 DEPTH = 20
 # Words of a passage of a corpus (DPR).
 WORDS = 100
-COLUMNS = ["title", "text"]
+COLUMNS = ["document_id", "title", "text"]
+
+
+class Passage(NamedTuple):
+    """A passage of a document, by its number in the index; the title is the document's, and may be empty."""
+
+    number: int
+    document_id: str
+    title: str
+    text: str
 
 
 class Stored:
@@ -44,7 +54,7 @@ class Stored:
 
 
 class Passages:
-    """`table` has the columns title and text, `index` the same passages in the same order.
+    """`table` has COLUMNS, `index` the same passages in the same order.
 
     `version` identifies the passages. Raises NightjarError if index and table have different lengths.
     """
@@ -64,28 +74,30 @@ class Passages:
         """
         folder = folder or INDEX
         if (folder / DOCUMENTS.name).is_dir():
-            documents = read(folder, DOCUMENTS, COLUMNS).to_pylist()
-            pieces = [(one["title"], text) for one in documents for _, text in cut(one["text"], WORDS)]
-            index = LexicalIndex.build([searchable(*piece) for piece in pieces])
+            documents = read(folder, DOCUMENTS, ["id", "title", "text"]).to_pylist()
+            pieces = [
+                (one["id"], one["title"], text) for one in documents for _, text in cut(one["text"], WORDS)
+            ]
+            index = LexicalIndex.build([searchable(title, text) for _, title, text in pieces])
             table = pa.table(dict(zip(COLUMNS, zip(*pieces, strict=True), strict=True)))
             return cls(table, index, f"{contents(folder / DOCUMENTS.name)[:16]} {WORDS}")
         index = LexicalIndex.load(folder / "lexical")
         return cls(Stored(folder), index, contents(folder / PASSAGES.name, folder / "lexical" / RECORD)[:16])
 
-    def find(self, request: Request, most: int) -> list[tuple[str, str]]:
-        """Titles and texts of the `most` best passages for the input that the text of the request does not contain.
+    def find(self, request: Request, most: int) -> list[Passage]:
+        """The `most` best passages for the input that the text of the request does not contain, best first.
 
         A document of the indexed corpus would otherwise find itself, and with that its own continuation. A passage
         without a word of the input is not found.
         """
-        found: list[tuple[str, str]] = []
+        found: list[Passage] = []
         depth, seen = max(DEPTH, most), 0
         while True:
             ranking = self.index.search([request.input], depth).lists()[0]
             for number, _ in ranking[seen:]:
-                passage = self.table.slice(number, 1).to_pylist()[0]
-                if passage["text"] not in request.text:
-                    found.append((passage["title"], passage["text"]))
+                passage = Passage(number, **self.table.slice(number, 1).to_pylist()[0])
+                if passage.text not in request.text:
+                    found.append(passage)
                     if len(found) == most:
                         return found
             if len(ranking) < depth:

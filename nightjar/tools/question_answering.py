@@ -68,7 +68,7 @@ class QuestionAnswering(Tool):
         prompts = {}
         for place, request in enumerate(asked):
             if len(request.input) <= LONGEST and (found := self.passages.find(request, self.most)):
-                prompts[place] = prompt(request.input, found)
+                prompts[place] = prompt(request.input, [(one.title, one.text) for one in found])
         for place, line in zip(prompts, self.reader.lines(list(prompts.values()), TOKENS), strict=True):
             answers[place] = line or None
         return answers

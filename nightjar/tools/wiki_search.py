@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nightjar.prompts.tool_prompts import head
 from nightjar.search.lexical import words
-from nightjar.tools.passages import Passages
+from nightjar.tools.passages import DEPTH, Passage, Passages
 from nightjar.tools.tool import NoSettings, Request, Tool
 
 # Words of a snippet; the paper prints snippets of about 25.
@@ -26,20 +26,32 @@ class WikiSearch(Tool):
     uses = frozenset({"text"})
 
     def __init__(self, passages: Passages) -> None:
-        self.passages, self.version = passages, f"2 {passages.version}"
+        self.passages, self.version = passages, f"3 {passages.version}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: NoSettings) -> WikiSearch:
         return cls(Passages.load(resource))
 
     def run(self, asked: Sequence[Request]) -> list[str | None]:
-        """The first passage of each ranking that the text of the call does not contain."""
-        found = [self.passages.find(request, 1) for request in asked]
-        pairs = zip(asked, found, strict=True)
-        return [snippet(*best[0], request.input) if best else None for request, best in pairs]
+        """For each call a snippet of the best passage that the text of the call does not contain."""
+        results: list[str | None] = []
+        for request in asked:
+            ranked = self.passages.find(request, DEPTH)
+            shown = best(request.input, ranked) if ranked else None
+            results.append(shown and snippet(shown.title, shown.text, request.input))
+        return results
 
     def why(self, request: Request) -> str:
         return "no passage has a word of it"
+
+
+def best(query: str, ranked: Sequence[Passage]) -> Passage:
+    """Of the passages of the document that is ranked first, the one with most of the words of `query` that the title
+    lacks, and of such the earliest. (BM25 alone prefers the short end of a document, which may have the title only.)
+    """
+    asked = set(words(query)).difference(words(ranked[0].title))
+    own = [one for one in ranked if one.document_id == ranked[0].document_id]
+    return min(own, key=lambda one: (-len(asked.intersection(words(one.text))), one.number))
 
 
 def snippet(title: str, text: str, query: str = "") -> str:

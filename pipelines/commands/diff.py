@@ -30,6 +30,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else _shown(value)
 
 
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def _cut(value: Any, start: int, width: int) -> Any:
     """The value, or `width` characters of its text from `start` on."""
     text = _text(value)
@@ -44,25 +48,22 @@ def _print(found: dict[str, Any]) -> None:
     for version in (found["a"], found["b"]):
         if "note" in version:
             say(version["note"])
-    artifact, sides = found["artifact"], [found[side]["revision"] for side in "ab"]
+    artifact = found["artifact"]
     if found["same"]:
-        say(f"{artifact}: no row and no file differs between {' and '.join(sides)}.")
+        revisions = " and ".join(found[side]["revision"] for side in "ab")
+        say(f"{artifact}: no row and no file differs between {revisions}.")
         return
     rows = []
     for table in found["tables"]:
-        same = table["parts"]["same"]
-        counts = {**table["rows"], "parts that differ": sum(table["parts"].values()) - same}
-        counts["parts that do not"] = same
+        counts = {**table["rows"], "parts that differ": sum(table["parts"].values())}
         rows.append({"table": table["table"]} | {name: f"{count:,}" for name, count in counts.items()})
-    say_table(rows, right=(*SIGNS, "parts that differ", "parts that do not"))
+    say_table(rows, right=(*SIGNS, "parts that differ"))
     for table in found["tables"]:
         if not table["same"]:
             _print_table(table)
     for file in found["files"]:
         hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
         say(f"{SIGNS[file['state']]} {file['path'] or artifact}  {hashes}")
-    if found["files"]:
-        say(f"{len(found['files'])} files differ, {found['files_same']} do not.")
 
 
 def _print_table(table: dict[str, Any]) -> None:
@@ -77,21 +78,14 @@ def _print_table(table: dict[str, Any]) -> None:
     for kind, rows in table["examples"].items():
         for row in rows:
             key = row["key"] if kind == "changed" else {name: row[name] for name in table["key"]}
-            say(f"  {SIGNS[kind]} {' '.join(_shown(value) for value in key.values())}".rstrip())
-            if kind == "changed":
-                cells = {
-                    it: f"{_shown(cell['a'])} → {_shown(cell['b'])}" for it, cell in row["columns"].items()
-                }
-            else:
-                cells = {name: _shown(value) for name, value in row.items() if name not in key}
-            for name, text in cells.items():
-                say(f"      {name}: {text}")
+            say(f"  {SIGNS[kind]} {' '.join(map(_shown, key.values()))}".rstrip())
+            cells = row["columns"] if kind == "changed" else row
+            for name, cell in cells.items():
+                if name not in key:
+                    text = " → ".join(_shown(cell[it]) for it in "ab") if kind == "changed" else _shown(cell)
+                    say(f"      {name}: {text}")
         if rows and (more := table["rows"][kind] - len(rows)):
             say(f"  … {more:,} more {kind}")
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @click.command()
@@ -115,7 +109,8 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
 
     A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path of an
     output (data/split), of something in it, or of a folder of outputs. Reads DVC's cache; checks nothing out. Files
-    that are no tables are compared by their hashes, tables of other repositories by whole rows.
+    that are no tables are compared by their hashes, tables of other repositories by whole rows. For all that differs
+    between two versions see `dvc diff`, `dvc params diff` and `dvc metrics diff`.
 
     \b
     Example:

@@ -132,7 +132,7 @@ def _show(found: Any) -> None:
         for line in found["problems"]:
             _warn(line)
         if not found["problems"]:
-            say(f"{counted_as(found['runs'], 'run')}, all as they were written.")
+            say(f"{counted_as(found['runs'], 'run')}, all of them readable.")
     else:
         say_text(text.markdown(found, []).rstrip())
         _table(found["verdicts"])
@@ -140,7 +140,7 @@ def _show(found: Any) -> None:
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--check", is_flag=True, help="Name every file that is no longer as it was written.")
+@click.option("--check", is_flag=True, help="Name every file that is missing or cannot be read.")
 @click.option("--recover", is_flag=True, help="Add the entries that could not be added before.")
 @printed(_show, failed=lambda found: "problems" in found and bool(found["problems"]))
 def ledger(run: str | None, check: bool, recover: bool) -> dict[str, Any] | list[dict[str, Any]]:

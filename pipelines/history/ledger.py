@@ -1,30 +1,46 @@
 """The append-only ledger of nightly evaluations: a folder a run, under a folder a date (UTC).
 
-    data/ledger/date=2026-07-01/20260701T020003Z-1a2b3c/    an entry: see entry.py
+    data/ledger/date=2026-07-01/20260701T020003Z-1a2b3c/run.parquet        facts of the run, one row
+                                                        scores.parquet     every metric with n and interval
+                                                        instances.parquet  every instance's scores
+                                                        verdicts.parquet   against earlier good runs
 
 An entry is written under a temporary name, flushed to the disk and renamed: after a kill at any moment it is complete
 or absent. Nothing here changes or removes an entry; two writers wait for one another. An entry that cannot be read is
-skipped with a warning: the others can still be read, and new ones added.
+skipped with a warning: the others can still be read, and new ones added. Entries of earlier versions have a
+manifest.json with hashes too, which is not read.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from pydantic import TypeAdapter
+
+from nightjar.core import contracts, tables
+from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush, own_folder, remove
-from pipelines.history import entry as ledger_entry
-from pipelines.history.entry import MANIFEST, TABLES, Entry, Previous, Rows, load
 from pipelines.project.places import LEDGER_ASIDE as ASIDE
 
+RUN = "run.parquet"
+TABLES: Mapping[str, Table] = {
+    "scores.parquet": contracts.LEDGER_SCORES,
+    "instances.parquet": contracts.LEDGER_INSTANCES,
+    "verdicts.parquet": contracts.LEDGER_VERDICTS,
+}
+JSON = ("parameters", "versions", "hardware", "stages", "files")
+_OBJECT = TypeAdapter(dict[str, Any])
 _PROBE_BYTES = 1 << 20
 
+Rows = Sequence[dict[str, Any]]
 Warn = Callable[[str], object]
 _log: Warn = logging.getLogger("nightjar").warning
 
@@ -36,26 +52,47 @@ def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows
     that of `started`. Raises NightjarError if an entry of that name exists, or rows break their contract, and OSError;
     then nothing is added.
     """
-    run = str(facts["run"])
-    folder = ledger / f"date={facts['started']:%Y-%m-%d}"
-    with _alone(ledger):
-        known = _load_all(ledger)
-        if any(entry.path.name == run for entry in known):
-            raise NightjarError(
-                "an entry of this name is there", folder / run, "entries are never written again"
-            )
-        previous = None
-        if known and known[-1].seal and known[-1].sequence:
-            last = known[-1]
-            previous = Previous(run=last.path.name, sequence=known[-1].sequence, sha256=last.seal)
+    place = ledger / f"date={facts['started']:%Y-%m-%d}" / str(facts["run"])
+    with _adding(ledger) as temporary:
+        known = _folders(ledger)
+        if any(path.name == place.name for path in known):
+            raise NightjarError("an entry of this name is there", place, "entries are never written again")
         # No number of an entry that cannot be read is used again.
-        sequence = 1 + max([len(known), *(entry.sequence or 0 for entry in known)])
-        with _temporary(folder, run) as temporary:
-            ledger_entry.write(temporary, facts, (scores, instances, verdicts), sequence, previous)
-            flush(temporary)
-            temporary.rename(folder / run)  # fails on a folder that exists, for none is empty
-        flush(folder)
-    return folder / run
+        numbers = (entry["sequence"] for entry in entries(ledger, warn=lambda line: None))
+        row = {**facts, "sequence": 1 + max([len(known), *numbers]), "files": {}}
+        row |= {name: json.dumps(row[name], sort_keys=True, ensure_ascii=False) for name in JSON}
+        tables.write_file(temporary / RUN, contracts.LEDGER_RUN, [row])
+        for (name, contract), rows in zip(TABLES.items(), (scores, instances, verdicts), strict=True):
+            tables.write_file(temporary / name, contract, rows)
+        for file in temporary.iterdir():
+            file.chmod(0o444)
+            flush(file)
+        flush(temporary)
+        place.parent.mkdir(exist_ok=True)
+        flush(ledger)
+        temporary.rename(place)  # fails on a folder that exists, for none is empty
+        flush(place.parent)
+    return place
+
+
+@contextlib.contextmanager
+def _adding(ledger: Path) -> Iterator[Path]:
+    """Be the only writer, with an empty temporary folder; what it holds when the block ends is removed.
+
+    The system releases the lock when its holder dies, and the next writer empties the folder.
+    """
+    if not ledger.is_dir():
+        ledger.mkdir(parents=True, exist_ok=True)
+        flush(ledger.parent)
+    temporary = ledger / ".new"
+    with (ledger / ".lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        remove(temporary)
+        temporary.mkdir()
+        try:
+            yield temporary
+        finally:
+            remove(temporary)
 
 
 def prepare(ledger: Path) -> None:
@@ -63,17 +100,13 @@ def prepare(ledger: Path) -> None:
 
     Raises NightjarError if it is no folder, cannot be read or written, or the disk is full.
     """
-    folder = ledger / f"date={datetime.now(UTC):%Y-%m-%d}"
     try:
-        with _alone(ledger):
-            with _temporary(folder, "probe") as temporary:
-                (temporary / "probe").write_bytes(bytes(_PROBE_BYTES))
-                flush(temporary / "probe")
-            with contextlib.suppress(OSError):  # it holds entries
-                folder.rmdir()
-            _load_all(ledger)
+        with _adding(ledger) as temporary:
+            (temporary / "probe").write_bytes(bytes(_PROBE_BYTES))
+            flush(temporary / "probe")
+            _folders(ledger)
     except (OSError, ValueError) as error:
-        fix = "mend that, or name another folder as nightly.ledger in params.yaml"
+        fix = "fix that, or name another folder as nightly.ledger in params.yaml"
         raise NightjarError(f"the ledger cannot be written ({_one_line(error)})", ledger, fix) from error
 
 
@@ -93,7 +126,7 @@ def append_or_aside(root: Path, ledger: Path, facts: Mapping[str, Any], *rows: R
         path = append(root / ASIDE, facts, *rows)
     except Exception as error:
         what = f"the entry could not be added ({why}), nor written to {ASIDE} ({_one_line(error)})"
-        raise NightjarError(what, ledger, "free some space or mend the folder, and run again") from error
+        raise NightjarError(what, ledger, "free some space or fix the folder, and run again") from error
     what = f"the entry could not be added ({why}) and is in {path.relative_to(root)}"
     return NightjarError(what, ledger, "the next night adds it, or `nightjar ledger --recover`")
 
@@ -109,99 +142,40 @@ def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
     One that is damaged, or whose namesake in `ledger` is, is not touched, with a warning. Raises as `append` does.
     """
     found: list[str] = []
-    if aside.resolve() == ledger.resolve():
-        return found
-    for entry in _load_all(aside):
+    for path in sorted(_folders(aside)) if aside.resolve() != ledger.resolve() else ():
         # A recovery that was killed may have added it already.
-        namesakes = [other for other in _load_all(ledger) if other.path.name == entry.path.name]
-        if not all(_intact(one, warn) for one in (entry, *namesakes)):
+        namesakes = [other for other in _folders(ledger) if other.name == path.name]
+        if not all(_intact(one, warn) for one in (path, *namesakes)):
             continue
-        facts = dict(entry.facts or {})
         if not namesakes:
+            facts = _facts(path)
             rows = [read(facts, name).to_pylist() for name in TABLES]
             del facts["path"]
             append(ledger, facts, *rows)
-        remove(entry.path)
-        found.append(entry.path.name)
+        remove(path)
+        found.append(path.name)
     return found
-
-
-def _make(folder: Path) -> None:
-    """Make the folder, and make sure that its name is on the disk."""
-    if not folder.is_dir():
-        _make(folder.parent)
-        folder.mkdir(exist_ok=True)
-        flush(folder.parent)
-
-
-@contextlib.contextmanager
-def _temporary(folder: Path, name: str) -> Iterator[Path]:
-    """An empty folder under a temporary name in `folder`; what is left of it when the block ends is removed."""
-    _make(folder)
-    temporary = folder / f".{name}.tmp"
-    temporary.mkdir()
-    try:
-        yield temporary
-    finally:
-        remove(temporary)
-
-
-@contextlib.contextmanager
-def _alone(ledger: Path) -> Iterator[None]:
-    """Be the only writer; the system releases the lock when its holder dies. Removes what a dead writer left."""
-    _make(ledger)
-    with (ledger / ".lock").open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        for leftover in ledger.glob("date=*/.*.tmp"):
-            remove(leftover)
-        yield
-
-
-def _load_all(ledger: Path) -> list[Entry]:
-    """All entries in the order in which they were added; those whose number is not known come first.
-
-    A ledger that does not exist has none. Raises NightjarError if `ledger` is no folder, or cannot be read.
-    """
-    try:
-        dates = [path for path in ledger.iterdir() if path.name.startswith("date=") and path.is_dir()]
-        folders = [path for date in dates for path in date.iterdir() if path.name[0] != "." and path.is_dir()]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        what = f"the ledger cannot be read ({error.strerror})"
-        raise NightjarError(what, ledger, "check nightly.ledger in params.yaml") from error
-    return sorted(map(load, folders), key=lambda entry: (entry.sequence or 0, entry.path.name))
 
 
 def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
     """The facts of every run, in the order in which they were added; `path` is the entry's folder.
 
     The columns of JSON are objects. A ledger that does not exist has no runs. An entry that cannot be read is skipped,
-    and `warn` gets a line that names it.
+    and `warn` gets a line that names it. Raises NightjarError if `ledger` is no folder, or cannot be read.
     """
-    known = _load_all(ledger)
-    for entry in (entry for entry in known if entry.facts is None):
-        warn(f"skipped {entry.path}: {'; '.join(entry.unreadable.values())}")
-    return [entry.facts for entry in known if entry.facts is not None]
-
-
-def _intact(entry: Entry, warn: Warn) -> bool:
-    """Whether an entry is as it was written, and its tables can be read; if not, `warn` gets a line."""
-    found = entry.damage()
-    try:
-        for name in () if found else TABLES:
-            ledger_entry.read_table(entry.path / name, TABLES[name])
-    except NightjarError as error:
-        found = [f"{Path(error.where).name}: {error.what}"]
-    if found:
-        warn(f"skipped {entry.path}: {'; '.join(found)}")
-    return not found
+    found = []
+    for path in _folders(ledger):
+        try:
+            found.append(_facts(path))
+        except NightjarError as error:
+            warn(f"skipped {path}: {RUN}: {error.what}")
+    return sorted(found, key=lambda entry: (entry["sequence"], entry["run"]))
 
 
 def good(ledger: Path, warn: Warn = _log) -> Iterator[dict[str, Any]]:
     """The facts of the runs that were neither worse nor failed, the latest first. A damaged entry is skipped."""
     for facts in reversed(entries(ledger, warn)):
-        if facts["state"] == "good" and _intact(load(facts["path"]), warn):
+        if facts["state"] == "good" and _intact(facts["path"], warn):
             yield facts
 
 
@@ -220,22 +194,86 @@ def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
 
 def read(entry: Mapping[str, Any], name: str) -> Any:
     """One of TABLES of an entry, as an Arrow table. Raises NightjarError if it cannot be read."""
-    return ledger_entry.read_table(entry["path"] / name, TABLES[name])
+    return _table(entry["path"] / name, TABLES[name])
 
 
 def check(ledger: Path) -> tuple[int, list[str]]:
-    """Compare every file of every entry with its hash, and every entry with the hash of it in the next one.
+    """Read every file of every entry, and compare the last number with the number of entries.
 
-    Returns the number of entries, and a line for each damage. Entries that are missing at the end are not found. Raises
-    NightjarError only if `ledger` is no folder, or cannot be read.
+    Returns the number of entries, and a line for each damage. Entries that are missing at the end are not found, nor
+    values that were changed. Raises NightjarError only if `ledger` is no folder, or cannot be read.
     """
-    known = _load_all(ledger)
-    found = [f"{entry.path.name}: {line}" for entry in known for line in entry.damage()]
-    seals = {entry.path.name: entry.seal for entry in known}
-    for entry in known:
-        before = entry.manifest.previous if entry.manifest else None
-        if before and before.run not in seals:
-            found.append(f"{before.run}: is missing; {entry.path.name} was added after it")
-        elif before and seals[before.run] not in ("", before.sha256):
-            found.append(f"{before.run}: {MANIFEST} was changed; {entry.path.name} has another hash of it")
-    return len(known), found
+    folders = sorted(_folders(ledger))
+    found = [f"{path.name}: {line}" for path in folders for line in _damage(path)]
+    last = max((entry["sequence"] for entry in entries(ledger, warn=lambda line: None)), default=0)
+    if last > len(folders):
+        found.append(f"{last - len(folders)} missing: the last entry has the number {last}")
+    return len(folders), found
+
+
+def check_rows(scores: Rows, instances: Rows) -> None:
+    """Raise NightjarError if rows break the contract of their table."""
+    for (name, contract), rows in zip(TABLES.items(), (scores, instances), strict=False):
+        tables.check(contract, pa.Table.from_pylist(list(rows), schema=contract.schema), name)
+
+
+def _folders(ledger: Path) -> list[Path]:
+    """The folders of all entries; none if there is no ledger. Raises NightjarError if it cannot be read."""
+    try:
+        dates = [path for path in ledger.iterdir() if path.name.startswith("date=") and path.is_dir()]
+        return [path for date in dates for path in date.iterdir() if path.name[0] != "." and path.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        what = f"the ledger cannot be read ({error.strerror})"
+        raise NightjarError(what, ledger, "check nightly.ledger in params.yaml") from error
+
+
+def _damage(path: Path) -> list[str]:
+    """A line for each file of an entry that cannot be read, and for an entry under another name."""
+    found = []
+    try:
+        if (run := _facts(path)["run"]) != path.name:
+            found.append(f"the folder holds the run {run!r}")
+    except NightjarError as error:
+        found.append(f"{RUN}: {error.what}")
+    for name, contract in TABLES.items():
+        try:
+            _table(path / name, contract)
+        except NightjarError as error:
+            found.append(f"{name}: {error.what}")
+    return found
+
+
+def _intact(path: Path, warn: Warn) -> bool:
+    """Whether all of an entry can be read; if not, `warn` gets a line."""
+    if found := _damage(path):
+        warn(f"skipped {path}: {'; '.join(found)}")
+    return not found
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """The facts of the run in a folder. Raises NightjarError if they cannot be read."""
+    table = _table(path / RUN, contracts.LEDGER_RUN)
+    try:
+        (row,) = table.to_pylist()
+        return row | {name: _OBJECT.validate_json(row[name]) for name in JSON} | {"path": path}
+    except (ValueError, OverflowError) as error:  # no row, or broken JSON, or a time in the year 10,000
+        raise NightjarError(
+            f"unreadable ({_one_line(error)})", path / RUN, "restore it from a copy"
+        ) from None
+
+
+def _table(path: Path, contract: Table) -> pa.Table:
+    """The table in a file of an entry. Raises NightjarError if it is missing, unreadable or breaks its contract."""
+    try:
+        table = tables.read_file(path, contract)
+        table.validate(full=True)
+        tables.check(contract, table, path)
+    except NightjarError as error:
+        raise NightjarError(error.what, path, "restore it from a copy of the ledger") from None
+    except Exception as error:  # Arrow has many for bytes that are no Parquet
+        raise NightjarError(
+            f"unreadable ({type(error).__name__}: {error})", path, "restore it from a copy"
+        ) from None
+    return table

@@ -1,4 +1,4 @@
-"""The scores of the last runs: nightly ones from the ledger, those of rebuilds from .nightjar/scores.jsonl.
+"""The scores of rebuilds and nightlies: a line for each run in .nightjar/scores.jsonl, which `keep` alone writes.
 
 A table `scores` (core/contracts) among a stage's outputs is an evaluation; a repository without one has no scores.
 """
@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from nightjar.core.config import PARAMS_FILE, Model
-from nightjar.core.driver_params import load_nightly
-from nightjar.core.errors import NightjarError
+from nightjar.core.config import Model
 from nightjar.core.numbers import number
 from pipelines.graph import describe
 from pipelines.graph.graph import Stage
@@ -60,59 +58,39 @@ def present(root: Path, stages: Iterable[Stage]) -> Rows:
     # Here, not above: Arrow takes long to load, and a repository without tables does without it.
     from nightjar.core import contracts, tables
 
-    found = [
-        tables.read_rows(it, contracts.SCORES) for it in folders if (it / contracts.SCORES.name).is_dir()
-    ]
-    return [row for rows in found for row in _overall(rows)]
+    found = [it for it in folders if (it / contracts.SCORES.name).is_dir()]
+    return [row for it in found for row in overall(tables.read_rows(it, contracts.SCORES))]
 
 
-def _overall(rows: Iterable[dict[str, Any]]) -> Rows:
+def overall(rows: Iterable[Mapping[str, Any]]) -> Rows:
+    """What is kept of the rows of contracts.SCORES or LEDGER_SCORES."""
     return [{name: row[name] for name in COLUMNS} for row in rows if row["level"] == "overall"]
 
 
-def keep(root: Path, rows: Rows) -> None:
-    """Add the scores of a rebuild to the history, unless the last rebuild had the same."""
-    known = _kept(root)
-    if rows and not (known and known[-1].rows == rows):
+def keep(root: Path, rows: Rows, kind: str = "rebuild") -> None:
+    """Add the scores of a run to the history; those of a rebuild only if the last rebuild had others.
+
+    Raises OSError.
+    """
+    before = next((run.rows for run in _latest(root) if run.kind == kind), None)
+    if rows and not (kind == "rebuild" and before == rows):
         ended, commit = datetime.now(UTC).timestamp(), describe.short_commit(root)
-        run = Run(ended=ended, kind="rebuild", commit=commit, rows=rows)
+        run = Run(ended=ended, kind=kind, commit=commit, rows=rows)
         append_line(root / places.SCORES, run.model_dump_json())
 
 
-def _kept(root: Path) -> list[Run]:
-    """The runs in the file; broken lines are skipped."""
-    file, found = root / places.SCORES, []
-    for line in file.read_bytes().splitlines() if file.is_file() else ():
-        with contextlib.suppress(ValidationError):
-            found.append(Run.model_validate_json(line))
-    return [run for run in found if all(row.keys() == set(COLUMNS) for row in run.rows)]
-
-
 def history(root: Path) -> list[Run]:
-    """The runs with scores, the latest last, at most SHOWN."""
-    runs = _kept(root)
-    try:
-        ledger = root / load_nightly(root / PARAMS_FILE).ledger
-        if ledger.is_dir():
-            runs += itertools.islice(_nights(ledger), SHOWN)
-    except NightjarError:
-        pass  # `nightjar ledger --check` reports it
-    return sorted(runs, key=lambda run: run.ended)[-SHOWN:]
+    """The runs with scores, the latest last, at most SHOWN. Broken lines are skipped."""
+    return list(itertools.islice(_latest(root), SHOWN))[::-1]
 
 
-def _nights(ledger: Path) -> Iterator[Run]:
-    """The nights that have scores, the latest first: one that failed has none."""
-    from pipelines.history import ledger as ledgers
-
-    for entry in reversed(ledgers.entries(ledger)):
-        try:
-            rows = _overall(ledgers.read(entry, "scores.parquet").to_pylist())
-        except NightjarError:  # `nightjar ledger --check` reports it
-            continue
-        if rows:
-            changed = any(Path(name).name != "dvc.lock" for name in entry["changed"])
-            commit = entry["commit"][:7] + "+" * changed
-            yield Run(ended=entry["ended"].timestamp(), kind="nightly", commit=commit, rows=rows)
+def _latest(root: Path) -> Iterator[Run]:
+    file = root / places.SCORES
+    for line in reversed(file.read_bytes().splitlines() if file.is_file() else []):
+        with contextlib.suppress(ValidationError):
+            run = Run.model_validate_json(line)
+            if all(row.keys() == set(COLUMNS) for row in run.rows):
+                yield run
 
 
 def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -136,7 +114,7 @@ def show(shown: Shown) -> None:
         if runs := history(shown.root):
             about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
             shown.artifact("table", "scores-history", table(runs), about)
-    except Exception as error:  # a broken ledger
+    except Exception as error:  # a file that cannot be read
         shown.log(f"no table of the scores: {error}", "warning")
 
 

@@ -24,7 +24,6 @@ from pipelines.clone.baseline import baseline
 from pipelines.execution.results import End, Result
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
-from pipelines.history import entry as ledger_entry
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
@@ -174,7 +173,7 @@ def _evaluate(
     seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
-    ledger_entry.check_rows(scores, instances)
+    ledgers.check_rows(scores, instances)
     if not instances:
         what = "no stage made a table instance_scores"
         raise NightjarError(what, "nightly.stages", "name stages that evaluate")
@@ -211,6 +210,10 @@ def _report(outcome: Outcome, shown: Shown) -> End:
     shown.artifact(
         "markdown", "nightly", nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500]
     )
+    try:
+        score_history.keep(shown.root, score_history.overall(outcome.scores), "nightly")
+    except OSError as error:
+        shown.log(f"scores not kept: {error}", "warning")
     score_history.show(shown)
     return End("completed" if well else "failed", message)
 

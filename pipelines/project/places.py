@@ -26,7 +26,7 @@ STUDY_LOGS = LOGS / "study"
 PREFECT = FOLDER / "prefect"
 RUNS = FOLDER / "runs"
 
-# Kept between runs: the outcome of checks, scores of rebuilds, entries that the ledger could not take, the entries of
+# Kept between runs: the outcome of checks, scores of runs, entries that the ledger could not take, the entries of
 # dvc.lock that a rebuild found, the profile, params.yaml as it was before `nightjar use` removed entries that no
 # profile has, and the seconds of tool calls.
 CHECKS = FOLDER / "checks"

@@ -6,6 +6,7 @@ machine how many commands run at once.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import traceback
@@ -30,8 +31,27 @@ from pipelines.run.room import Needs, Room, longest_way
 
 # The pause before another attempt is doubled each time, up to this many seconds.
 LONGEST_PAUSE = 300.0
+# How often a wait looks for a stop from outside.
+STEP_SECONDS = 0.1
 # Our stages, and most commands, end with this status for bad input. Another attempt would fail too.
 BAD_INPUT = 2
+
+
+class Stop(threading.Event):
+    """Set by itself, as a failure does it, or with the event `outside`."""
+
+    def __init__(self, outside: threading.Event) -> None:
+        super().__init__()
+        self.outside = outside
+
+    def is_set(self) -> bool:
+        return super().is_set() or self.outside.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while not self.is_set() and (left := deadline - time.monotonic()) > 0:
+            super().wait(min(left, STEP_SECONDS))
+        return self.is_set()
 
 
 @dataclass
@@ -61,6 +81,7 @@ class Run:
         limits = resources.limits(settings, self.jobs)
         if limits.one_gpu:
             lease_file()  # an error if its folder is not ours
+        self.stop = Stop(self.stop)
         self._backoff = settings.backoff_seconds
         self._needs = resources.needs(self.graph, settings)
         self._here = Graph(self.clone or self.graph.root, self.graph.stages)
@@ -79,7 +100,7 @@ class Run:
     @property
     def cancelled(self) -> bool:
         """Whether the run was stopped from outside, and not by a failure."""
-        return self.stop.is_set() and not self._failed_fast
+        return isinstance(self.stop, Stop) and self.stop.outside.is_set()
 
     @property
     def busy(self) -> bool:

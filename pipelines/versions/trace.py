@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from nightjar.core import contracts, tables
-from nightjar.core.config import PARAMS_FILE, read_yaml, value
+from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
 from pipelines.project import places
@@ -24,7 +24,7 @@ from pipelines.project.stage_name import StageName
 
 PREDICT, QUESTIONS, INGEST = Path("data/predict"), Path("data/questions"), Path("data/ingest")
 RETRIEVE, RERANK, CONSISTENCY = Path("data/retrieve"), Path("data/rerank"), Path("data/consistency")
-INDEX, CORPUS = Path("data/index"), "corpus"
+INDEX, CORPUS = Path("data/index"), Path("data/ingest/corpus")
 MODEL = Path("models/base/language_model")
 LOCK = Path("dvc.lock")
 # The tables of datasets whose rows questions are made of.
@@ -60,21 +60,22 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     question["parts"] = parse_at(question["parts"], asked, "run nightjar rebuild")
     del question["shared"]
     dataset = INGEST / question["dataset"]
-    sources = [*_named(params, f"benchmarks.{own}.split"), *_named(params, f"benchmarks.{own}.data")]
+    sources = _paths(params, f"benchmarks.{own}.split", f"benchmarks.{own}.data")
     if question["dataset"]:
         sources.append(dataset)
         if not (root / dataset).exists() or any((root / dataset / it.name).is_dir() for it in SOURCES):
             _one(root, dataset, SOURCES, where)
     systems = [f"predict.systems.{StageName.predict(own, row['system']).item}" for row in predictions]
-    folders = [RETRIEVE / own, *(path for it in systems for path in _named(params, f"{it}.evidence"))]
+    folders = [RETRIEVE / own, *_paths(params, *(f"{it}.evidence" for it in systems))]
     evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(root, own, where, question)
-    _add_sources(root, params, evidence, predictions)
+    corpus = next(iter(_paths(params, "index.corpus")), CORPUS)
+    _add_sources(root, params, corpus, evidence, predictions)
     raw, folder = _raw(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
-    walked += [MODEL, *(path for it in systems for path in _named(params, f"{it}.weights"))]
+    walked += [MODEL, *_paths(params, *(f"{it}.weights" for it in systems))]
     if evidence:
         walked += [Path(row["artifact"]) for row in evidence]
-        walked += [CONSISTENCY / own, INDEX, INGEST / CORPUS, *_folder(params, CORPUS)]
+        walked += [CONSISTENCY / own, INDEX, corpus, *_files(params, corpus, CORPUS.name)]
     walked += [asked, *sources, *folder]
     return {
         "benchmark": own,
@@ -150,15 +151,25 @@ def _seconds(root: Path, prediction: Row) -> float | None:
     return float(found["seconds"][0].as_py()) if len(found) else None
 
 
-def _named(params: Mapping[str, Any], key: str) -> list[Path]:
-    """The path that a parameter names, if it does."""
-    path = value(params, key)
-    return [Path(path)] if isinstance(path, str) else []
+def _paths(params: Any, *keys: str) -> list[Path]:
+    """The paths that these parameters name, of those that do."""
+    found = []
+    for key in keys:
+        value = params
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, str):
+            found.append(Path(value))
+    return found
 
 
-def _folder(params: Mapping[str, Any], dataset: str) -> list[Path]:
-    """Where params.yaml says that a dataset's own files lie, if it does."""
-    return _named(params, f"ingest.{dataset}.path")
+def _files(params: Mapping[str, Any], artifact: Path, dataset: str) -> list[Path]:
+    """The folder with the files of a dataset in an artifact, if params.yaml names it.
+
+    A corpus that a command ingested has the name of that of `ingest`, and its files lie elsewhere.
+    """
+    other = dataset == CORPUS.name and artifact != CORPUS
+    return [] if other else _paths(params, f"ingest.{dataset}.path")
 
 
 def _evidence(root: Path, folders: Iterable[Path], where: Any) -> list[Row]:
@@ -205,17 +216,17 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
     return [row | texts.get(row["passage"], dict.fromkeys(columns[1:], "")) for row in found]
 
 
-def _add_sources(root: Path, params: Mapping[str, Any], evidence: list[Row], predictions: list[Row]) -> None:
+def _add_sources(
+    root: Path, params: Mapping[str, Any], corpus: Path, evidence: list[Row], predictions: list[Row]
+) -> None:
     """Add to the passages which systems saw them and where their documents came from."""
     where = tables.among(contracts.DOCUMENTS, "id", (row["document_id"] for row in evidence))
     columns = ["dataset", "id", "file"]
     # A document may be an instance of the tasks, whose files are in another folder than the corpus.
     files = {
         document["id"]: folder / document["file"]
-        for document in (
-            _rows(root, INGEST / CORPUS, contracts.DOCUMENTS, where, columns) if evidence else ()
-        )
-        for folder in _folder(params, document["dataset"])
+        for document in (_rows(root, corpus, contracts.DOCUMENTS, where, columns) if evidence else ())
+        for folder in _files(params, corpus, document["dataset"])
     }
     data = {path: _bytes(root / path) for path in set(files.values())}
     for row in evidence:
@@ -247,7 +258,7 @@ def _raw(root: Path, params: Mapping[str, Any], question: Row) -> tuple[Row, lis
     """The raw file, the line of the id in it, and its hash; and the folder of the dataset's files."""
     if not (dataset := question["dataset"]):
         return {"path": None, "line": None, "sha256": None, "note": "the question names no dataset"}, []
-    folders = _folder(params, dataset)
+    folders = _paths(params, f"ingest.{dataset}.path")
     if not folders:
         raise NightjarError(f"ingest.{dataset}.path is missing", PARAMS_FILE, "apply a profile: nightjar use")
     path = folders[0] / question["file"]

@@ -19,7 +19,9 @@ from tests.nightjar.tools.test_wiki_search import corpus
 
 
 def passages(*rows: tuple[str, str]) -> Passages:
-    table = pa.table({"title": [title for title, _ in rows], "text": [text for _, text in rows]})
+    table = pa.Table.from_pylist(
+        [{"document_id": title, "title": title, "text": text} for title, text in rows]
+    )
     return Passages(table, LexicalIndex.build(f"{title}\n{text}" for title, text in rows), "1")
 
 

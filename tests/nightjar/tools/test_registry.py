@@ -254,7 +254,9 @@ ODD = [
 
 @pytest.mark.parametrize("text", [*ODD, "word " * 3000, "7 " * 3000, "の" * 3000], ids=range(len(ODD) + 3))
 def test_heuristics_and_tools_take_any_text(text: str) -> None:
-    index = Passages(pa.table({"title": ["a"], "text": ["b"]}), LexicalIndex.build(["a\nb"]), "1")
+    index = Passages(
+        pa.table({"document_id": ["d"], "title": ["a"], "text": ["b"]}), LexicalIndex.build(["a\nb"]), "1"
+    )
     for tool in (make("calculator"), make("calendar"), WikiSearch(index), MachineTranslation([])):
         for one in (Text(text), Text(text, text), Text(text, "Input: x", date(2023, 1, 30))):
             assert isinstance(tool.suits(one, 0.001), str)

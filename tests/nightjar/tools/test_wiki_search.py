@@ -29,9 +29,10 @@ PASSAGES = [
 
 
 def index(folder: Path, passages: list[tuple[str, str]] = PASSAGES) -> Path:
+    """An index of these passages, a run of equal titles a document."""
     with tables.ArtifactWriter(folder) as writer:
         rows = [
-            {"passage": n, "document_id": f"d{n}", "title": title, "text": text, "start": 0}
+            {"passage": n, "document_id": title or f"d{n}", "title": title, "text": text, "start": 0}
             for n, (title, text) in enumerate(passages)
         ]
         writer.write(contracts.PASSAGES, rows)
@@ -79,7 +80,8 @@ def test_the_first_of_the_whole_ranking_that_is_not_contained(
     scores = BM25Okapi(tokens).get_scores(words(query)).round(9)
     candidates = [n for n in range(len(texts)) if set(words(query)) & set(tokens[n]) and texts[n] not in text]
     wanted = min(candidates, key=lambda n: (-scores[n], n), default=None)
-    table = pa.table({"title": [""] * len(texts), "text": texts})
+    documents = [str(number) for number in range(len(texts))]
+    table = pa.table({"document_id": documents, "title": [""] * len(texts), "text": texts})
     index = LexicalIndex.build(f"\n{one}" for one in texts)
     tool = WikiSearch(Passages(table, index, "1"))
     with pytest.MonkeyPatch.context() as patch:
@@ -108,6 +110,21 @@ def test_an_answer_below_the_lead_is_found(tmp_path: Path, make_resource: Any) -
     assert "keeper of Skerry was Ada Brock." in str(tool.run([Request("lighthouse keeper")]))
 
 
+@pytest.mark.parametrize("make_resource", [index, corpus])
+def test_of_the_first_document_the_passage_with_the_words_that_its_title_lacks(
+    tmp_path: Path, make_resource: Any
+) -> None:
+    """BM25 alone prefers the short end of the article, which has its title and little else."""
+    rest = " ".join(["He", "wrote", "a", "book", "on", "tides."] * 17)[: -len(" tides.")]
+    lead, end = f"Ada Brock (born in Norwood) was a painter. {rest}", "In the end."
+    article = f"{' '.join(lead.split()[:100])} {end}"
+    given = [" ".join(article.split()[:100]), end] if make_resource is index else [article]
+    tool = make("wiki_search", make_resource(tmp_path / "x", [("Ada Brock", text) for text in given]))
+    assert "born in Norwood" in str(tool.run([Request("Ada Brock was born in")]))
+    assert "born in Norwood" in str(tool.run([Request("birthplace of Ada Brock")]))  # equal: the earlier one
+    assert tool.run([Request("Ada Brock in the end")]) == ["Ada Brock > In the end."]
+
+
 def test_the_version_follows_what_is_searched(tmp_path: Path) -> None:
     first = make("wiki_search", index(tmp_path / "a"))
     assert first.version == make("wiki_search", index(tmp_path / "b")).version
@@ -131,12 +148,11 @@ def test_the_evidence_of_real_facts_is_found(real_data: Path, tmp_path: Path) ->
     tool = make("wiki_search", corpus(tmp_path / "corpus", evidence))
     asked = rows[:300]
     results = tool.run([Request(f"{row['sub_label']} was born in") for row in asked])
-    # Measured 292 and 282: several people have one name, and the best passage of a long evidence is not always the one
-    # with the place (291 where nothing was cut).
+    # Measured 296 and 295, and where nothing is cut 292 and 291: several people have one name.
     named = sum(
         str(found).startswith(f"{row['sub_label']} > ") for row, found in zip(asked, results, strict=True)
     )
     answered = sum(row["obj_label"] in str(found) for row, found in zip(asked, results, strict=True))
-    assert named >= 285
-    assert answered >= 280
+    assert named >= 296
+    assert answered >= 295
     assert all(found and "\n" not in found and len(found.split()) < 60 for found in results)

@@ -20,16 +20,16 @@ def test_the_check_names_all_damage_and_exits_with_1(repo: Repo) -> None:
     ledger = repo.root / LEDGER
     for run in "abc":
         add(ledger, run)
-    assert repo.here("ledger", "--check").stdout == "3 runs, all as they were written.\n"
+    assert repo.here("ledger", "--check").stdout == "3 runs, all of them readable.\n"
     rewrite(folder(ledger, "a") / "run.parquet", b"no Parquet")
-    change(folder(ledger, "b") / "run.parquet", state="worse")
+    (folder(ledger, "b") / "verdicts.parquet").unlink()
     rewrite(folder(ledger, "c") / "scores.parquet", b"")
     told = repo.here("ledger", "--check")
     assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr.splitlines() == [
-        "nightjar: ledger: a: run.parquet was changed",
-        "nightjar: ledger: b: run.parquet was changed",
-        "nightjar: ledger: c: scores.parquet was changed",
+    assert [line.partition(" (")[0] for line in told.stderr.splitlines()] == [
+        "nightjar: ledger: a: run.parquet: unreadable",
+        "nightjar: ledger: b: verdicts.parquet: no such file",
+        "nightjar: ledger: c: scores.parquet: unreadable",
     ]
     told = repo.here("ledger", "--check", "--json")
     assert told.returncode == 1
@@ -70,7 +70,7 @@ def test_a_ledger_that_cannot_be_written_is_told_before_anything_starts(
     repo.write(file="no folder")
     told = repo.here("nightly")
     assert (told.returncode, told.stdout, told.stderr.count("\n")) == (2, "", 1)
-    assert "file.txt: the ledger cannot be written (File exists); mend that, or " in told.stderr
+    assert "file.txt: the ledger cannot be written (File exists); fix that, or " in told.stderr
     (line,) = (repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
     event = json.loads(line)
     assert event["kind"] == "nightly failed" and f"nightjar: {event['message']}\n" == told.stderr

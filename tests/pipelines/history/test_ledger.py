@@ -94,7 +94,7 @@ def test_an_entry_is_never_written_again_and_bad_rows_leave_nothing(tmp_path: Pa
         ledgers.append(tmp_path, facts("b"), [], instances(3, value=float("nan")), [])
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
     assert [entry["run"] for entry in ledgers.entries(tmp_path)] == ["a"]
-    assert not list(tmp_path.glob("date=*/.*"))
+    assert not (tmp_path / ".new").exists()
     assert all(file.stat().st_mode & 0o222 == 0 for file in path.iterdir())
 
 
@@ -115,9 +115,17 @@ def change(path: Path, **columns: Any) -> None:
     pq.write_table(pa.Table.from_pylist([row], schema=contracts.LEDGER_RUN.schema), path)
 
 
-def as_before_manifests(entry: Path) -> None:
-    """Give an entry the form in which the first versions wrote it."""
-    (entry / "manifest.json").unlink()
+def with_manifest(entry: Path) -> None:
+    """Give an entry the form in which earlier versions wrote it."""
+    (entry / "manifest.json").write_text(json.dumps({"run": entry.name, "sequence": 1, "files": {}}))
+
+
+def test_an_entry_with_a_manifest_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    with_manifest(add(tmp_path, "a"))
+    add(tmp_path, "b")
+    assert [entry["run"] for entry in ledgers.entries(tmp_path)] == ["a", "b"]
+    assert [entry["run"] for entry in ledgers.good(tmp_path)] == ["b", "a"]
+    assert ledgers.check(tmp_path) == (2, [])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +149,7 @@ def test_an_entry_that_cannot_be_read_is_skipped_by_name_and_does_not_prevent_an
     add(tmp_path, "a")
     entry = add(tmp_path, "b")
     if earlier:
-        as_before_manifests(entry)
+        with_manifest(entry)
     broken(entry)
     told: list[str] = []
     assert [facts["run"] for facts in ledgers.entries(tmp_path, told.append)] == ["a"]
@@ -156,17 +164,40 @@ def test_an_entry_that_cannot_be_read_is_skipped_by_name_and_does_not_prevent_an
         add(tmp_path, "b")
 
 
-def test_a_good_run_whose_scores_were_changed_is_compared_with_none(tmp_path: Path) -> None:
+def test_a_good_run_whose_scores_cannot_be_read_is_compared_with_none(tmp_path: Path) -> None:
     add(tmp_path, "a")
     rewrite(add(tmp_path, "b") / "instances.parquet", b"")
-    change(add(tmp_path, "c", state="worse") / "run.parquet", state="good")
     told: list[str] = []
-    good = next(ledgers.good(tmp_path, told.append), None)
-    assert good is not None and good["run"] == "a"
-    assert told == [
-        f"skipped {folder(tmp_path, 'c')}: run.parquet was changed",
-        f"skipped {folder(tmp_path, 'b')}: instances.parquet was changed",
+    assert [facts["run"] for facts in ledgers.good(tmp_path, told.append)] == ["a"]
+    assert len(told) == 1
+    assert told[0].startswith(f"skipped {folder(tmp_path, 'b')}: instances.parquet: unreadable")
+
+
+def test_every_damage_is_named_by_entry_and_file(tmp_path: Path) -> None:
+    for name in "abcde":
+        add(tmp_path, name)
+    assert ledgers.check(tmp_path) == (5, [])
+    rewrite(folder(tmp_path, "a") / "run.parquet", b"PAR1 no more")
+    shutil.rmtree(folder(tmp_path, "b"))
+    scores = folder(tmp_path, "c") / "scores.parquet"
+    scores.unlink()
+    scores.mkdir()
+    (folder(tmp_path, "d") / "verdicts.parquet").unlink()
+    number, problems = ledgers.check(tmp_path)
+    assert number == 4
+    assert [line.rpartition(" (")[0] or line for line in problems] == [
+        "a: run.parquet: unreadable",
+        "c: scores.parquet: no such file",
+        "d: verdicts.parquet: no such file",
+        "1 missing: the last entry has the number 5",
     ]
+
+
+def test_a_copied_entry_is_reported(tmp_path: Path) -> None:
+    for name in "ab":
+        add(tmp_path, name)
+    shutil.copytree(folder(tmp_path, "a"), folder(tmp_path, "z"))
+    assert ledgers.check(tmp_path)[1] == ["z: the folder holds the run 'a'"]
 
 
 def test_a_ledger_that_cannot_be_written_is_found_before_there_is_an_entry(
@@ -229,7 +260,7 @@ def test_entries_set_aside_are_added_once_and_removed(tmp_path: Path) -> None:
     assert [facts["run"] for facts in ledgers.entries(ledger)] == ["a", "b", "d"]
     assert ledgers.check(ledger)[1] == []
     assert ledgers.read(ledgers.find(ledger, "d"), "instances.parquet").to_pylist() == instances(50)
-    assert told == [f"skipped {folder(aside, 'c')}: scores.parquet was changed"]
+    assert len(told) == 1 and f"skipped {folder(aside, 'c')}: scores.parquet: unreadable" in told[0]
     assert ledgers.recover(aside, ledger, told.append) == []
     # One that is in both is removed from neither where that in the ledger is damaged, or both are one folder.
     add(aside, "a")
@@ -297,7 +328,7 @@ def test_a_kill_before_any_step_leaves_the_entry_whole_or_absent(tmp_path: Path)
             add(ledger, "new")
         assert [entry["run"] for entry in ledgers.entries(ledger)] == [*old, "new"]
         assert ledgers.read(ledgers.find(ledger, "new"), "instances.parquet").num_rows == 50
-        assert not list(ledger.glob("date=*/.*")), "a leftover was not removed"
+        assert not (ledger / ".new").exists(), "a leftover was not removed"
     assert states.count(False) >= 10 and True in states
 
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pytest
-
 from nightjar.core import contracts, tables
-from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import load_nightly
 from pipelines.graph import graph
-from pipelines.history import ledger as ledgers
 from pipelines.history import scores
 from pipelines.project import places
 
@@ -87,20 +80,11 @@ def test_only_the_last_runs_are_shown(tmp_path: Path) -> None:
     assert [run.rows[0]["value"] for run in scores.history(tmp_path)] == list(range(3, scores.SHOWN + 3))
 
 
-def test_nights_without_scores_take_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / load_nightly(tmp_path / PARAMS_FILE).ledger).mkdir(parents=True)
-    nights = [
-        {
-            "ended": datetime.fromtimestamp(day, UTC),
-            "commit": "0123456789",
-            "changed": ["dvc.lock"],
-            "rows": [],
-        }
-        for day in range(scores.SHOWN + 2)
-    ]
-    nights[0] |= {"rows": [row("model", 40.0)]}
-    nights[1] |= {"rows": [row("model", 41.0)], "changed": ["dvc.lock", "params.yaml"]}
-    monkeypatch.setattr(ledgers, "entries", lambda path: nights)
-    monkeypatch.setattr(ledgers, "read", lambda entry, name: pa.Table.from_pylist(entry["rows"]))
-    found = [(run.rows[0]["value"], run.commit) for run in scores.history(tmp_path)]
-    assert found == [(40.0, "0123456"), (41.0, "0123456+")]
+def test_a_night_is_a_column_even_with_the_scores_of_the_last(tmp_path: Path) -> None:
+    night = scores.overall([row("model", 40.0), row("model", 10.0, "category")])
+    for kind in ("rebuild", "nightly", "nightly", "rebuild"):
+        scores.keep(tmp_path, night, kind)
+    scores.keep(tmp_path, [], "nightly")
+    found = scores.history(tmp_path)
+    assert [run.kind for run in found] == ["rebuild", "nightly", "nightly"]
+    assert all(run.rows == kept(40.0) for run in found)

@@ -260,7 +260,8 @@ def test_the_ledger_keeps_every_night(nights: Nights) -> None:
     assert len(one["scores"]) == 6 and one["against"] == told["pulled"]["run"]
     assert "accepted: made: worse" in repo.nightjar("ledger", told["accepted"]["run"]).stdout
     assert "data/questions/made: not in the local cache" in repo.nightjar("ledger", "last").stdout
-    assert repo.nightjar("ledger", "--check").stdout == "5 runs, all as they were written.\n"
+    told_of = repo.nightjar("ledger", "--check")
+    assert told_of.stdout == "5 runs, all of them readable.\n", told_of.stderr
 
 
 def shown(api: Api, told: dict[str, Any], change: float) -> None:

@@ -53,11 +53,16 @@ def test_turns_on_the_gpu_and_in_memory_and_attempts(
         lease.flush()
         rebuild = repo.start("rebuild")
         # Whoever waits for the GPU keeps nobody else from starting.
+        told = ""
+        while "gpu@x: waits for the GPU (held by train of /else/where, process 7, since noon)\n" not in told:
+            line = rebuild.stdout.readline()
+            assert line, told
+            told += line
         wait_for((repo.root / "q.ended").exists, 60, "the large ones")
         assert not (repo.root / "x.began").exists() and not (repo.root / "y.began").exists()
     out, err = rebuild.communicate(timeout=60)
     assert rebuild.returncode == 1, out + err
-    assert "gpu@x: waits for the GPU (held by train of /else/where, process 7, since noon)\n" in out
+    out = told + out
     for first, second in (("x", "y"), ("p", "q")):
         spans = sorted(
             (time_of(repo, f"{item}.began"), time_of(repo, f"{item}.ended")) for item in (first, second)

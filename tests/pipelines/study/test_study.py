@@ -103,7 +103,7 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
         .startswith("tasks,experiment,state,track,metric,n,value,low,high,difference,")
     )
     again = project.here("study", "tasks=2,8")
-    assert again.returncode == 0 and "2 of them done already" in again.stderr
+    assert again.returncode == 0 and "2 experiments, all done already" in again.stderr
     assert "8      8 tasks, 32 instances  16  50.0 n<20" in again.stdout
     assert {name: (folder / name).read_bytes() for name in kept} == kept
     assert len(runs(project)) == 4

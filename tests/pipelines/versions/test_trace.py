@@ -347,6 +347,37 @@ def test_a_passage_is_followed_through_reranking_to_its_line(
     assert told in capsys.readouterr().out
 
 
+def test_passages_of_another_corpus_are_not_those_of_the_first(project: Path) -> None:
+    """`nightjar ingest` writes a corpus to any folder, with the same dataset name; both have documents of these ids."""
+    rank_passages()
+    Path("dvc.lock").write_text(
+        "stages:\n  index:\n    deps: [{path: data/wiki, md5: aaa.dir}]\n"
+        "  ingest@corpus:\n    deps: [{path: docs, md5: bbb.dir}]\n"
+        "    outs: [{path: data/ingest/corpus, md5: ccc.dir}]\n"
+    )
+    Path("docs").mkdir()
+    Path("docs/all.txt").write_text("passage 3")
+    for folder in ("data/wiki", "data/ingest/corpus"):
+        document = {"dataset": "corpus", "file": "all.txt", "title": "T", "url": "", "date": None}
+        with ArtifactWriter(Path(folder)) as writer:
+            rows = [document | {"id": f"d{n}", "text": f"passage {n}"} for n in range(9)]
+            writer.write(contracts.DOCUMENTS, rows)
+    found = {}
+    for corpus in ("data/wiki", "data/ingest/corpus"):
+        Path("params.yaml").write_text(
+            json.dumps(json.loads(params(corpus="docs")) | {"index": {"corpus": corpus}})
+        )
+        found[corpus] = trace(Path(), "task1-2")
+    raw = {
+        corpus: {str(it["raw"] and it["raw"]["path"]) for it in one["evidence"] if "before" in it}
+        for corpus, one in found.items()
+    }
+    # No setting names the files of the other corpus.
+    assert raw == {"data/wiki": {"None"}, "data/ingest/corpus": {"docs/all.txt"}}
+    assert found["data/wiki"]["artifacts"].keys() == {"data/wiki"}
+    assert found["data/ingest/corpus"]["artifacts"].keys() == {"docs", "data/ingest/corpus"}
+
+
 def test_an_id_that_names_its_line(project: Path) -> None:
     row = instance("task1", "task1-2") | {"id": "task1.json:2"}
     with ArtifactWriter(Path("data/questions/made")) as writer:

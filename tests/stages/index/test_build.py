@@ -194,7 +194,7 @@ def test_tools_and_evidence_use_the_same_index(settings: Index, encoder: Path, t
     write_corpus(tmp_path / "corpus", TEXTS)
     build(tmp_path / "corpus", encoder, tmp_path / "index", settings, 1)
     found = Passages.load(tmp_path / "index").find(Request("eggs ground.", "a question"), 1)
-    assert found[0][0] == "On nests" and "ground." in found[0][1]
+    assert found[0].title == "On nests" and "ground." in found[0].text
     for kind in ("dense", "bm25", "hybrid"):
         retriever = Retriever(tmp_path / "index", encoder, kind)
         [hits] = retriever.rank(["two eggs on the bare ground."], 2).rankings.lists()
