@@ -272,7 +272,10 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
         if terminal is None:
             notify(root, {"kind": f"{kind} failed", "run": run, "message": message})
 
-    with marks.marked(root, run, kind) as mark, at_signals(stop.set) if _main() else contextlib.nullcontext():
+    # A process of a runner or a worker runs only this flow.
+    alone = context.flow_run.deployment_id is not None
+    signals = at_signals(stop.set) if _main() else contextlib.nullcontext()
+    with marks.marked(root, run, kind, alone) as mark, signals:
         if terminal:
             terminal.begin(run)
         try:
@@ -287,7 +290,7 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
         mark({"type": state.type.value, "name": str(state.name), "message": end.message})
         if terminal:
             terminal.end(end, run, shown.tasks)
-        elif context.flow_run.deployment_id:  # a process of a runner or a worker, which only runs this flow
+        elif alone:
             attend.end_soon(0)
     return state
 

@@ -30,9 +30,9 @@ State = dict[str, str]
 
 
 @contextlib.contextmanager
-def marked(root: Path, run: str, kind: str) -> Iterator[Callable[[State], None]]:
+def marked(root: Path, run: str, kind: str, alone: bool = False) -> Iterator[Callable[[State], None]]:
     """Hold the file of the flow run `run`, of the flow `kind`, in the block, and yield what writes the state in which
-    it ends.
+    it ends. A process in which the run is `alone` holds the file to its own end: Prefect may still record the run.
     """
     own_folder(root)
     path = root / places.RUNS / run
@@ -46,7 +46,8 @@ def marked(root: Path, run: str, kind: str) -> Iterator[Callable[[State], None]]
     try:
         yield end
     finally:
-        os.close(descriptor)
+        if not alone:
+            os.close(descriptor)
 
 
 def forget(root: Path, run: str) -> None:

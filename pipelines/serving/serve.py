@@ -12,6 +12,8 @@ import asyncio
 import json
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,13 @@ def forget_others(api: Api, deployment: str, when: str) -> None:
             api.ask(f"flow_runs/{run['id']}", method="DELETE")
 
 
+def settle(root: Path, api: Api) -> None:
+    """Give runs their last state whose processes ended while there was no server, as long as this process lives."""
+    while True:
+        time.sleep(POLL_SECONDS)
+        marks.settle(root, api)
+
+
 def main(output: int, jobs: int, pull: bool) -> None:
     """Register the deployments, then run what is due until the process is ended."""
     root, api = Path.cwd(), Api(str(PREFECT_API_URL.value()).removesuffix("/api"))
@@ -73,6 +82,7 @@ def main(output: int, jobs: int, pull: bool) -> None:
             forget_others(api, key, settings["tags"][-1])
     # A run that was killed holds the only slot of its deployment.
     marks.settle(root, api, made)
+    threading.Thread(target=settle, args=(root, api), daemon=True, name="settle").start()
     os.write(output, json.dumps(made).encode() + b"\n")
     os.close(output)
     asyncio.run(runner.start())
