@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
+import httpx
 from prefect import Flow, Task, flow, get_client, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
@@ -189,8 +190,8 @@ def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
 
 
 def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
-    """Wait for the end of a task; returns what the task raised, if it did. Of a run that was stopped, a task that only
-    waits for its next attempt is left alone.
+    """Wait for the end of a task; returns what the task raised, if it did. A task that the server refused has failed.
+    Of a run that was stopped, a task that only waits for its next attempt is left alone.
     """
     try:
         while not future.state.is_final() and future.state.name != "NotReady":
@@ -198,7 +199,12 @@ def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
             if run.stop.is_set() and not run.busy:
                 break
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        told, cause = f"{type(error).__name__}: {error}", error.__cause__
+        if (
+            isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error
+        ):  # such as a limit of 0
+            run.fail(name, f"Prefect refused its task: {error}")
+        return told
     return ""
 
 
