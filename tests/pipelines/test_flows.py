@@ -51,7 +51,8 @@ with get_client(sync_client=True) as client:
     client.create_concurrency_limit(tag="limited", concurrency_limit=1)
     client.create_concurrency_limit(tag="forbidden", concurrency_limit=0)
 told = []
-mine = rebuild.with_options(name="mine", on_failure=[lambda flow, run, state: told.append([str(run.id), state.message])])
+hook = lambda flow, run, state: told.append([str(run.id), state.message])
+mine = rebuild.with_options(name="mine", on_failure=[hook])
 found = {}
 for name in ("good", "bad", "limited", "forbidden", "nothing"):
     state = mine(targets=[name], jobs=2, return_state=True)
