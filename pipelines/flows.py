@@ -286,6 +286,8 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
             terminal.begin(run)
         try:
             end = body(shown)
+            if end.state == "failed" and kind != "nightly":  # a night notifies of its verdicts
+                failed(end.message)
         except Exception as error:
             if terminal:
                 terminal.error = error

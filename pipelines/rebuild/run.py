@@ -21,7 +21,6 @@ from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
 from pipelines.project import places
-from pipelines.project.notify import notify
 from pipelines.project.run_name import new_name
 from pipelines.rebuild.artifacts import Artifacts
 from pipelines.run.run import Run
@@ -79,10 +78,7 @@ def _rebuild(
         lock_order.forget(root)
         _keep_scores(graph, shown)
     artifacts.report(results)
-    end = End.of(results.values(), run.cancelled)
-    if end.state == "failed" and shown.prepared is None:
-        notify(root, {"kind": "rebuild failed", "run": shown.run, "message": end.message})
-    return end
+    return End.of(results.values(), run.cancelled)
 
 
 def name(graph: Graph) -> str:
