@@ -21,9 +21,9 @@ from nightjar.benchmarks.text.metrics import normalise
 from nightjar.core import contracts, params, tables
 from nightjar.lm.load import load, prepare
 from nightjar.lm.weights import read_recipe
+from nightjar.predict.answers import answering, ask
 from nightjar.tools import Calls, Toolbox, make
 from nightjar.tools.calendar import find_date
-from stages.predict.answers import answering, ask
 
 INGEST, ADAPTER = Path("data/ingest/natural_instructions"), Path("models/train/combined")
 

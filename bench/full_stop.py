@@ -23,8 +23,8 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, params
 from nightjar.core.predict_params import PredictBenchmark
 from nightjar.core.tables import read_rows
+from nightjar.predict.ranked import ranked_again
 from nightjar.statistics.paired import p_value
-from stages.predict.ranked import ranked_again
 
 
 def with_rule(settings: PredictBenchmark, required: bool) -> PredictBenchmark:

@@ -38,11 +38,11 @@ from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
 from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text
-from pipelines.execution import checks as verify
-from pipelines.execution import profiles
 from pipelines.history import ledger, scores
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly.run import made_up_for
+from pipelines.run import checks as verify
+from pipelines.run import profiles
 from stages.ingest.accounts import UnreadableFile
 from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus

@@ -111,15 +111,12 @@ class Project:
             return json.load(answer)
 
     def processes(self, beside: set[int]) -> list[int]:
-        """What runs in the project's folder, without the server, those that are named, and the mirror of a run, which
-        records in Prefect that the run was killed.
-        """
+        """What runs in the project's folder, without the server and those that are named."""
         server, found = self.server()[1], []
         for process in psutil.process_iter():
             try:
                 here = Path(process.cwd()) == self.root and process.status() != psutil.STATUS_ZOMBIE
-                mirror = "pipelines.prefect_view.mirror" in process.cmdline()
-                if here and not mirror and process.pid not in beside and os.getpgid(process.pid) != server:
+                if here and process.pid not in beside and os.getpgid(process.pid) != server:
                     found.append(process.pid)
             except (psutil.Error, OSError):
                 continue
@@ -140,43 +137,35 @@ def wait_for(true: Any, seconds: float) -> float:
     return float("inf")
 
 
-def begin(project: Project) -> tuple[subprocess.Popen[str], str]:
-    """Start a rebuild, and wait until its run has begun; returns its name too, empty if there is none."""
-    folder = project.root / ".nightjar/runs"
-    before = set(folder.glob("*.jsonl"))
-    rebuild = project.start()
-    wait_for(lambda: set(folder.glob("*.jsonl")) - before or rebuild.poll() is not None, 120)
-    return rebuild, next((path.stem for path in set(folder.glob("*.jsonl")) - before), "")
-
-
-def flow_run(project: Project, name: str) -> str:
-    """The id of the flow run that shows a run; empty if it is not there yet."""
-    found = project.ask("flow_runs/filter", flow_runs={"name": {"any_": [name]}})
-    return str(found[0]["id"]) if found else ""
+def flow_run(project: Project, before: set[str]) -> str:
+    """The id of the flow run that began since; empty if there is none."""
+    found = {path.name for path in (project.root / ".nightjar/runs").glob("*")} - before
+    return next(iter(found), "")
 
 
 def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | None:
-    """Start a rebuild and end it; returns the seconds until all had ended, what it printed, and its run.
+    """Start a rebuild and end it; returns the seconds until all had ended, what it printed, and its flow run, empty if
+    it ended before that began.
 
     None if it had ended by itself before.
     """
-    rebuild, run = begin(project)
+    before = {path.name for path in (project.root / ".nightjar/runs").glob("*")}
+    rebuild, run = project.start(), ""
     deadline = time.monotonic() + after
     while time.monotonic() < deadline and rebuild.poll() is None:
+        run = run or flow_run(project, before)
         time.sleep(0.01)
     number = WAYS[way]
     if number is None:
-        wait_for(lambda: flow_run(project, run) or rebuild.poll() is not None, 60)
-    if not run or rebuild.poll() is not None:
+        wait_for(lambda: flow_run(project, before) or rebuild.poll() is not None, 60)
+    run = run or flow_run(project, before)
+    if rebuild.poll() is not None:
         rebuild.communicate(timeout=120)
         return None
     if number is not None:
         rebuild.send_signal(number)
     else:
-        project.ask(
-            f"flow_runs/{flow_run(project, run)}/set_state",
-            state={"type": "CANCELLING", "name": "Cancelling"},
-        )
+        project.ask(f"flow_runs/{run}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
     seconds = wait_for(lambda: not project.processes({rebuild.pid}), 60)
     out, err = rebuild.communicate(timeout=120)
     if "Traceback" in err:
@@ -236,9 +225,8 @@ def main() -> None:
 
 def _run(project: Project, asked: argparse.Namespace, draw: random.Random, folder: Path) -> None:
     project.write(0)
-    rebuild, _ = begin(project)
     began = time.monotonic()
-    rebuild.communicate(timeout=120)
+    project.start().communicate(timeout=120)
     length = time.monotonic() - began
     ended: dict[str, list[float]] = defaultdict(list)
     runs: dict[str, list[str]] = defaultdict(list)
@@ -271,9 +259,10 @@ def _print(
     project: Project, ended: dict[str, list[float]], runs: dict[str, list[str]], found: Counter[str]
 ) -> None:
     for way, times in ended.items():
-        asked_for = {"name": {"any_": runs[way]}}
+        asked_for = {"id": {"any_": [run for run in runs[way] if run]}}
         reached = project.ask("flow_runs/filter", flow_runs=asked_for, limit=200)
         states = dict(Counter(run["state"]["type"] for run in reached))
+        states["before it began"] = runs[way].count("")
         late = sum(second > 10 for second in times)
         print(f"{way}: {len(times)} kills, ended within {max(times):.1f} s ({late} later than 10), {states}")
     for what in ("half-written outputs", "stages lost", "dvc.lock broken"):

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from nightjar.benchmarks.text.metrics import score
 from nightjar.core import contracts, tables
-from pipelines.execution.profiles import edited
+from pipelines.run.profiles import edited
 
 ROOT = Path(__file__).parents[1]
 SETS = {

@@ -25,8 +25,8 @@ import psutil
 from ray.cluster_utils import Cluster
 
 from nightjar.core.driver_params import Shards
-from pipelines.execution import shards
 from pipelines.graph.graph import Graph, Stage
+from pipelines.run import shards
 
 STAGES = ("augment@calculator", "encode@combined", "predict@supernatinst-untuned")
 ROOT = Path(__file__).parent.parent

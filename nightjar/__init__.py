@@ -7,6 +7,7 @@ lm           language models: load, score, generate
 search       sentence encoders, dense and lexical index
 tools        calls of tools, and decoding that makes them
 benchmarks   what models are evaluated on, and its metrics
+predict      how a system answers the questions of a benchmark
 judge        comparison of answers by people
 
 Each is imported when it is first used. docs/library.md has examples.
@@ -17,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from nightjar.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from nightjar import benchmarks, core, judge, lm, prompts, search, statistics, tools
+    from nightjar import benchmarks, core, judge, lm, predict, prompts, search, statistics, tools
 
-__all__ = ["benchmarks", "core", "judge", "lm", "prompts", "search", "statistics", "tools"]
+__all__ = ["benchmarks", "core", "judge", "lm", "predict", "prompts", "search", "statistics", "tools"]
 
 _module, __dir__ = lazy(__name__, {name: name for name in __all__})
 

@@ -36,11 +36,11 @@ from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
-from pipelines.execution.results import End, Result, ending, listeners
 from pipelines.graph import describe
 from pipelines.process.signals import at_signals
 from pipelines.project.notify import notify
 from pipelines.project.stage_name import StageName
+from pipelines.run.results import End, Result, ending, listeners
 from pipelines.run.run import Run
 from pipelines.serving import attend, marks
 from pipelines.serving.api import Api
@@ -228,7 +228,7 @@ def rebuild(
     results; it is Completed only if every stage ran or was unchanged. While another rebuild runs it is Skipped, or
     waits with `wait`.
     """
-    from pipelines.rebuild import run
+    from pipelines.run import rebuild as run
 
     return _conduct("rebuild", lambda shown: run.rebuild(shown, stages, targets, jobs, wait, keep_going))
 

@@ -63,13 +63,13 @@ LONGEST = (
     "pipelines/nightly/test_run.py",
     "pipelines/study/test_study.py",
     "pipelines/rebuild/test_run.py",
-    "pipelines/execution/test_shards.py",
+    "pipelines/run/test_shards.py",
     "bench/test_fuzz.py",
     "stages/train/test_launch.py",
     "stages/train/test_checkpoint.py",
     "pipelines/graph/test_lock_order.py",
     "pipelines/test_folders.py",
-    "pipelines/execution/test_run_stage.py",
+    "pipelines/run/test_run_stage.py",
 )
 
 

@@ -19,6 +19,7 @@ GENERIC = (
     "stages/retrieve/*.py",
     "nightjar/benchmarks/*.py",
     "nightjar/core/**/*.py",
+    "nightjar/predict/*.py",
     "nightjar/statistics/*.py",
 )
 # The table of Nightjar's own cards.

@@ -25,7 +25,7 @@ from nightjar.core import checks, display, garbage, history, machine
 from nightjar.core import params as params_module
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import metrics_file, write_text
-from nightjar.core.journal import Journal, Shard
+from nightjar.core.journal import FOLDER, Journal, Shard
 from nightjar.core.params import Params
 
 log = logging.getLogger("nightjar")
@@ -33,12 +33,17 @@ log = logging.getLogger("nightjar")
 
 @dataclass
 class Stage:
-    """One run of one stage: its name, its parameters, and the facts it collects on the way."""
+    """One run of one stage: its name, its parameters, and the facts it collects on the way.
+
+    `folder` is where questions, predictions, scores, the report, facts and journals of the run are; a path in it is
+    named in the facts from there. Everything else is read in the current folder, the project.
+    """
 
     name: str
     params: Params
     # The share of the work that this run does; it writes no artifact then, only its part of the journal.
     shard: Shard | None = None
+    folder: Path = Path()
     rows_in: int = 0
     rows_out: int = 0
     rows_rejected: int = 0
@@ -52,10 +57,13 @@ class Stage:
         return self.name.partition("@")[2]
 
     def reads(self, *paths: Path) -> None:
-        self.inputs.extend(path.as_posix() for path in paths)
+        self.inputs.extend(map(self._named, paths))
 
     def writes(self, *paths: Path) -> None:
-        self.outputs.extend(path.as_posix() for path in paths)
+        self.outputs.extend(map(self._named, paths))
+
+    def _named(self, path: Path) -> str:
+        return (path.relative_to(self.folder) if path.is_relative_to(self.folder) else path).as_posix()
 
     @contextlib.contextmanager
     def resumed(
@@ -95,7 +103,7 @@ class Stage:
         """
         keys = None if isinstance(units, int) else units
         count = units if isinstance(units, int) else len(units)
-        with Journal(self.name, decides, self.shard, keys=keys) as journal:
+        with Journal(self.name, decides, self.shard, self.folder / FOLDER, keys) as journal:
             todo = journal.todo(count)
             if recorded := sum(map(size, journal)):
                 total = sum(map(size, range(count)))
@@ -138,7 +146,9 @@ def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str,
         "outputs": stage.outputs,
         # What the checks hold the artifacts against later, whatever became of them.
         "tables": {
-            path: checks.inventory(Path(path)) for path in stage.outputs if checks.is_artifact(Path(path))
+            path: checks.inventory(stage.folder / path)
+            for path in stage.outputs
+            if checks.is_artifact(stage.folder / path)
         },
         "rows_in": stage.rows_in,
         "rows_out": stage.rows_out,
@@ -162,15 +172,12 @@ def main(
     """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
 
     `items` are the words allowed after the stage's name, which may depend on the parameters; `packages` those whose
-    versions belong to the facts. With `threads`, the number of threads of numerical libraries is set from the
-    parameters before torch loads: the order of floating-point sums depends on it, and so do the bytes of a trained
-    model. With `shards`, `--shard I/N` may follow: the run does that share of the work and writes neither artifact nor
-    facts.
+    versions belong to the facts. With `threads`, the stage runs models (`before_models`). With `shards`, `--shard I/N`
+    may follow: the run does that share of the work and writes neither artifact nor facts.
     """
     display.protect()
     garbage.seldom()
     display.log_to_stderr()
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     started = time.monotonic()
     name, shard = folder, None
     try:
@@ -190,18 +197,9 @@ def main(
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
         if threads:
-            for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-                os.environ[variable] = str(stage.params.threads)
-            os.environ.update(
-                TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1"
-            )
-        run(stage)
-        if shard:
-            log.info("%s: shard %s done, %.1f s", name, shard, time.monotonic() - started)
-            return
-        write_text(
-            metrics_file(name), json.dumps(_facts(stage, packages, threads), indent=2, sort_keys=True) + "\n"
-        )
+            before_models(params)
+            os.environ["HF_HUB_OFFLINE"] = "1"
+        carry_out(stage, run, packages, threads)
     except NightjarError as error:
         _fail(error)
     except OSError as error:
@@ -209,11 +207,29 @@ def main(
         if told is None:
             raise
         _fail(told)
-    seconds = time.monotonic() - started
-    if not os.environ.get(history.TIMED):
-        history.append(Path(), name, seconds)
+    if not shard and not os.environ.get(history.TIMED):
+        history.append(Path(), name, time.monotonic() - started)
+
+
+def before_models(params: Params) -> None:
+    """Set the threads of numerical libraries, before they are loaded: the order of floating-point sums depends on it,
+    and so do the bytes of a trained model.
+    """
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(params.threads)))
+    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_DISABLE_TELEMETRY="1")
+
+
+def carry_out(stage: Stage, run: Callable[[Stage], None], packages: tuple[str, ...], models: bool) -> None:
+    """Run a stage and write its facts; with `models`, the machine is among them. A shard has no facts."""
+    started = time.monotonic()
+    run(stage)
+    if stage.shard:
+        log.info("%s: shard %s done, %.1f s", stage.name, stage.shard, time.monotonic() - started)
+        return
+    facts = json.dumps(_facts(stage, packages, models), indent=2, sort_keys=True) + "\n"
+    write_text(stage.folder / metrics_file(stage.name), facts)
     counts = f"{stage.rows_in} rows in, {stage.rows_out} out, {stage.rows_rejected} rejected"
-    log.info("%s: %s, %.1f s", name, counts, seconds)
+    log.info("%s: %s, %.1f s", stage.name, counts, time.monotonic() - started)
 
 
 def _fail(error: NightjarError) -> NoReturn:

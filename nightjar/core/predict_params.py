@@ -60,14 +60,18 @@ class PredictBenchmark(Model):
 
 
 class System(Model):
-    """A system on a benchmark: its weights, the artifact with its evidence, and what the tools read that it calls.
+    """A system on a benchmark: how it answers, its weights, the artifact with its evidence, and what its tools read.
 
-    `weights` may be a file of predictions in the benchmark's own form, .json or .jsonl: then these are the answers.
+    `kind` is its predictor: `model` answers with a language model, `reader` with a reader for each task, `knn` with the
+    labels of the nearest training questions by an encoder, `extractive` with what a language model extracts from
+    passages, `file` with a file of predictions in the benchmark's own form. `nightjar evaluate` gives the weights of a
+    model behind a server as server:URL.
     Evidence and resource are the questions themselves for a system that uses none. `calls`: whether it may call tools
     ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with
     calls, else "off".
     """
 
+    kind: Literal["model", "reader", "knn", "extractive", "file"] = "model"
     benchmark: Item
     system: Item
     weights: Name

@@ -17,7 +17,7 @@ from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
 
 if TYPE_CHECKING:
     from nightjar.core.params import Params
-    from stages.predict.asking import Event
+    from nightjar.predict.asking import Event
 
 FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 
@@ -75,16 +75,22 @@ def ask(
         raise NightjarError("the question is empty", "nightjar ask", "write one")
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
-    from stages.predict.trained import folder_of
+    from nightjar.predict.trained import folder_of
+    from stages.base_model.given import MODEL, Given, given, ready
 
-    folder = folder_of(system) if system is not None else None  # PyTorch takes long to load
-    prepare_model()
-    from stages.base_model.given import MODEL, folders
-    from stages.predict.asking import Asker
+    # PyTorch takes long to load.
+    named = given(model) if model is not None else Given(folder_of(system or "").as_posix(), MODEL.as_posix())
+    if named.served:
+        fix = "give a model, or use: nightjar evaluate"
+        raise NightjarError("a server cannot be asked here", named.weights, fix)
+    prepare_model(named.source)
+    from nightjar.predict.asking import Asker
 
     with TemporaryDirectory() as made:
-        base, weights = (MODEL, folder) if model is None else folders(model, Path(made))
-        asker = Asker(base, weights, definition, max_tokens, None if as_json else _show, _finder)
+        base, place = named.base(Path(made, MODEL.name)), Path(made, MODEL.name)
+        if base == place:
+            ready(named, place)
+        asker = Asker(base, named.adapter, definition, max_tokens, None if as_json else _show, _finder)
     for one in questions:
         if len(questions) > 1 and not as_json:
             say(one)

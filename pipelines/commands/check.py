@@ -52,7 +52,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     from nightjar.core import checks
     from nightjar.core.config import PARAMS_FILE
     from nightjar.core.driver_params import load_checks
-    from pipelines.execution.checks import findings
+    from pipelines.run.checks import findings
 
     root, units, empty = _units(artifacts)
     if not units:
@@ -95,9 +95,9 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
     Raises NightjarError for a name in `wanted` that leads to no artifact.
     """
     from nightjar.core import checks
-    from pipelines.execution.checks import artifacts, read_facts
     from pipelines.graph import graph
     from pipelines.graph.graph import Stage
+    from pipelines.run.checks import artifacts, read_facts
 
     if "" in wanted:
         raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")

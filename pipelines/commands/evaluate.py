@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from nightjar.core.display import log_to_stderr
 from pipelines.commands.console import say, say_text
 from pipelines.commands.options import OUTPUT, POSITIVE, TEXT, printed
 
@@ -72,11 +73,9 @@ def evaluate(
     """
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
+    log_to_stderr()
     from pipelines.commands.evaluation import Asked
     from pipelines.commands.evaluation import evaluate as run
 
     asked = Asked(model, list(benchmarks) or None, list(tasks) or None, limit, calls)
-    status, record = run(asked, output)
-    if status:
-        raise SystemExit(status)
-    return record | {"output": output}
+    return run(asked, output) | {"output": output}

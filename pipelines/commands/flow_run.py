@@ -16,7 +16,7 @@ from pipelines.serving import server as servers
 from pipelines.serving.api import Api
 
 if TYPE_CHECKING:
-    from pipelines.execution.results import End, Result
+    from pipelines.run.results import End, Result
 
 # The exit status of a run, by its end.
 STATUS = {"completed": 0, "failed": 1, "cancelled": 130, "skipped": 2}

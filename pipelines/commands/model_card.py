@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -24,11 +24,11 @@ from nightjar.core.params import load as load_params
 from nightjar.lm.headers import refusing
 from nightjar.lm.sources import find
 from nightjar.lm.weights import read_recipe, verify, weight_files
+from nightjar.predict.trained import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
 from pipelines.project.intervals import interval
 from pipelines.project.markdown import plain, table
-from stages.predict.trained import INSTRUCTED, benchmark_of
 
 MODEL, SAMPLE = Path("models/base/language_model"), "data/sample"
 UNKNOWN = "unknown"
@@ -60,12 +60,14 @@ def card_of(folder: Path, licence: str | None = None) -> str:
         license=licence,
         library_name="transformers",
         pipeline_tag="text-generation",
-        tags=["nightjar", *_tags(kind, bool(recipe.get("calls")))],
+        tags=["nightjar"]
+        + ["instruction-tuning"] * (kind in INSTRUCTED)
+        + ["tool-use"] * bool(recipe.get("calls")),
     )
     settings = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
     found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
     commit = found.decode().strip() if found else "not recorded"
-    scores = [_shown(row) for row in _scores(params, folder)]
+    scores, newline = [_shown(row) for row in _scores(params, folder)], "\n"
     return f"""---
 {head.to_yaml()}
 ---
@@ -80,7 +82,7 @@ is {licence}.
 
 ## Recipe
 
-{_lines(table(settings))}
+{newline.join(table(settings))}
 
 ## Use
 
@@ -88,7 +90,7 @@ is {licence}.
 
 ## Scores
 
-{_lines(table(scores)) or "None: the project has no scores of these weights."}
+{newline.join(table(scores)) or "None: the project has no scores of these weights."}
 
 Intervals are at {100 * CONFIDENCE:g}%. Weights (sha256): {verify(folder)}. Commit: {commit}.
 """
@@ -147,10 +149,6 @@ def _supply(source: str) -> profiles.Supply | None:
     return None
 
 
-def _tags(kind: str, calls: bool) -> list[str]:
-    return [*(["instruction-tuning"] if kind in INSTRUCTED else []), *(["tool-use"] if calls else [])]
-
-
 def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
     """How the model is prompted."""
     text = "The model continues plain text."
@@ -198,7 +196,3 @@ def _shown(row: Mapping[str, Any]) -> dict[str, str]:
         "value": number(row["value"], decimals),
         "interval": interval(row, decimals),
     }
-
-
-def _lines(rows: Iterable[str]) -> str:
-    return "\n".join(rows)

@@ -24,8 +24,8 @@ from pipelines.project import places
 from pipelines.project.notify import notify, warning
 
 if TYPE_CHECKING:
-    from pipelines.execution.results import End
     from pipelines.nightly.run import Asked, Outcome
+    from pipelines.run.results import End
 
 
 @click.command()

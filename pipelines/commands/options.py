@@ -147,9 +147,11 @@ def printed(
     return decorate
 
 
-def prepare_model() -> None:
+def prepare_model(source: str = "") -> None:
     """Let a command load a model in this process: from files alone, without progress bars, and without the warnings of
-    libraries about one another. Called before transformers is imported.
+    libraries about one another. Called before transformers is imported. Only a model of the hub, `source`, is fetched.
     """
-    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1")
+    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_DISABLE_PROGRESS_BARS="1")
+    if not source.startswith("hub:"):
+        os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore", FutureWarning)

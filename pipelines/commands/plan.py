@@ -55,7 +55,7 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
     graph = whole.only(stages)
     left = leftovers.find(whole, graph)
     if graph.changed():
-        from pipelines.execution import preflight  # here, not above: it takes long to load
+        from pipelines.run import preflight  # here, not above: it takes long to load
 
         preflight.check(graph)
     if as_json:

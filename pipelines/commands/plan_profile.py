@@ -15,8 +15,8 @@ from nightjar.core.numbers import counted_as
 from nightjar.core.params import validate
 from nightjar.core.profiles import Supply
 from pipelines.commands.console import say, say_table
-from pipelines.execution.preflight import check_project
 from pipelines.graph import graph as graphs
+from pipelines.run.preflight import check_project
 
 # Groups of parameters that name weights, which no stage has as a dependency.
 WEIGHTS = ("models", "tools")

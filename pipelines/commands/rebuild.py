@@ -10,14 +10,14 @@ import click
 from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
-from pipelines.execution import checks
-from pipelines.execution.headline import report_stages
-from pipelines.execution.headline import stale as stale_scores
-from pipelines.execution.results import GOOD, End, Result
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers, lock_order
 from pipelines.graph.graph import Graph
 from pipelines.process.signals import stopped_by_signals
+from pipelines.run import checks
+from pipelines.run.headline import report_stages
+from pipelines.run.headline import stale as stale_scores
+from pipelines.run.results import GOOD, End, Result
 
 
 @click.command()
@@ -49,12 +49,12 @@ def rebuild(
       nightjar rebuild --fail-fast
     """
     from pipelines.commands import show
-    from pipelines.execution.run_stage import Stages
     from pipelines.process.lock import rebuild_lock
+    from pipelines.run.run_stage import Stages
 
     root, code = graphs.find_root(), 0
     with rebuild_lock(root, wait), Stages(root) as worker:
-        whole = graphs.read(root)
+        whole = worker.graph()
         graph = whole.only(stages)
         left = leftovers.find(whole, graph)
         for it in left:
@@ -62,7 +62,7 @@ def rebuild(
         if ahead := checks.affected(graph):
             # Here, not above: "Nothing to do" needs none of it, and it takes long to load.
             from pipelines.commands.flow_run import run_flow
-            from pipelines.execution import preflight
+            from pipelines.run import preflight
 
             preflight.check(graph)
             if unchanged := len(graph.stages) - len(ahead):

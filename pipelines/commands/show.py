@@ -18,13 +18,13 @@ from nightjar.core import history
 from nightjar.core.display import printable
 from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
-from pipelines.execution.counts import counted
-from pipelines.execution.headline import HEADLINE, REPORT, report_stages
 from pipelines.graph.graph import Graph, Stage
+from pipelines.run.counts import counted
+from pipelines.run.headline import HEADLINE, REPORT, report_stages
 
 if TYPE_CHECKING:
-    from pipelines.execution.results import Result
     from pipelines.graph.leftovers import Leftover
+    from pipelines.run.results import Result
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.
 SPEED_SECONDS = 24 * 3600.0

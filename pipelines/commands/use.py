@@ -51,9 +51,9 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     """
     from nightjar.core.files import write_text
     from nightjar.core.profiles import own
-    from pipelines.execution.profiles import apply
     from pipelines.process.lock import rebuild_lock
     from pipelines.project import places
+    from pipelines.run.profiles import apply
 
     # The stages that a rebuild has not started yet would read the new parameters. Without the file none runs.
     alone = dry_run or not places.REBUILD_LOCK.exists()

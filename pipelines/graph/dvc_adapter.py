@@ -1,88 +1,244 @@
-"""All that depends on how DVC works inside: opening a repository, its locks, and running one stage in two steps.
+"""The DVC repository: its lock, and its stages and parameters, which are read once and again only where a file changed.
 
-Written for DVC 3.67. tests/pipelines/graph/test_dvc_adapter.py fails when a name or a result that is used here changes.
-`begin` and `finish` do together what `Stage.reproduce` of DVC does, in its order, without its lock while the command
-of the stage runs.
+All that depends on how DVC works inside is in this file, in dvc_status.py, dvc_run.py and lock_entry.py. They are
+written for DVC 3.67. tests/pipelines/graph/test_dvc_adapter.py fails when a name or a result that is used changes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
-import functools
-import json
-import sys
-import threading
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 from dvc.dependency import ParamsDependency
-from dvc.dependency.db import AbstractDependency
-from dvc.dependency.repo import RepoDependency
+from dvc.dependency.base import Dependency
+from dvc.dvcfile import ProjectFile, is_valid_filename, load_file
 from dvc.exceptions import DvcException, NotDvcRepoError
-from dvc.fs import localfs
 from dvc.lock import Lock, LockError
 from dvc.repo import Repo, lock_repo
-from dvc.rwlock import RWLOCK_FILE, SCHEMA, rwlock
-from dvc.stage import PipelineStage, Stage
-from dvc.stage.cache import RunCacheNotFoundError, _can_hash
-from dvc.stage.run import get_executable, prepare_kwargs
-from dvc.utils.serialize import LOADERS, ParseError, load_path, load_yaml, parse_yaml
+from dvc.repo.index import Index
+from dvc.repo.reproduce import get_active_graph
+from dvc.stage import Stage
+from dvc.utils import parse_target
+from dvc.utils.serialize import ParseError, load_path
 from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
 
 from nightjar.core.errors import NightjarError, from_os_error
-from pipelines.graph import lock_entry, lock_order
-from pipelines.graph.changes import Workspace
 
-# As DVC starts its shells, so that they read no configuration.
-_SHELL_OPTIONS = {"zsh": ["--no-rcs"], "bash": ["--noprofile", "--norc"], "fish": ["--no-config"]}
-
-# Held while a lock file is written. A process that ends in the meantime would tear the file.
-writing = threading.Lock()
+# What tells two versions of a file apart: time, bytes, inode. None if there is no file.
+Signature = tuple[int, int, int] | None
 
 
-@functools.lru_cache(maxsize=8)
-def _parsed(text: str, path: str) -> Any:
-    return parse_yaml(text, path)
+class Busy(Exception):
+    """Another DVC process holds the repository's lock, or has reserved files of the stage: then its text names it."""
 
 
-def load_parameters(path: str, fs: Any = None, **options: Any) -> Any:
-    """What DVC's load_yaml returns. A text is parsed once: DVC parses params.yaml ten times for each stage."""
+class Project:
+    """A DVC repository. What was read of it is kept until one of its files changes on disk."""
+
+    def __init__(self, where: Path) -> None:
+        self.repo = Repo(str(where))
+        self.root = Path(self.repo.root_dir)
+        self._seen: dict[Path, Signature] = {}
+        self._files: dict[Path, ProjectFile] = {}
+        self._values: dict[str, Any] = {}
+        self._edges: Any = None
+        # By path and kind of hash, what Output._build found since the lock was taken.
+        self.built: dict[tuple[str, str], Any] = {}
+        # The texts of lock files that were checked or written: see lock_entry.
+        self.known: dict[Path, str] = {}
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the repository, and read again what changed. Raises Busy if another process holds it."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(lock_repo(self.repo))
+            except LockError:
+                raise Busy from None
+            held.enter_context(self.repo.scm_context(quiet=True))
+            self.built = {}
+            if any(_signature(path) != seen for path, seen in self._seen.items()):
+                self.forget()
+            yield
+
+    def forget(self) -> None:
+        """Read everything anew when it is needed."""
+        self._seen, self._files, self._values, self._edges = {}, {}, {}, None
+
+    def stage(self, name: str) -> Stage:
+        """The stage as dvc.yaml and dvc.lock have it; a new object each time. Raises DvcException if there is none."""
+        path, key = parse_target(name)
+        place = self.root / (path or "dvc.yaml")
+        if place.suffix == ".yaml":
+            return self._prepared(self.file(place).stages[key])
+        return self._prepared(load_file(self.repo, str(place)).stage)
+
+    def _prepared(self, stage: Stage) -> Stage:
+        """The stage, with dependencies that use what the project keeps."""
+        kinds = {ParamsDependency: Parameters, Dependency: Files}
+        stage.deps = [kinds[type(dep)](dep, self) if type(dep) in kinds else dep for dep in stage.deps]
+        return stage
+
+    def file(self, path: Path) -> ProjectFile:
+        """DVC's object of a dvc.yaml, which keeps the contents of it and of its lock file."""
+        if path not in self._files:
+            self._watch(path, path.with_suffix(".lock"), path.with_name("params.yaml"))
+            file = load_file(self.repo, str(path))
+            self._watch(*(Path(name) for name in file.stages.resolver.context.imports))
+            self._files[path] = file
+        return self._files[path]
+
+    def entry(self, stage: Stage) -> dict[str, Any] | None:
+        """What the lock file has of a stage of a dvc.yaml; None if nothing."""
+        found: dict[str, Any] | None = self.file(Path(stage.path)).stages.lockfile_data.get(stage.name)
+        return found
+
+    def wrote(self, stage: Stage, entry: dict[str, Any]) -> None:
+        """Keep an entry that this process wrote to the lock file, as if it had been read again."""
+        path = Path(stage.path)
+        self.file(path).stages.lockfile_data[stage.name] = entry
+        self._seen[path.with_suffix(".lock")] = _signature(path.with_suffix(".lock"))
+
+    def expect(self, out: Any) -> None:
+        """While the lock is held, dependencies on the output find what it records, and not what is there."""
+        self.built[out.fs_path, out.hash_name] = (None, out.meta, out)
+
+    def edges(self, anew: bool = False) -> Any:
+        """DVC's graph of the stages: each edge goes from a stage to one that it needs. The stages are other objects if
+        they are to be made `anew`.
+        """
+        if anew or self._edges is None:
+            self._watch(self.root / ".dvc/config", self.root / ".dvc/config.local", self.root / ".dvcignore")
+            self._edges = get_active_graph(Index(self.repo, stages=list(self._stages())).graph)
+        return self._edges
+
+    def _stages(self) -> Iterator[Stage]:
+        """All stages, found as DVC's collect_files does: not in folders that Git ignores or that stages make."""
+        repo, made = self.repo, set[str]()
+        for folder, folders, files in repo.dvcignore.walk(repo.fs, repo.root_dir, followlinks=False):
+            for name in filter(is_valid_filename, files):
+                path = Path(folder, name)
+                if not repo.scm.is_ignored(str(path)):
+                    for stage in self._of_file(path):
+                        made.update(out.fs_path for out in stage.outs)
+                        yield stage
+            paths = {name: str(Path(folder, name)) for name in folders}
+            folders[:] = [
+                name for name, it in paths.items() if it not in made and not repo.scm.is_ignored(it + os.sep)
+            ]
+
+    def _of_file(self, path: Path) -> list[Stage]:
+        if path.suffix == ".yaml":
+            return [self._prepared(stage) for stage in self.file(path).stages.values()]
+        self._watch(path)
+        return [self._prepared(load_file(self.repo, str(path)).stage)]
+
+    def parameters(self, dep: ParamsDependency) -> dict[str, Any]:
+        """The values of the keys that `dep` names, as ParamsDependency.read_params gives them."""
+        found, path = {}, dep.fs_path
+        try:
+            if path not in self._values:
+                self._watch(Path(path))
+                self._values[path] = load_path(path, self.repo.fs)
+            for key in dep.params:
+                value = self._values[path]
+                for part in key.split("."):
+                    value = value[part]
+                found[key] = value
+        except (
+            LookupError,
+            TypeError,
+            OSError,
+            ParseError,
+        ):  # a missing key, an index or a pattern, a bad file
+            return dict(ParamsDependency.read_params(dep))
+        return found if dep.params else dict(self._values[path])
+
+    def name(self, stage: Stage) -> str:
+        """DVC's name of the stage, as seen from the root."""
+        name, file = getattr(stage, "name", None), self.relative(stage.path)
+        return file if name is None else str(name) if file == "dvc.yaml" else f"{file}:{name}"
+
+    def path(self, item: Any) -> str:
+        """A dependency's or output's path from the root; as written if it lies outside."""
+        return self.relative(item.fs_path) if item.is_in_repo else str(item)
+
+    def relative(self, path: str) -> str:
+        return os.path.relpath(path, self.root).replace(os.sep, "/")
+
+    def _watch(self, *paths: Path) -> None:
+        for path in map(Path.absolute, paths):
+            self._seen.setdefault(path, _signature(path))
+
+
+class Kept:
+    """A dependency of a stage, as DVC made it, that uses what its project keeps."""
+
+    def __init__(self, dep: Dependency, project: Project) -> None:
+        vars(self).update(vars(dep))
+        self._project = project
+
+
+class Parameters(Kept, ParamsDependency):
+    """Parameters, whose file is parsed once for all stages. DVC does it ten times for each."""
+
+    def read_params(self, flatten: bool = True, **_: Any) -> dict[str, Any]:
+        return self._project.parameters(self)
+
+
+class Files(Kept, Dependency):
+    """Files or folders, which are hashed once while the lock is held. DVC does it ten times for each stage."""
+
+    @property
+    def exists(self) -> bool:
+        return (self.fs_path, self.hash_name) in self._project.built or bool(super().exists)
+
+    def _build(self, *args: Any, **options: Any) -> Any:
+        key = (self.fs_path, self.hash_name)
+        if key not in self._project.built:
+            self._project.built[key] = super()._build(*args, **options)
+        return self._project.built[key]
+
+
+def _signature(path: Path) -> Signature:
     try:
-        with (fs.open if fs else open)(path, encoding="utf-8", **options) as file:
-            text = file.read()
-    except UnicodeDecodeError:
-        return load_yaml(path, fs=fs, **options)  # it raises the error of DVC
-    return copy.deepcopy(_parsed(text, str(path)))
-
-
-# DVC's table of what reads a file of parameters, by its suffix.
-LOADERS.update({".yaml": load_parameters, ".yml": load_parameters})
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 @contextlib.contextmanager
-def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
+def opened(where: Path, locked: bool = True) -> Iterator[Project]:
     """The DVC repository at `where`, by default locked against other DVC processes that hash or write.
 
-    Raises NightjarError if there is none, for DVC's own errors, and for those of values that DVC does not expect, such
-    as a date or an empty path.
+    Raises NightjarError as `one_error` does.
     """
-    try:
-        with Repo(str(where)) as repo, contextlib.ExitStack() as held:
+    with one_error(where):
+        project = Project(where)
+        with project.repo as repo, contextlib.ExitStack() as held:
             if locked:
                 if isinstance(repo.lock, Lock):  # not the lock of core.hardlink_lock
                     repo.lock = Lock(repo.lock.lockfile, wait=True)
-                held.enter_context(lock_repo(repo))
-                _tidy(repo)
-            yield repo
+                held.enter_context(project.locked())
+            yield project
+
+
+@contextlib.contextmanager
+def one_error(where: Path) -> Iterator[None]:
+    """Raise NightjarError where there is no repository, for DVC's own errors, and for those of values that DVC does not
+    expect, such as a date or an empty path.
+    """
+    try:
+        yield
     except NotDvcRepoError:
         fix = "run from the project's root"
         raise NightjarError("not a DVC repository", where.absolute(), fix) from None
     except DvcException as error:
-        fix = "mend dvc.yaml, or see `dvc status`"
+        fix = "fix dvc.yaml, or see `dvc status`"
         raise NightjarError(one_line(error), where.absolute(), fix) from None
     except (FileNotFoundError, NightjarError):
         raise
@@ -90,13 +246,13 @@ def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
         if isinstance(error, OSError) and (line := from_os_error(error, where)):
             raise line from None
         what = " ".join(str(error).split())[:300] or "perhaps an empty path, name or key"
-        fix = "mend dvc.yaml or params.yaml"
+        fix = "fix dvc.yaml or params.yaml"
         if isinstance(error, ImportError):  # of the storage of a dependency or an output
             fix = "install it, or name a local path in dvc.yaml"
         raise NightjarError(f"DVC cannot read the project ({what})", where.absolute(), fix) from None
 
 
-def _tidy(repo: Repo) -> None:
+def tidy(repo: Repo) -> None:
     """Remove what a full disk left in the run cache: entries that were never finished, and folders without any.
 
     DVC 3.67 removes the former as it meets them, and then fails for ever at the empty folder.
@@ -113,179 +269,3 @@ def one_line(error: BaseException) -> str:
     """The text of an error of DVC and of its cause."""
     text = " ".join(str(part) for part in (error, error.__cause__) if part)
     return " ".join(text.split())[:500] or type(error).__name__
-
-
-def content(item: Any) -> tuple[Any, Any]:
-    """DVC's Meta and HashInfo of what an output or a dependency holds now. Raises FileNotFoundError."""
-    found: tuple[Any, Any] = item._get_hash_meta()
-    return found
-
-
-def in_run_cache(stage: Stage) -> bool:
-    """Whether DVC keeps runs of the stage."""
-    return bool(_can_hash(stage))
-
-
-def kept_run(stage: Stage) -> dict[str, Any] | None:
-    """The last run with the stage's command and the hashes of its dependencies, as a lock file has it."""
-    found: dict[str, Any] | None = stage.repo.stage_cache._load(stage)
-    return found
-
-
-def read_params(dep: ParamsDependency, files: dict[str, Any]) -> dict[str, Any]:
-    """The values of the keys that `dep` names, as ParamsDependency reads them. `files` keeps what was parsed."""
-    found = {}
-    try:
-        if dep.fs_path not in files:
-            files[dep.fs_path] = load_path(dep.fs_path, dep.repo.fs)
-        for key in dep.params:
-            value = files[dep.fs_path]
-            for part in key.split("."):
-                value = value[part]
-            found[key] = value
-    except (LookupError, TypeError, OSError, ParseError):  # a missing key, an index or a pattern, a bad file
-        return dict(ParamsDependency.read_params(dep))
-    return found if dep.params else dict(files[dep.fs_path])
-
-
-class Busy(Exception):
-    """Another DVC process holds the repository's lock, or has reserved files of the stage: then its text names it."""
-
-
-@dataclass
-class Begun:
-    """A stage whose command is to run. DVC has reserved its files until `reserved` is closed."""
-
-    name: str
-    stage: Stage
-    reserved: contextlib.ExitStack
-    afresh: bool
-
-    @property
-    def commands(self) -> list[list[str]]:
-        """The commands, each with the shell that DVC would use."""
-        shell = get_executable()
-        options = _SHELL_OPTIONS.get(Path(shell).name.lower(), [])
-        lines = self.stage.cmd if isinstance(self.stage.cmd, list) else self.stage.cmd.splitlines()
-        return [[shell, *options, "-c", line] for line in lines]
-
-    @property
-    def surroundings(self) -> tuple[str, dict[str, str]]:
-        """The working folder and the environment of the commands."""
-        found = prepare_kwargs(self.stage)
-        return found["cwd"], found["env"]
-
-
-def look(repo: Repo, name: str) -> tuple[str, str]:
-    """What DVC would do with the stage `name` now, and why. Raises as `begin` does."""
-    with _transaction(repo, name):
-        state, reasons = Workspace(repo).judge(repo.stage.get_target(name), [])
-        return state, "; ".join(map(str, reasons))
-
-
-def begin(repo: Repo, name: str, afresh: bool = False) -> Begun | bool:
-    """Look at the stage `name`: whether it is unchanged (False), was restored (True), or its command is to run.
-
-    A stage that has no command, or is frozen, is recorded as DVC does it, and is restored. With `afresh` the command
-    runs without a look at dvc.lock and the run cache. Raises Busy, and DvcException or OSError as DVC does.
-    """
-    with _transaction(repo, name), contextlib.ExitStack() as held:
-        stage = repo.stage.get_target(name)
-        _reserve(repo, stage, held)
-        if not afresh and not stage.changed():
-            return False
-        if stage.frozen or not stage.cmd:
-            stage.run(no_commit=afresh, force=afresh)
-            _dump(repo, stage)
-            return True
-        stage.remove_outs()
-        if not afresh:
-            try:
-                repo.stage_cache.restore(stage)
-            except RunCacheNotFoundError:
-                stage.save_deps()
-            else:
-                _save(repo, stage)
-                return True
-        return Begun(name, stage, held.pop_all(), afresh)
-
-
-def finish(repo: Repo, begun: Begun) -> None:
-    """Record what the commands made. Raises as `begin` does; `reserved` is left to the caller."""
-    with _transaction(repo, begun.name):
-        _save(repo, begun.stage, not begun.afresh)
-
-
-@contextlib.contextmanager
-def _transaction(repo: Repo, name: str) -> Iterator[None]:
-    # DVC reserves files for the process with this command line: here for one stage of this process.
-    sys.argv = ["dvc", "repro", "--single-item", "--", name]
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(lock_repo(repo))
-        except LockError:
-            raise Busy from None
-        held.enter_context(repo.scm_context(quiet=True))
-        yield
-
-
-def _reserve(repo: Repo, stage: Stage, held: contextlib.ExitStack) -> None:
-    """Reserve the stage's files, as Stage.reproduce does. Raises Busy if a DVC process that runs has reserved them."""
-    deps, outs = (
-        [item.fs_path for item in items if not isinstance(item, RepoDependency | AbstractDependency)]
-        for items in (stage.deps, stage.outs)
-    )
-    hardlink = repo.config["core"].get("hardlink_lock", False)
-    try:
-        held.enter_context(rwlock(repo.tmp_dir, repo.fs, " ".join(sys.argv), deps, outs, hardlink))
-    except LockError:
-        if holder := _holder(repo, deps, outs):
-            raise Busy(holder) from None
-        raise
-
-
-def _holder(repo: Repo, deps: list[str], outs: list[str]) -> str:
-    """The DVC process that has reserved one of the files; empty if none runs.
-
-    DVC takes any process with the number of one that was killed for that one.
-    """
-    found = SCHEMA(json.loads(Path(repo.tmp_dir, RWLOCK_FILE).read_text(encoding="utf-8")))
-    users = [(path, user, [*deps, *outs]) for path, user in found["write"].items()]
-    users += [(path, user, outs) for path, readers in found["read"].items() for user in readers]
-    for path, user, ours in users:
-        if any(localfs.overlaps(path, other) for other in ours) and _runs_dvc(user["pid"]):
-            return f"process {user['pid']}: {user['cmd']}"
-    return ""
-
-
-def _runs_dvc(pid: int) -> bool:
-    try:
-        return any("dvc" in part for part in psutil.Process(pid).cmdline())
-    except psutil.Error:
-        return False
-
-
-def _save(repo: Repo, stage: Stage, commit: bool = True) -> None:
-    """What Stage.run does when the command has ended, then what `dvc repro` does."""
-    uncached = any(not (out.use_cache or out.is_metric or out.is_plot) for out in stage.outs)
-    stage.save(run_cache=commit and not uncached)
-    if commit:
-        stage.commit()
-    _dump(repo, stage)
-
-
-def _dump(repo: Repo, stage: Stage) -> None:
-    """Write the stage's entry to its lock file, or its .dvc file. DVC writes in place: a failure puts the file back."""
-    path = Path(stage.path)
-    with writing:
-        if isinstance(stage, PipelineStage):
-            path = path.with_suffix(".lock")
-            if lock_entry.write(path, stage, functools.partial(lock_order.place, repo, path, stage.name)):
-                repo.scm_context.track_file(str(path.relative_to(repo.root_dir)))
-                return
-        before = path.read_bytes() if path.exists() else None
-        try:
-            stage.dump(update_pipeline=False)
-        except BaseException:
-            path.unlink(missing_ok=True) if before is None else path.write_bytes(before)
-            raise

@@ -4,12 +4,16 @@
 
 DESCRIPTOR is one end of a multiprocessing.Pipe. Requests and answers are messages in JSON, and are served in order:
 
-    {"do": "look", "stage": NAME}                    the answer has a `state`: that of `nightjar plan`, with `why`,
-                                                     failed (`error`) or busy (`holder`)
-    {"do": "begin", "stage": NAME, "afresh": BOOL}   unchanged, restored, failed, busy, or run (`commands`, `folder`,
-                                                     `environment`)
-    {"do": "finish", "stage": NAME}                  ran, failed or busy
+    {"do": "graph"}                                  the judged graph, as Graph.as_json gives it
+    {"do": "remember", "targets": [NAME]}            remembered: see lock_order
+    {"do": "look", "stage": NAME}                    the answer has a `state`: that of `nightjar plan`, with `why`
+    {"do": "begin", "stage": NAME, "force": BOOL}    unchanged, restored, or run (`commands`, `folder`, `environment`)
+    {"do": "finish", "stage": NAME}                  ran
     {"do": "abandon", "stage": NAME}                 abandoned
+
+Any answer may instead be busy (with the `holder` of a lock, if known) or failed: with `error`, its one line, and for a
+graph that cannot be read with the `what`, `where` and `fix` of that line. The graph and its parameters are read once,
+and again only where a file changed.
 
 When the other end closes, the request that is being served is finished, so that DVC's files remain whole. Signals that
 end other processes are ignored.
@@ -37,12 +41,12 @@ LAST_SECONDS = 5.0
 
 
 class Worker:
-    """The stages that have begun in the repository at `root`."""
+    """The repository at `root`, and its stages that have begun."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._begun: dict[str, Any] = {}
-        self._repo: Any = None
+        self._project: Any = None
 
     def load(self) -> None:
         """Load DVC before the first request. An error is reported with that."""
@@ -53,53 +57,63 @@ class Worker:
         gc.enable()
 
     def _open(self) -> Any:
-        from pipelines.graph import dvc_adapter as dvc
+        from pipelines.graph import dvc_adapter, dvc_run, dvc_status  # noqa: F401
 
-        self._repo = self._repo or dvc.Repo(str(self._root))
-        return self._repo
+        self._project = self._project or dvc_adapter.Project(self._root)
+        return self._project
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Serve one request."""
-        from pipelines.graph import dvc_adapter as dvc
+        from nightjar.core.errors import NightjarError
+        from pipelines.graph import dvc_adapter
 
-        name = request["stage"]
         try:
-            repo = self._open()
-            if request["do"] == "look":
-                state, why = dvc.look(repo, name)
-                return {"state": state, "why": why}
-            if request["do"] == "begin":
-                return self._begin(repo, name, request["afresh"])
-            if name not in self._begun:  # another worker began it
-                return {"state": "failed", "code": 1, "error": "the process that ran DVC was killed"}
-            if request["do"] == "finish":
-                dvc.finish(repo, self._begun[name])
-            self._begun.pop(name).reserved.close()
-        except dvc.Busy as busy:
+            return self._serve(request["do"], request.get("stage", ""), request)
+        except dvc_adapter.Busy as busy:
             return {"state": "busy", "holder": str(busy)}
         except Exception as error:  # DVC raises errors of all kinds for bad files
-            if begun := self._begun.pop(name, None):
-                with contextlib.suppress(Exception):
-                    begun.reserved.close()
-            return {"state": "failed", "code": 1, "error": dvc.one_line(error)}
-        return {"state": "ran" if request["do"] == "finish" else "abandoned"}
+            self._abandon(request.get("stage", ""))
+            known = vars(error) if isinstance(error, NightjarError) else {}
+            return {"state": "failed", "code": 1, "error": dvc_adapter.one_line(error), **known}
 
-    def _begin(self, repo: Any, name: str, afresh: bool) -> dict[str, Any]:
-        from pipelines.graph import dvc_adapter as dvc
+    def _serve(self, do: str, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        from pipelines.graph import dvc_adapter, dvc_run, dvc_status
 
-        begun = dvc.begin(repo, name, afresh)
-        if isinstance(begun, bool):
-            return {"state": "restored" if begun else "unchanged"}
-        self._begun[name] = begun
-        folder, environment = begun.surroundings
-        return {"state": "run", "commands": begun.commands, "folder": folder, "environment": environment}
+        if do == "graph":
+            with dvc_adapter.one_error(self._root):
+                return {"state": "graph", **dvc_status.graph(self._open()).as_json()}
+        if do == "remember":
+            with dvc_adapter.one_error(self._root):
+                dvc_run.remember(self._open(), request["targets"])
+            return {"state": "remembered"}
+        if do == "look":
+            state, why = dvc_status.look(self._open(), name)
+            return {"state": state, "why": why}
+        if do == "begin":
+            begun = dvc_run.begin(self._open(), name, request["force"])
+            if isinstance(begun, bool):
+                return {"state": "restored" if begun else "unchanged"}
+            self._begun[name] = begun
+            folder, environment = begun.surroundings
+            return {"state": "run", "commands": begun.commands, "folder": folder, "environment": environment}
+        if name not in self._begun:  # another worker began it
+            return {"state": "failed", "code": 1, "error": "the process that ran DVC was killed"}
+        if do == "finish":
+            dvc_run.finish(self._open(), self._begun[name])
+        self._abandon(name)
+        return {"state": "ran" if do == "finish" else "abandoned"}
+
+    def _abandon(self, name: str) -> None:
+        if begun := self._begun.pop(name, None):
+            with contextlib.suppress(Exception):
+                begun.reserved.close()
 
     def close(self) -> None:
         """Release the files of stages that neither finished nor were abandoned, once their processes have ended."""
         if self._begun:
             time.sleep(ENDING_SECONDS)
         for name in list(self._begun):
-            self.answer({"do": "abandon", "stage": name})
+            self._abandon(name)
 
 
 def main(descriptor: int, root: Path) -> None:
@@ -112,7 +126,7 @@ def main(descriptor: int, root: Path) -> None:
         threading.Thread(target=_read, args=(connection, requests), daemon=True).start()
         worker.load()
         while request := requests.get():
-            answer = json.dumps(worker.answer(json.loads(request))).encode()
+            answer = json.dumps(worker.answer(json.loads(request)), default=str).encode()
             with contextlib.suppress(OSError):  # the other end has closed in the meantime
                 connection.send_bytes(answer)
         worker.close()
@@ -124,7 +138,7 @@ def _read(connection: Connection, requests: queue.SimpleQueue[bytes]) -> None:
             requests.put(connection.recv_bytes())
     requests.put(b"")
     time.sleep(LAST_SECONDS)
-    from pipelines.graph.dvc_adapter import writing
+    from pipelines.graph.dvc_run import writing
 
     with writing:
         os._exit(1)

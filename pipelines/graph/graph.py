@@ -1,26 +1,24 @@
-"""The DVC graph: its stages in order, which of them would run or be restored, and why. Reads dvc.yaml and
-dvc.lock, runs nothing. Works in any DVC repository.
+"""The DVC graph: its stages in order, which of them would run or be restored, and why. DVC is loaded only by what reads
+a repository. Works in any DVC repository.
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from pipelines.graph.changes import OPEN, Reason, State, Workspace
-from pipelines.graph.keys import stage_keys
+from pipelines.graph.changes import Reason, State
 from pipelines.project.stage_name import StageName
 
 if TYPE_CHECKING:
     from dvc.repo import Repo
-    from dvc.stage import Stage as DvcStage
 
 # How many stages before it a stage names when they are why it would run.
 SHOWN = 3
@@ -56,6 +54,17 @@ class Stage:
         needs = [f"needs {', '.join(before[:SHOWN])}{more}"] if before else []
         return "; ".join([*own, *needs])
 
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self), "reasons": [reason.as_json() for reason in self.reasons]}
+
+    @classmethod
+    def of_json(cls, row: Mapping[str, Any]) -> Self:
+        """The stage that `as_json` gave."""
+        lists = {name: tuple(row[name]) for name in ("deps", "outs", "metrics", "upstream")}
+        params = {file: tuple(keys) for file, keys in row["params"].items()}
+        reasons = tuple(Reason(**reason) for reason in row["reasons"])
+        return cls(**{**row, **lists, "params": params, "reasons": reasons})
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -63,6 +72,15 @@ class Graph:
 
     root: Path
     stages: Mapping[str, Stage]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"root": str(self.root), "stages": [stage.as_json() for stage in self.stages.values()]}
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any]) -> Self:
+        """The graph that `as_json` gave."""
+        stages = map(Stage.of_json, value["stages"])
+        return cls(Path(value["root"]), {stage.name: stage for stage in stages})
 
     def changed(self) -> list[str]:
         """Stages that are not up to date, or may not be once those before them have run."""
@@ -104,14 +122,19 @@ def read(folder: Path | None = None) -> Graph:
 
     Raises NightjarError if there is none, or if dvc.yaml, dvc.lock or params.yaml cannot be read.
     """
-    with opened(folder or Path()) as repo:
-        return _read(repo, judged=True)
+    return _read(folder or Path(), judged=True)
 
 
 def outline(folder: Path | None = None) -> Graph:
     """The graph without states and reasons, and without a wait for DVC's lock. Raises NightjarError as `read` does."""
-    with opened(folder or Path(), locked=False) as repo:
-        return _read(repo, judged=False)
+    return _read(folder or Path(), judged=False)
+
+
+def _read(folder: Path, judged: bool) -> Graph:
+    from pipelines.graph import dvc_adapter, dvc_status  # here, not above: DVC takes long to load
+
+    with dvc_adapter.opened(folder, locked=judged) as project:
+        return dvc_status.graph(project, judged)
 
 
 def outline_with(root: Path, file: Path, text: str) -> Graph:
@@ -125,35 +148,27 @@ def outline_with(root: Path, file: Path, text: str) -> Graph:
 
 def find_root() -> Path:
     """The root of the DVC repository at the current folder or above it. Raises NightjarError if there is none."""
-    with opened(Path(), locked=False) as repo:
-        return Path(repo.root_dir)
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / ".dvc").is_dir():
+            return folder
+    raise NightjarError("not a DVC repository", here, "run from the project's root")
 
 
-def opened(where: Path, locked: bool = True) -> AbstractContextManager[Repo]:
-    """The DVC repository at `where`: see dvc_adapter.opened."""
+@contextlib.contextmanager
+def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
+    """DVC's object of the repository at `where`: see dvc_adapter.opened."""
     from pipelines.graph import dvc_adapter
 
-    return dvc_adapter.opened(where, locked)
+    with dvc_adapter.opened(where, locked) as project:
+        yield project.repo
 
 
-def _edges(repo: Repo) -> Any:
-    """DVC's graph of the stages: each edge goes from a stage to one that it needs."""
-    from dvc.repo.reproduce import get_active_graph
+def given(stages: Iterable[Any]) -> Iterator[Any]:
+    """What stages of DVC read and none of them makes: see dvc_status.given."""
+    from pipelines.graph import dvc_status
 
-    return get_active_graph(repo.index.graph)
-
-
-def given(stages: Iterable[DvcStage]) -> Iterator[Any]:
-    """What stages read and none of them makes: dependencies, and data that were added or imported."""
-    stages = list(stages)
-    made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
-    for stage in stages:
-        # DVC calls added and imported data the outputs of their .dvc file.
-        for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
-            path = Path(item.fs_path)
-            # A folder of outputs is made too, and so is what lies in an output.
-            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in made):
-                yield item
+    return dvc_status.given(stages)
 
 
 def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:
@@ -164,15 +179,17 @@ def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str,
     """
     import networkx
 
-    with opened(root) as repo:
-        edges, workspace = _edges(repo), Workspace(repo)
-        named = {workspace.name(stage): stage for stage in edges}
+    from pipelines.graph import dvc_adapter
+
+    with dvc_adapter.opened(root) as project:
+        edges = project.edges()
+        named = {project.name(stage): stage for stage in edges}
         if target not in named:
             fix = f"add it to dvc.yaml; there are: {', '.join(sorted(named)) or 'none'}"
             raise NightjarError("no such stage", target, fix)
         found: dict[str, set[str]] = {}
         for item in given([named[target], *networkx.descendants(edges, named[target])]):
-            path = workspace.path(item)
+            path = project.path(item)
             if path not in left_out:
                 found.setdefault(path, set()).add(_input_hash(item, path))
     return {path: " ".join(sorted(hashes)) for path, hashes in sorted(found.items())}
@@ -184,33 +201,4 @@ def _input_hash(item: Any, path: str) -> str:
     try:
         return str(item.get_hash().value)  # of the keys that are read, if it is a parameter file
     except FileNotFoundError:
-        raise NightjarError("an input is missing", path, "put it there, or mend dvc.yaml") from None
-
-
-def _read(repo: Repo, judged: bool) -> Graph:
-    import networkx
-
-    edges, workspace = _edges(repo), Workspace(repo)
-    order = list(networkx.lexicographical_topological_sort(edges.reverse(), key=workspace.name))
-    keys = stage_keys(map(workspace.name, order))
-    stages: dict[str, Stage] = {}
-    for stage, (name, key) in zip(order, keys.items(), strict=True):
-        upstream = tuple(sorted(workspace.name(other) for other in edges.successors(stage)))
-        waits = [other for other in upstream if stages[other].state in OPEN]
-        state, reasons = workspace.judge(stage, waits) if judged else ("up to date", ())
-        stages[name] = Stage(
-            name=name,
-            command=stage.cmd if isinstance(stage.cmd, str) else "\n".join(stage.cmd or ()),
-            description=(stage.desc or "").strip(),
-            deps=tuple(workspace.path(dep) for dep in stage.deps if dep not in stage.params),
-            outs=tuple(workspace.path(out) for out in stage.outs),
-            metrics=tuple(workspace.path(out) for out in stage.outs if out.metric),
-            params={workspace.path(dep): tuple(dep.params) for dep in stage.params},
-            upstream=upstream,
-            reasons=reasons,
-            meta=stage.meta if isinstance(stage.meta, Mapping) else {},
-            folder=workspace.relative(stage.wdir),
-            state=state,
-            key=key,
-        )
-    return Graph(Path(repo.root_dir), stages)
+        raise NightjarError("an input is missing", path, "put it there, or fix dvc.yaml") from None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from dvc.stage import PipelineStage
 from dvc.stage.serialize import to_lockfile
@@ -16,22 +17,36 @@ from nightjar.core.files import write_text
 HEAD = "schema: '2.0'\nstages:\n"
 
 
-def write(path: Path, stage: PipelineStage, place: Callable[[list[str]], int] = len) -> bool:
-    """Write the entry of `stage` to its lock file `path`; whether that was possible. Raises OSError.
+def write(
+    path: Path,
+    stage: PipelineStage,
+    place: Callable[[list[str]], int] = len,
+    known: dict[Path, str] | None = None,
+) -> dict[str, Any] | None:
+    """Write the entry of `stage` to its lock file `path`, and return it; None if that is not possible. Raises OSError.
 
     A new entry is inserted at the index that `place` returns for the names of the others; by default it is the last.
+    `known` keeps the text of a file that was checked or written here, so that it is not parsed again.
     """
+    known = {} if known is None else known
     alone = dumps_yaml({"schema": "2.0", "stages": to_lockfile(stage)})
+    block = alone.removeprefix(HEAD)
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else HEAD
-        after, names = splice(text, alone.removeprefix(HEAD), stage.name, place)
-        found, entry = (parse_yaml(it, path)["stages"] for it in (after, alone))
+        after, names = splice(text, block, stage.name, place)
+        entry: dict[str, Any] = parse_yaml(alone, path)["stages"][stage.name]
+        if known.get(path) == text:
+            sound = _entries(alone)[2] == [stage.name]
+        else:
+            found = parse_yaml(after, path)["stages"]
+            sound = list(found) == names and found[stage.name] == entry
     except (UnicodeError, ParseError, ValueError):
-        return False
-    if list(found) != names or found[stage.name] != entry[stage.name]:
-        return False
+        return None
+    if not sound:
+        return None
     write_text(path, after)
-    return True
+    known[path] = after
+    return entry
 
 
 def splice(text: str, block: str, name: str, place: Callable[[list[str]], int]) -> tuple[str, list[str]]:

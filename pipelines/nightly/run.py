@@ -20,8 +20,6 @@ from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.core.numbers import counted_as, duration
-from pipelines.clone.baseline import baseline
-from pipelines.execution.results import End, Result
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
 from pipelines.history import ledger as ledgers
@@ -36,6 +34,8 @@ from pipelines.process import lock
 from pipelines.project import places
 from pipelines.project.notify import notify
 from pipelines.project.run_name import new_name
+from pipelines.run.baseline import baseline
+from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 
 if TYPE_CHECKING:

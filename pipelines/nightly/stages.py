@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightjar.core.errors import NightjarError
-from pipelines.clone.clone import Clone
-from pipelines.execution.results import Result
-from pipelines.execution.run_stage import Stages, dvc
 from pipelines.graph.graph import Graph
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
+from pipelines.run.clone import Clone
+from pipelines.run.results import Result
 from pipelines.run.run import Run
+from pipelines.run.run_stage import Stages, dvc
 
 if TYPE_CHECKING:
     from pipelines.flows import Shown

@@ -21,13 +21,13 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.driver_params import Shards, load_rebuild
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from pipelines.execution import checks, resources, shards
-from pipelines.execution.lease import Gpu, lease_file
-from pipelines.execution.results import GOOD, Listener, Result
-from pipelines.execution.run_stage import Stages
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph, Stage
+from pipelines.run import checks, resources, shards
+from pipelines.run.lease import Gpu, lease_file
+from pipelines.run.results import GOOD, Listener, Result
 from pipelines.run.room import Needs, Room, longest_way
+from pipelines.run.run_stage import Stages
 
 # The pause before another attempt is doubled each time, up to this many seconds.
 LONGEST_PAUSE = 300.0

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.numbers import counted_as
-from pipelines.clone.clone import saved
-from pipelines.execution.results import End, Result
+from pipelines.run.clone import saved
+from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 from pipelines.study import results
 from pipelines.study import study as studies

@@ -24,14 +24,14 @@ from nightjar.core.config import PARAMS_FILE, parse, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.params import validate
-from pipelines.clone.baseline import Baseline, baseline
-from pipelines.clone.clone import Clone, remove, saved
-from pipelines.execution.profiles import EVERY_KEY, edited, put
-from pipelines.execution.results import Result
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project import places
 from pipelines.project.stage_name import StageName
+from pipelines.run.baseline import Baseline, baseline
+from pipelines.run.clone import Clone, remove, saved
+from pipelines.run.profiles import EVERY_KEY, edited, put
+from pipelines.run.results import Result
 from pipelines.run.run import Run
 from pipelines.study.results import is_there
 from pipelines.study.settings import Axis, axes, chosen, label, settings

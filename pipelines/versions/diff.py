@@ -78,7 +78,7 @@ def diff(
                 )
         parts = {
             name: [
-                {it: cached(repo, digest, it) if commit else root / it for it, digest in side.items()}
+                {it: cached(repo, digest, it, path) if commit else root / it for it, digest in side.items()}
                 for side, commit in zip(by_table[name], commits, strict=True)
             ]
             for name in sorted(by_table)

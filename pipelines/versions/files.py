@@ -30,10 +30,11 @@ def commit_of(repo: Repo, revision: str) -> str | None:
     Raises NightjarError if DVC knows no such revision, or several.
     """
     from dvc.scm import RevError, resolve_rev
+    from scmrepo.exceptions import SCMError  # of a repository without commits
 
     if revision == WORKSPACE:
         return None
-    with contextlib.suppress(RevError):
+    with contextlib.suppress(RevError, SCMError):
         if revision:  # "" is HEAD for Git
             return str(resolve_rev(repo.scm, revision))
     fix = "give a branch, tag, commit, `workspace` or an experiment, by its full name if several have it"
@@ -62,7 +63,7 @@ def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> tu
     for folder in (it for it in names if it.endswith("/") and PurePosixPath(it).is_relative_to(path)):
         inside = any(name.startswith(folder) for name in names - {folder})
         if not inside and {old.get(folder), new.get(folder)} - {None, _EMPTY}:
-            raise missing(folder.rstrip("/"))
+            raise missing(folder.rstrip("/"), path)
     # An output that was never made has no hash. DVC takes a commit first, then the workspace.
     there = [
         {name: it for name, it in side.items() if it and PurePosixPath(name).is_relative_to(path)}
@@ -91,23 +92,22 @@ def _differences(repo: Repo, path: PurePosixPath, commits: list[str]) -> Mapping
             if any(it.is_relative_to(path) for it in known):
                 return repo.diff(*commits)  # of all: a second for each target costs more
     except DataIndexDirError:
-        raise missing(str(path)) from None
+        raise missing(path, path) from None
     some = ", ".join(sorted(map(str, known))[:8]) + ", …" * (len(known) > 8) or "none"
     raise NightjarError("not an artifact of these versions", path, f"give the path of an output: {some}")
 
 
-def cached(repo: Repo, digest: str, path: str) -> Path:
-    """The file with this hash in the local cache. Raises NightjarError if the cache lacks it."""
+def cached(repo: Repo, digest: str, file: str, artifact: object) -> Path:
+    """The file of an artifact with this hash in the local cache. Raises NightjarError if the cache lacks it."""
     for cache in (repo.cache.local, repo.cache.legacy):
         if (kept := Path(cache.oid_to_path(digest))).is_file():
             return kept
-    raise missing(path)
+    raise missing(file, artifact)
 
 
-def missing(path: str) -> NightjarError:
-    """The error for data that the local cache lacks."""
-    fix = f"get it with: dvc fetch --all-commits {path} (dvc exp pull, for an experiment)"
-    return NightjarError("not in the local cache", path, fix)
+def missing(file: object, artifact: object) -> NightjarError:
+    """The error for a file of an artifact that the local cache lacks."""
+    return NightjarError("not in the local cache", file, f"get it with: dvc fetch --all-commits {artifact}")
 
 
 @contextlib.contextmanager
@@ -126,7 +126,7 @@ def provided(start: Path, revision: str, artifacts: Iterable[str]) -> Iterator[P
                 try:
                     found = DVCFileSystem(repo=repo).find(artifact, detail=True, dvc_only=True)
                 except DataIndexDirError:
-                    raise missing(artifact) from None
+                    raise missing(artifact, artifact) from None
                 # DVC 2 wrote the second name.
                 hashes = {path: it.get("md5") or it.get("md5-dos2unix") for path, it in found.items()}
                 if not hashes or None in hashes.values():
@@ -135,7 +135,7 @@ def provided(start: Path, revision: str, artifacts: Iterable[str]) -> Iterator[P
                 for path, digest in hashes.items():
                     place = Path(scratch, path)
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    place.symlink_to(cached(repo, digest, path))
+                    place.symlink_to(cached(repo, digest, path, artifact))
         yield Path(scratch)
 
 

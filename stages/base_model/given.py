@@ -1,41 +1,51 @@
-"""Any model that a user names: a directory, an adapter, hub:NAME@REVISION, package:NAME or server:URL, made ready."""
+"""Any model that a user names: a directory, an adapter, hub:NAME@REVISION, package:NAME or server:URL."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.params import ModelSource
 from nightjar.lm.headers import AGAIN, read_json_object
 from nightjar.lm.server import PREFIX, Address
-from nightjar.lm.sources import KEPT
 from nightjar.lm.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
-from stages.base_model.prepare import check_complete, make_ready
+from stages.base_model.prepare import facts, make_ready
 
 MODEL = Path("models/base/language_model")
 ADAPTER = "adapter_config.json"
-# Where the weights of an adapter or a trained model are, and the record of a server.
-TRAINED, SERVED = Path("models/trained"), Path("models/served")
 
 
 @dataclass(frozen=True)
 class Given:
-    """A model as the stage predict reads it: the folder of its weights, and the passages that its prompts have.
+    """A model that a user named: the weights of a system that answers with it, and the source of its language model.
 
-    `server` is its address if it is behind one.
+    The source is that of the base of an adapter. A server has that of the project's language model, whose tokenizer
+    limits the prompts. `evidence` is the number of passages in its prompts.
     """
 
-    weights: Path
+    weights: str
+    source: str
     evidence: int = 0
-    server: Address | None = None
+
+    @property
+    def served(self) -> bool:
+        """Whether the model is behind a server."""
+        return self.weights.startswith(PREFIX)
+
+    @property
+    def adapter(self) -> Path | None:
+        """The folder of an adapter, or of a model that the stage train made; None for neither."""
+        return None if self.served or Path(self.weights) == MODEL else Path(self.weights)
+
+    def base(self, made: Path) -> Path:
+        """The folder of the language model: where it is, or else `made`, where `ready` puts it."""
+        folder = Path(self.source)
+        whole = (folder / "tokenizer.json").is_file() and any(folder.glob("*.safetensors"))
+        return folder if whole and not _elsewhere(self.source) else made
 
 
 def name_of(source: str) -> str:
@@ -52,87 +62,58 @@ def name_of(source: str) -> str:
     return words if words[:1].isalpha() else f"model_{words}".rstrip("_")
 
 
-def kind_of(source: str) -> Given:
-    """What `make_given_ready` makes of a source, without making it.
+def given(source: str) -> Given:
+    """What a source names; nothing is loaded or made.
 
-    Raises NightjarError for a directory that is not there, and for a damaged recipe or address.
+    Raises NightjarError for a damaged adapter, recipe or address, and for an adapter without a base or on another one.
     """
     if source.startswith(PREFIX):
-        return Given(SERVED, server=Address.parse(source))
+        Address.parse(source)
+        return Given(source, MODEL.as_posix())
     folder = Path(source)
-    if source.partition(":")[0] in ("hub", "package") or not is_trained(folder):
-        return Given(MODEL)
-    recipe = read_recipe(folder) if (folder / RECIPE).is_file() else {"evidence": 0}
-    return Given(TRAINED, recipe["evidence"])
+    if _elsewhere(source) or not _is_trained(folder):
+        return Given(MODEL.as_posix(), source)
+    if _is_trained(Path(base := _base_of(folder))):
+        raise NightjarError(f"its base model {base} is an adapter itself", folder, "merge the two first")
+    evidence = read_recipe(folder)["evidence"] if (folder / RECIPE).is_file() else 0
+    return Given(source, base, evidence)
 
 
-def is_trained(folder: Path) -> bool:
-    """Whether this is the directory of an adapter or of a model that the stage train made."""
-    return any((folder / name).is_file() for name in (ADAPTER, RECIPE))
+def ready(model: Given, made: Path) -> dict[str, Any] | None:
+    """Make the language model of a source ready, in the folder `made` unless it is read where it is (`Given.base`).
 
-
-def folders(source: str, made: Path) -> tuple[Path, Path | None]:
-    """The folder of the model of a source, and that of an adapter or trained model for it, None for neither.
-
-    A directory of safetensors is read where it is; of other sources the model is put into the folder `made`. Raises
-    NightjarError as `make_given_ready` does, and for a server.
+    Returns the facts of where it came from; None for the project's own, which has facts. Raises NightjarError for a
+    model that is missing or damaged, and as `make_ready` does.
     """
-    if source.startswith(PREFIX):
-        raise NightjarError(
-            "a server cannot be asked here", source, "give a model, or use: nightjar evaluate"
-        )
-    folder = Path(source)
-    local = source.partition(":")[0] not in ("hub", "package")
-    if local and is_trained(folder):
-        check(folder)
-        base = _base_of(folder)
-        if is_trained(Path(base)):
-            raise NightjarError(f"its base model {base} is an adapter itself", folder, "merge the two first")
-        return folders(base, made)[0], folder
-    if local and any(folder.glob("*.safetensors")):
-        return folder, None
-    make_ready(ModelSource(source=source), made / MODEL.name)
-    return made / MODEL.name, None
-
-
-def make_given_ready(source: str, root: Path) -> dict[str, Any] | None:
-    """Put the model of a source, and what its prompts need, into the folder `root`; what is there already remains.
-
-    Of a server, the tokenizer of the project's language model limits the prompts. Base models that the project made are
-    linked, others are copied as `make_ready` does. Returns the facts of a base model that was made now, else None.
-    Raises NightjarError as `make_ready` does, and for an adapter that names no base or does not fit it.
-    """
-    if source.startswith(PREFIX):
-        return _base(MODEL.as_posix(), root)
-    folder = Path(source)
-    if source.partition(":")[0] in ("hub", "package") or not is_trained(folder):
-        return _base(source, root)
-    check(folder)
-    base = _base_of(folder)
-    _copy(folder, root / TRAINED)
-    facts = _base(base, root)
-    check_complete(root / MODEL, root / TRAINED)
-    return facts
-
-
-def _base(source: str, root: Path) -> dict[str, Any] | None:
-    made = root / MODEL
-    if source == MODEL.as_posix() and not MODEL.is_dir():
+    source = model.source
+    if Path(source) == MODEL and not MODEL.is_dir():
         raise NightjarError(
             "the project's language model is missing", MODEL, "run: nightjar rebuild base_model"
         )
-    if (Path(source) / CHECKSUMS).is_file():
-        if not made.exists():
-            verify(Path(source))
-            _link(Path(source), made)
-        return None
-    return None if made.exists() else make_ready(ModelSource(source=source), made)
+    if model.adapter:
+        check(model.adapter)
+    folder = model.base(made)
+    if folder == made:
+        return make_ready(ModelSource(source=source), made)
+    found = verify(folder)
+    own = folder.resolve() == MODEL.resolve() and (folder / CHECKSUMS).is_file()
+    return None if own else facts(source, folder, folder, found, found)
+
+
+def _elsewhere(source: str) -> bool:
+    return source.partition(":")[0] in ("hub", "package")
+
+
+def _is_trained(folder: Path) -> bool:
+    """Whether this is the directory of an adapter or of a model that the stage train made."""
+    return any((folder / name).is_file() for name in (ADAPTER, RECIPE))
 
 
 def _base_of(adapter: Path) -> str:
     """The source of the base model of an adapter, or of a model of the project, whose tokenizer is the base's."""
     if not (adapter / ADAPTER).is_file():
         return MODEL.as_posix()
+    check(adapter)
     config = read_json_object(adapter / ADAPTER)
     if not isinstance(name := config.get("base_model_name_or_path"), str) or not name:
         raise NightjarError("it names no base_model_name_or_path", adapter / ADAPTER, AGAIN)
@@ -140,27 +121,3 @@ def _base_of(adapter: Path) -> str:
         return name
     revision = config.get("revision")
     return f"hub:{name}@{revision}" if revision else f"hub:{name}"
-
-
-def _copy(folder: Path, made: Path) -> None:
-    """The files of an adapter; a recipe is added to one that was not trained here."""
-    if made.exists():
-        return
-    temporary = temporary_sibling(made)
-    temporary.mkdir()
-    try:
-        for pattern in KEPT:
-            for file in sorted(folder.glob(pattern)):
-                shutil.copyfile(file, temporary / file.name)
-        if not (temporary / RECIPE).exists():
-            recipe: Mapping[str, Any] = {"evidence": 0, "calls": False}
-            (temporary / RECIPE).write_text(json.dumps(recipe) + "\n", encoding="utf-8")
-        replace(temporary, made)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-
-
-def _link(folder: Path, made: Path) -> None:
-    made.parent.mkdir(parents=True, exist_ok=True)
-    made.symlink_to(folder.resolve(), target_is_directory=True)

@@ -74,13 +74,20 @@ def make_ready(
         if isinstance(error, NightjarError):  # what was copied is named where the user has it
             error.where = error.where.replace(str(temporary), str(folder))
         raise
+    return facts(source.source, folder, output, found, ready, language=not add)
+
+
+def facts(
+    source: str, folder: Path, output: Path, found: str, ready: str, language: bool = True
+) -> dict[str, Any]:
+    """Where a model came from: `folder` with the digest `found`, made ready in `output` with the digest `ready`."""
     return {
-        "source": source.source,
+        "source": source,
         "files": [file.name for file in weight_files(folder)],
         "architecture": _architecture(output),
         "source_sha256": found,
         "sha256": ready,
-        **({} if add else {"prompts_begin_with": _begin(output)}),
+        **({"prompts_begin_with": _begin(output)} if language else {}),
     }
 
 
@@ -114,8 +121,8 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     record = {"entry": name, "identity": recorded}
     (temporary / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     replace(temporary, output)
-    facts = {"source": source.source, "files": [RECORD], "architecture": None}
-    return {**facts, "source_sha256": found, "sha256": found}
+    told = {"source": source.source, "files": [RECORD], "architecture": None}
+    return {**told, "source_sha256": found, "sha256": found}
 
 
 def _begin(folder: Path) -> list[str]:

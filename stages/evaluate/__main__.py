@@ -14,18 +14,20 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.statistics.bootstrap import Bootstrap
 
+PACKAGES = ("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers")
+
 
 def run(stage: harness.Stage) -> None:
     registry.check(stage.params)
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]
     settings = registry.settings(card, group.settings())
-    source, out = Path("data/questions", card.name), Path("data/evaluate", card.name)
-    if group.encoder not in (None, source.as_posix()):
+    source, out = (stage.folder / "data" / name / card.name for name in ("questions", "evaluate"))
+    if group.encoder not in (None, f"data/questions/{card.name}"):
         card = card.with_encoder(Path(group.encoder))
         stage.reads(Path(group.encoder))
     systems = stage.params.predict.of(card.name)
-    predicted = {system: Path("data/predict", card.name, system) for system in systems}
+    predicted = {system: stage.folder / "data/predict" / card.name / system for system in systems}
     stage.reads(source, *predicted.values())
     questions = read_questions(source)
     # No fault of a rebuild of all benchmarks: the predictions are made, and are what a leaderboard takes.
@@ -106,5 +108,5 @@ if __name__ == "__main__":
         "evaluate",
         run,
         items=lambda params: params.benchmarks,
-        packages=("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers"),
+        packages=PACKAGES,
     )

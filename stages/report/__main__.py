@@ -22,6 +22,7 @@ from stages.report.project.calls import Tool
 from stages.report.read import facts, rankings, systems
 
 OUT = Path("data/report")
+PACKAGES = ("jinja2",)
 AUGMENTED, CORPUS = Path("data/augment"), Path("data/ingest/corpus")
 NO_SYSTEM = "predict.systems has no system for this benchmark"
 SPLIT, OVERLAPS = Path("data/split"), Path("data/contamination")
@@ -31,7 +32,8 @@ def run(stage: harness.Stage) -> None:
     params = stage.params
     registry.check(params)
     tools = facts.tools(params)
-    nodes = facts.present(facts.read(METRICS), params)
+    own = stage.folder
+    nodes = facts.present(facts.of(own), params)
     wanted = [
         "contamination",
         "augment_merge",
@@ -46,23 +48,23 @@ def run(stage: harness.Stage) -> None:
     unanswered = {name: {"all tasks": NO_SYSTEM} for name in params.benchmarks if name not in answered}
     if not answered:
         raise NightjarError("predict.systems has no system", PARAMS_FILE, "add one, or apply a profile")
-    benchmarks = [benchmark.read(systems.of(params, name), nodes, params) for name in answered]
+    benchmarks = [benchmark.read(systems.of(params, name), nodes, params, own) for name in answered]
     entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
-    sampled = [_calls(tool, params.augment) for tool in tools if (AUGMENTED / tool).is_dir()]
+    sampled = [_calls(tool, params.augment) for tool in tools if (own / AUGMENTED / tool).is_dir()]
     files = {
         **pages.build(
             benchmarks,
             nodes,
             sampled,
             params,
-            contamination.read(OVERLAPS),
-            {**unanswered, **evaluated.left_out(Path())},
+            contamination.read(own / OVERLAPS),
+            {**unanswered, **evaluated.left_out(own)},
         ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 
-    _publish(files)
+    _publish(files, own / OUT)
     stage.reads(METRICS, CORPUS, SPLIT, OVERLAPS, *(AUGMENTED / tool for tool in tools))
     for one in benchmarks:
         name, models = one.systems.card.name, one.systems.models
@@ -76,7 +78,7 @@ def run(stage: harness.Stage) -> None:
         stage.reads(*sorted(passages))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
-    stage.writes(OUT)
+    stage.writes(own / OUT)
 
 
 def _calls(tool: str, settings: Augment) -> Tool:
@@ -85,18 +87,18 @@ def _calls(tool: str, settings: Augment) -> Tool:
     return calls.summarise(tool, settings.tools[tool].filter_threshold, rows, texts)
 
 
-def _publish(files: Mapping[str, str]) -> None:
+def _publish(files: Mapping[str, str], output: Path) -> None:
     """Write all files or none."""
-    temporary = temporary_sibling(OUT)
+    temporary = temporary_sibling(output)
     temporary.mkdir()
     try:
         for name, text in files.items():
             (temporary / name).write_text(text, encoding="utf-8")
-        replace(temporary, OUT)
+        replace(temporary, output)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
 if __name__ == "__main__":
-    harness.main("report", run, packages=("jinja2",))
+    harness.main("report", run, packages=PACKAGES)

@@ -16,9 +16,9 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.core.params import load
+from nightjar.predict.prompts import write_prompts
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
-from stages.predict.prompts import write_prompts
 from tests.conftest import ROOT
 from tests.pipelines import forked
 from tests.pipelines.conftest import Repo

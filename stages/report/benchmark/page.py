@@ -71,10 +71,10 @@ class Benchmark:
         return str(self.facts.get("nothing_to_score", ""))
 
 
-def read(systems: Systems, nodes: Sequence[Node], params: Params) -> Benchmark:
-    """The benchmark from the artifacts of this run. Raises NightjarError if a table is missing."""
+def read(systems: Systems, nodes: Sequence[Node], params: Params, folder: Path = Path()) -> Benchmark:
+    """The benchmark from the artifacts in the `folder` of this run. Raises NightjarError if a table is missing."""
     card = systems.card
-    scored, predicted, asked = EVALUATED / card.name, PREDICTED / card.name, ASKED / card.name
+    scored, predicted, asked = (folder / it / card.name for it in (EVALUATED, PREDICTED, ASKED))
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
     given = answers.read(card, systems.models, predicted, scored, asked, params.seed)

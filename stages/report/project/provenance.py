@@ -37,7 +37,8 @@ def context(
     params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], root: Path = Path()
 ) -> dict[str, Any]:
     """What the templates show; `root` is the project's folder, which holds the profiles."""
-    values = {group: params.model_dump()[group] for group in GROUPS}
+    # As params.yaml has them: a profile does not name defaults either.
+    values = {group: params.model_dump(exclude_unset=True)[group] for group in GROUPS}
     profile, changes, unreadable = profiles.nearest(root, values)
     by_name = {node.name: node for node in nodes}
     models, data = _models(params, by_name), _data(nodes, [one.card for one in benchmarks])

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import facts as stage_facts
+from nightjar.core.files import METRICS
 from nightjar.core.params import Params
+
+_READ = ("base_model", "ingest", "split", "index", "questions", "retrieve")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,18 @@ def read(folder: Path) -> list[Node]:
         rows_in, rows_out, rejected = (facts[name] for name in stage_facts.ROWS)
         nodes.append(Node(facts["stage"], inputs, outputs, rows_in, rows_out, rejected, facts))
     return sorted(nodes, key=lambda node: node.name)
+
+
+def of(folder: Path) -> list[Node]:
+    """The nodes of a run in `folder`, and of the project's stages that an evaluation of a model in a folder of its own
+    reads from.
+    """
+    own = read(folder / METRICS)
+    if folder == Path():
+        return own
+    named = {node.name for node in own}
+    of_project = [node for node in read(METRICS) if node.stage in _READ and node.name not in named]
+    return sorted(own + of_project, key=lambda node: node.name)
 
 
 def present(nodes: Iterable[Node], params: Params) -> list[Node]:

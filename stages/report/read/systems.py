@@ -114,14 +114,15 @@ def _baseline(answer: Baseline) -> str:
 def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, Node]) -> str:
     model = params.models.language_model.source
     disabled = " It must not begin a call." if _calls(params, benchmark, system) == "disabled" else ""
-    if (path := weights(params, benchmark, system)) == MODEL:
+    if weights(params, benchmark, system) == MODEL:
         if may_call(params, benchmark, system):
             return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
         return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"
-    if path.suffix in (".json", ".jsonl"):
-        return f"The predictions of the file {path.as_posix()}; no model of this project made them."
+    own = params.predict.systems[f"{benchmark}-{system}"]
+    if own.kind == "file":
+        return f"The predictions of the file {own.weights}; no model of this project made them."
     if not (name := recipe(params, benchmark, system)):
-        return f"The weights {path.as_posix()}.{disabled}"
+        return f"The weights {own.weights}.{disabled}"
     trained = params.train.recipe(name)
     node = by_name.get(f"train@{name}")
     instances = node.details.get("train_instances") if node else None

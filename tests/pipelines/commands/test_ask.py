@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nightjar.tools import Request
+from nightjar.predict import asking
+from nightjar.tools import Request, make
 from pipelines.cli import main
-from stages.predict import asking
 from tests.conftest import ROOT
 from tests.scripted_model import Script, scripted
 
@@ -35,7 +36,7 @@ def script(project: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """The model continues texts by the script that the test puts here; the only tool is the calculator."""
     scripts: list[Script] = []
     monkeypatch.setattr(asking, "load", lambda *_: scripted(tiny_model, scripts[0]))
-    monkeypatch.setattr(asking, "_tools", lambda params: [asking.make("calculator")])
+    monkeypatch.setattr(asking, "tools_of", lambda params: [make("calculator")])
     return scripts
 
 
@@ -168,3 +169,19 @@ def test_wrong_input_is_one_line(
     assert run(*arguments) == 2
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
+
+
+def test_a_model_of_the_hub_may_be_fetched(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offline = []
+
+    def fetch(name: str, **_: Any) -> str:
+        offline.append(os.environ.get("HF_HUB_OFFLINE"))
+        raise OSError("no network")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    assert run("Why?", "--model", "hub:made/model@main") == 2
+    assert "cannot be fetched from the hub (no network)" in capsys.readouterr().err
+    assert offline == [None]

@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,13 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.zeroscrolls.examples import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
-from nightjar.lm.weights import write_checksums
+from nightjar.lm.weights import digest, write_checksums
 from pipelines.cli import main
 from pipelines.commands import evaluation
 from tests import tiny_models
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
-from tests.in_process import run_stage
+from tests.in_process import captured
 from tests.questions import question, write_questions
 
 QUESTIONS = Path("data/questions")
@@ -33,7 +33,7 @@ TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": [
 
 @pytest.fixture()
 def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with two tasks of two benchmarks and a language model; stages run in this process."""
+    """A project with two tasks of two benchmarks and a language model."""
     home = workdir / "project"
     home.mkdir()
     monkeypatch.chdir(home)
@@ -49,21 +49,14 @@ def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     write_questions(QUESTIONS / "supernatinst", [question(row, TASK) for row in rows])
     texts = [{"task_id": "wikitext", "id": "w", "input": "x"}]
     write_questions(QUESTIONS / "tool_use", [question(row, TASK, "tool_use") for row in texts])
-
-    def here(command: Sequence[str], output: Path) -> int:
-        assert command[1] == "-m" and command[2].startswith("stages.")
-        done = run_stage(command[2].removeprefix("stages."), *command[3:], cwd=output)
-        print(done.stderr, end="", file=sys.stderr)
-        return done.returncode
-
-    monkeypatch.setattr(evaluation, "_run", here)
     return home
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(["evaluate", *arguments])
-    return int(raised.value.code or 0)
+    done = captured(main, ["evaluate", *arguments])
+    print(done.stdout, end="")
+    print(done.stderr, end="", file=sys.stderr)
+    return done.returncode
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -93,6 +86,7 @@ def test_a_model_is_answered_scored_and_reported_and_the_project_is_not_changed(
     assert [row["id"] for row in rows] == [one.id for one in questions]
     assert "language_model" in (out / "data/report/index.html").read_text()
     assert str(project) not in (out / "data/report/index.html").read_text()
+    assert not any(path.is_symlink() for path in out.rglob("*"))
 
 
 def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None:
@@ -114,8 +108,34 @@ def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None
             text = (project.parent / name / "data/report/index.html").read_text()
             sources[name] = text.partition("Language model: ")[2].partition(" (")[0]
     assert sources == {"own": "package:its-own", "other": "../copy_demo", "server": f"server:{served.url}"}
+    page = (project.parent / "server/data/report/provenance.html").read_text()
+    assert f"The weights server:{served.url}." in page
     # A baseline of the benchmark has that name.
     assert (project.parent / "other/data/predict/supernatinst/model_copy_demo").is_dir()
+
+
+def test_an_adapter_is_read_where_it_is(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    adapter = tiny_models.adapter(Path("models/base/language_model"), project / "models/train/tk_instruct")
+    config = json.loads((adapter / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = "models/base/language_model"
+    (adapter / "adapter_config.json").write_text(json.dumps(config))
+    before = files(project)
+    arguments = ("--model", "models/train/tk_instruct", "--benchmark", "supernatinst", "--limit", "1")
+    assert run(*arguments, "--output", "../run") == 0
+    assert files(project) == before
+    rows = tables.read_rows(
+        project.parent / "run/data/predict/supernatinst/tk_instruct", contracts.PREDICTIONS
+    )
+    assert {row["adapter_sha256"] for row in rows} == {digest(adapter)}
+    report = project.parent / "run/data/report"
+    assert "fine-tuned by the recipe tk_instruct" in (report / "provenance.html").read_text()
+    # Other weights are another run.
+    (adapter / "adapter_model.safetensors").write_bytes(
+        (adapter / "adapter_model.safetensors").read_bytes()[:-4] + b"\0\0\0\0"
+    )
+    capsys.readouterr()
+    assert run(*arguments, "--output", "../run") == 2
+    assert "it holds another run (of other parameters, questions or weights)" in capsys.readouterr().err
 
 
 def test_nothing_to_score_is_told_with_the_way_to_the_leaderboard(
@@ -322,15 +342,15 @@ def test_two_at_once_into_one_new_folder(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one is done while the first makes its folder."""
-    make, out = evaluation._prepare_model, project.parent / "run"
+    make, out = evaluation.ready, project.parent / "run"
 
-    def meanwhile(asked: evaluation.Asked, *rest: Any) -> None:
+    def meanwhile(*model: Any) -> Any:
         if not out.exists():
             out.mkdir()
             (out / "evaluation.json").write_text("{}")
-        make(asked, *rest)
+        return make(*model)
 
-    monkeypatch.setattr(evaluation, "_prepare_model", meanwhile)
+    monkeypatch.setattr(evaluation, "ready", meanwhile)
     with serving(count) as served:
         assert (
             run("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run") == 2

@@ -12,10 +12,10 @@ import pytest
 
 from nightjar.core import contracts, history, tables
 from pipelines.commands import show
-from pipelines.execution import headline
-from pipelines.execution.results import Result
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
+from pipelines.run import headline
+from pipelines.run.results import Result
 from tests.pipelines.conftest import Repo
 
 

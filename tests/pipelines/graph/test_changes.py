@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.graph import dvc_adapter
+from pipelines.graph import dvc_adapter, dvc_status
 from pipelines.graph import graph as graphs
 from pipelines.graph.changes import UNTOLD, Reason
 from tests.pipelines.conftest import Repo
@@ -247,8 +247,8 @@ def check(root: Path) -> None:
         if all(graph.stages[name].state == "up to date" for name in stage.upstream)
     ]
     for stage in [stage for stage in first if stage.state != "up to date"][:2]:
-        with chdir(root), dvc_adapter.opened(root, locked=False) as repo:
-            assert dvc_adapter.look(repo, stage.name)[0] == stage.state
+        with chdir(root), dvc_adapter.opened(root, locked=False) as project:
+            assert dvc_status.look(project, stage.name)[0] == stage.state
     done = repro(root)
     for name, stage in graph.stages.items():
         allowed = set(AGREES[stage.state])

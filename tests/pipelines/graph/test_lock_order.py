@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from dvc.lock import Lock
-from dvc.repo import Repo as DvcRepo
 from dvc.utils.serialize import load_yaml
 
-from pipelines.graph import dvc_adapter, lock_order
+from pipelines.graph import dvc_run, lock_order
 from pipelines.graph import graph as graphs
+from pipelines.graph.dvc_adapter import Project
 from pipelines.project import places
 from tests.pipelines.conftest import Repo, wait_for
 
@@ -45,13 +45,14 @@ def random_graph(seed: int) -> str:
 
 def run(repo: Repo, name: str) -> None:
     """Run a stage and record it, as the worker does."""
-    with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as dvc:
-        begun = dvc_adapter.begin(dvc, name)
+    with contextlib.chdir(repo.root):
+        project = Project(repo.root)
+        begun = dvc_run.begin(project, name)
         assert not isinstance(begun, bool)
         with begun.reserved:
             for command in begun.commands:
                 subprocess.run(command, cwd=begun.surroundings[0], check=True)
-            dvc_adapter.finish(dvc, begun)
+            dvc_run.finish(project, begun)
 
 
 def any_order(graph: graphs.Graph, draw: random.Random, names: set[str]) -> list[str]:
@@ -89,7 +90,7 @@ def test_stages_that_end_in_any_order_leave_the_file_of_dvc(repo: Repo, seed: in
         repo.dvc("repro")
         wanted[start] = (repo.root / LOCK).read_bytes()
         (repo.root / LOCK).write_bytes(before) if before else (repo.root / LOCK).unlink()
-        lock_order.remember(graph, ())
+        dvc_run.remember(Project(repo.root), [])
         ended = any_order(graph, draw, set(graph.stages) - kept)
         shutil.rmtree(repo.root / ".dvc/cache/runs")
         for name in ended:
@@ -109,20 +110,23 @@ def test_two_files_entries_of_stages_that_are_no_more_and_an_interrupted_rebuild
     # z is gone, and keeps its place as DVC keeps it.
     repo.write(dvc="stages:\n" + "".join(stage.format(name) for name in "bdca"))
     (repo.root / "sub/dvc.yaml").write_text("stages:\n" + "".join(stage.format(name) for name in "yx"))
-    graph = graphs.read(repo.root)
-    lock_order.remember(graph, ())
+    dvc_run.remember(Project(repo.root), [])
     for name in ("c", "sub/dvc.yaml:x"):
         run(repo, name)
-    lock_order.remember(graph, ())  # the one that finishes it
+    dvc_run.remember(Project(repo.root), [])  # the one that finishes it
     for name in ("sub/dvc.yaml:y", "b"):
         run(repo, name)
     assert (order(repo), order(repo, "sub/dvc.lock")) == (["z", "a", "b", "c"], ["y", "x"])
     # A dvc.lock from elsewhere, a damaged record, and no record: a new entry is the last.
     record = repo.root / places.LOCK_ORDER
-    for text in ('{"targets": [], "dvc.lock": ["a", "z"]}', '{"targets": 1, "dvc.lock": 2}', "[", None):
+    for text in (
+        '{"dvc.lock": {"found": ["a", "z"], "plan": ["d"]}}',
+        '{"dvc.lock": {"found": 1}}',
+        "[",
+        None,
+    ):
         record.write_text(text) if text else lock_order.forget(repo.root)
-        with DvcRepo(str(repo.root)) as dvc:
-            assert lock_order.place(dvc, repo.root / LOCK, "d", order(repo)) == 4
+        assert lock_order.placing(repo.root, repo.root / LOCK, "d")(order(repo)) == 4
 
 
 SLOW = """

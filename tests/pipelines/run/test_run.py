@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.execution.results import GOOD, Result
 from pipelines.graph.changes import Reason
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run import run as runs
+from pipelines.run.results import GOOD, Result
 from pipelines.run.run import Run
 
 CHAIN = {"a": (), "b": ("a",), "c": ("b",), "other": ()}

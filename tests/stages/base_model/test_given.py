@@ -1,4 +1,4 @@
-"""Any model that a user names, made ready in a folder of its own."""
+"""Any model that a user names: where it is read, and what is made of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.weights import write_checksums
-from stages.base_model.given import MODEL, SERVED, TRAINED, Given, kind_of, make_given_ready, name_of
+from nightjar.lm.weights import digest, write_checksums
+from stages.base_model.given import MODEL, Given, given, name_of, ready
 from tests import tiny_models
 
 
@@ -48,37 +48,45 @@ def test_the_name_of_a_source_is_one_for_a_system(source: str, name: str) -> Non
     assert name_of(source) == name
 
 
-def test_a_directory_is_copied_once(workdir: Path, tiny_model: Path) -> None:
-    assert kind_of(str(tiny_model)) == Given(MODEL)
-    facts = make_given_ready(str(tiny_model), workdir / "run")
+def test_a_directory_of_safetensors_is_read_where_it_is(workdir: Path, tiny_model: Path) -> None:
+    found = given(str(tiny_model))
+    assert found == Given(MODEL.as_posix(), str(tiny_model)) and found.adapter is None
+    facts = ready(found, workdir / "made")
     assert facts is not None and facts["architecture"] == "LlamaForCausalLM"
-    assert not (workdir / "run" / MODEL).is_symlink()
-    assert make_given_ready(str(tiny_model), workdir / "run") is None
+    assert facts["sha256"] == facts["source_sha256"] == digest(tiny_model)
+    assert found.base(workdir / "made") == tiny_model and not (workdir / "made").exists()
 
 
-def test_a_model_of_the_project_is_linked(own: Path) -> None:
-    assert make_given_ready(MODEL.as_posix(), own / "run") is None
-    assert (own / "run" / MODEL).resolve() == (own / MODEL).resolve()
+def test_a_directory_without_a_tokenizer_file_is_made_ready(workdir: Path, tiny_model: Path) -> None:
+    shutil.copytree(tiny_model, workdir / "mine")
+    (workdir / "mine/tokenizer.json").unlink()
+    found = given("mine")
+    assert found.base(workdir / "made") == workdir / "made"
+    with pytest.raises(NightjarError, match="tokenizer"):
+        ready(found, workdir / "made")
+
+
+def test_a_model_of_the_project_has_facts_already(own: Path) -> None:
+    found = given(MODEL.as_posix())
+    assert ready(found, own / "made") is None and found.base(own / "made") == MODEL
 
 
 def test_a_server_has_the_tokenizer_of_the_project(own: Path) -> None:
-    given = kind_of("server:http://host#m")
-    assert given.weights == SERVED and given.server is not None and given.server.model == "m"
-    make_given_ready("server:http://host#m", own / "run")
-    assert (own / "run" / MODEL / "tokenizer.json").is_file()
+    found = given("server:http://host#m")
+    assert found == Given("server:http://host#m", MODEL.as_posix()) and found.served and found.adapter is None
+    assert found.base(own / "made") == MODEL
 
 
-def test_an_adapter_is_copied_with_a_recipe_and_its_base(own: Path) -> None:
+def test_an_adapter_is_read_where_it_is_and_so_is_its_base(own: Path) -> None:
     source = adapter(own / "mine", MODEL.as_posix())
-    assert kind_of("mine") == Given(TRAINED)
-    make_given_ready("mine", own / "run")
-    names = sorted(file.name for file in (own / "run" / TRAINED).iterdir())
-    assert names == ["adapter_config.json", "adapter_model.safetensors", "recipe.json"]
-    assert json.loads((own / "run" / TRAINED / "recipe.json").read_text()) == {"evidence": 0, "calls": False}
-    assert (own / "run" / MODEL).is_symlink()
-    # A recipe of its own is kept, with its evidence.
+    found = given("mine")
+    assert found == Given("mine", MODEL.as_posix()) and found.adapter == Path("mine")
+    assert found.base(own / "made") == MODEL and ready(found, own / "made") is None
     (source / "recipe.json").write_text('{"evidence": 2, "calls": true}')
-    assert kind_of("mine").evidence == 2
+    assert given("mine").evidence == 2
+    adapter(own / "other", "mine")
+    with pytest.raises(NightjarError, match="its base model mine is an adapter itself"):
+        given("other")
 
 
 @pytest.mark.parametrize(
@@ -95,16 +103,15 @@ def test_a_base_that_cannot_be_found(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     adapter(own / "mine", base, **more)
     with pytest.raises(NightjarError, match=told):
-        make_given_ready("mine", own / "run")
+        ready(given("mine"), own / "made")
 
 
 def test_wrong_sources(workdir: Path) -> None:
     for source, told in (("none", "no such model directory"), ("package:no-such-package", "not installed")):
         with pytest.raises(NightjarError, match=told):
-            make_given_ready(source, workdir / "run")
+            ready(given(source), workdir / "made")
     (workdir / "pickled").mkdir()
     (workdir / "pickled/adapter_config.json").write_text("{}")
     (workdir / "pickled/adapter_model.bin").write_bytes(b"weights")
     with pytest.raises(NightjarError, match="only pickled weights"):
-        make_given_ready("pickled", workdir / "run")
-    assert not (workdir / "run" / TRAINED).exists()
+        given("pickled")

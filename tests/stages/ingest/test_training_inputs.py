@@ -102,7 +102,7 @@ def test_the_command_takes_a_split_for_a_corpus(tmp_path: Path) -> None:
 
 
 def test_the_stage_of_the_profile_real(workdir: Path) -> None:
-    from pipelines.execution import profiles
+    from pipelines.run import profiles
 
     shutil.copytree(ROOT / "profiles", workdir / "profiles")
     profiles.apply(workdir, "real", ["ingest.corpus.max_inputs=7", "seed=3"])

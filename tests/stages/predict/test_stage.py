@@ -243,3 +243,29 @@ def test_a_recipe_with_evidence_needs_it_where_the_benchmark_retrieves_any(
     (trained / "recipe.json").write_text(json.dumps({"calls": True, "evidence": 1}))
     with pytest.raises(NightjarError, match=message):
         finish(folder, monkeypatch, item)
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights", "told"),
+    [
+        ("model", "elsewhere", "the kind model answers with a language model, an adapter or a model"),
+        ("reader", "elsewhere", "the kind reader answers with readers, and this is none"),
+        ("knn", "nowhere", "the kind knn answers with the vectors of an encoder"),
+        ("extractive", "nowhere", "the kind extractive answers with passages that a language model reads"),
+        ("file", "nowhere", "nowhere: no such file"),
+        ("file", "elsewhere", "no such table"),
+        ("model", "answers.jsonl", "the kind model answers with a language model"),
+    ],
+)
+def test_weights_of_another_kind_are_one_line(
+    kind: str, weights: str, told: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(tmp_path, tiny_model)
+    values = read_yaml(folder / "params.yaml")
+    values["predict"]["systems"][ITEM] |= {"kind": kind, "weights": weights}
+    (folder / "params.yaml").write_text(json.dumps(values))
+    shutil.copytree(tiny_model, folder / "elsewhere")
+    (folder / "answers.jsonl").write_text("{}")
+    with pytest.raises(NightjarError, match=told) as caught:
+        finish(folder, monkeypatch)
+    assert "\n" not in str(caught.value) and not (folder / "data/predict").exists()

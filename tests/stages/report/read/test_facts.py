@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nightjar.core import params as params_module
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from pipelines.execution import checks as verify
+from pipelines.run import checks as verify
 from stages.report.read import facts
 from stages.report.read.facts import Node
 

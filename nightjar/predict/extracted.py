@@ -1,0 +1,108 @@
+"""Ranked answers from passages: a language model extracts one from each, and their scores are summed by answer.
+
+For a benchmark whose card ranks answers. A passage is read as by the tool for question answering: its examples, the
+passage, the question.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any
+
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question
+from nightjar.core.errors import NightjarError
+from nightjar.core.journal import digest
+from nightjar.core.predict_params import PredictBenchmark
+from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.weights import CONFIG
+from nightjar.predict.answers import Evidence, evidence_of, limit
+from nightjar.predict.predictor import Job, Predictor, Row, about
+from nightjar.predict.ranked import ranked_row, ranking_of
+from nightjar.tools.lines import lines
+from nightjar.tools.question_answering import HEAD, prompt
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A question with a prompt for each of its passages, and the weights of these."""
+
+    question: Question
+    prompts: list[str]
+    weights: list[float]
+
+    @property
+    def text(self) -> str:
+        """What the model reads; the examples once."""
+        return HEAD + "\n\n".join(self.prompts)
+
+
+def readings(card: Card, questions: Sequence[Question], evidence: Evidence) -> list[Reading]:
+    """The questions in their order. A passage's weight is its score, 0 for a negative one."""
+    found = []
+    for question in questions:
+        rows = evidence.get(question.key, ())
+        asked = card.query(question.parts)
+        prompts = [prompt(asked, [(row["title"], row["text"])]) for row in rows]
+        found.append(Reading(question, prompts, [max(row["score"], 0.0) for row in rows]))
+    return found
+
+
+def extracted(
+    lm: LanguageModel, card: Card, asked: Sequence[Reading], settings: PredictBenchmark
+) -> list[dict[str, Any]]:
+    """The answers to questions of one task, in the columns of `answers.answering`; their passages are read together.
+
+    A passage without an answer does not count. An extracted answer is whole: the rules for samples, `cut_at_full_stop`
+    and `require_full_stop`, do not apply to it.
+    """
+    whole = settings.model_copy(update={"cut_at_full_stop": False, "require_full_stop": False})
+    started = time.monotonic()
+    most = limit(card, asked[0].question.task_id, settings)
+    answers = iter(lines(lm, HEAD, [prompt for one in asked for prompt in one.prompts], most))
+    found = []
+    for one in asked:
+        own = list(islice(answers, len(one.prompts)))
+        given = ((answer.removesuffix("."), weight) for answer, weight in zip(own, one.weights, strict=True))
+        texts = [(f"{answer}.", weight) for answer, weight in given if answer]
+        tokens = sum(len(lm.tokenizer.continuation(answer)) for answer in own)
+        found.append(ranked_row(card, texts, whole) | {"calls": [], "new_tokens": tokens})
+    seconds = round((time.monotonic() - started) / len(asked), 6)
+    return [row | {"seconds": seconds} for row in found]
+
+
+class ExtractivePredictor(Predictor):
+    """The answers that the language model in `weights` extracts; a question without evidence gets an empty list."""
+
+    def __init__(self, job: Job) -> None:
+        job.check_kind((job.weights / CONFIG).is_file(), "passages that a language model reads")
+        if job.evidence is None:
+            raise NightjarError(
+                "answers are extracted from evidence", job.key("evidence"), "name its artifact"
+            )
+        ranking_of(job.card)
+        self.questions, self._card, self._settings = job.questions, job.card, job.settings
+        self._asked = asked = readings(job.card, job.questions, evidence_of(job.evidence))
+        prepare(job.params.seed, job.params.threads)
+        self._lm = lm = load(job.weights, job.settings.precision)
+        self.keys = len(asked)
+        questions = digest({"all": [[*one.question.key, one.text, one.weights] for one in asked]})
+        self.decides = job.decides(model=lm.sha256, questions=questions)
+
+    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        size = self._settings.batch_size
+        for _, task in groupby(numbers, lambda number: self.questions[number].task_id):
+            own = list(task)
+            for some in (own[first : first + size] for first in range(0, len(own), size)):
+                asked = [self._asked[number] for number in some]
+                yield from zip(some, extracted(self._lm, self._card, asked, self._settings), strict=True)
+
+    def about(self, number: int) -> Row:
+        text = self._asked[number].text
+        return about(text, len(self._lm.tokenizer.encode(text)), self._lm.sha256)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"passages": sum(len(one.prompts) for one in self._asked)}

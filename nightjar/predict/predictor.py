@@ -1,0 +1,200 @@
+"""What a predictor is, what it is made of, and which one a system has."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.files import QUESTIONS, read_questions
+from nightjar.benchmarks.question import Question
+from nightjar.core.errors import NightjarError
+from nightjar.core.journal import code
+from nightjar.core.params import Encoding, Params
+from nightjar.core.predict_params import PredictBenchmark, System
+from nightjar.prompts.encodings import named
+
+MODEL = Path("models/base/language_model")
+# How the weights of a server begin, as in `nightjar.lm.server`, which imports its client.
+PREFIX = "server:"
+# Columns of an answer where nothing is written.
+NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
+
+# Columns of contracts.PREDICTIONS, and `seconds`.
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The questions of a benchmark for one system; `item` is its name in the group predict.systems of the parameters.
+
+    `asked` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
+    names `MODEL`, and what its adapter belongs to.
+    """
+
+    params: Params
+    item: str
+    asked: Path
+    base: Path = MODEL
+
+    @cached_property
+    def system(self) -> System:
+        return self.params.predict.systems[self.item]
+
+    @cached_property
+    def card(self) -> Card:
+        return registry.card(self.system.benchmark)
+
+    @cached_property
+    def settings(self) -> PredictBenchmark:
+        return self.params.predict.benchmark(self.card.name)
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        return read_questions(self.asked)
+
+    @property
+    def weights(self) -> Path:
+        own = Path(self.system.weights)
+        return self.base if own == MODEL else own
+
+    @property
+    def evidence(self) -> Path | None:
+        """The artifact with the passages; None for a system whose evidence are the questions themselves."""
+        own = Path(self.system.evidence)
+        return None if own == QUESTIONS / self.card.name else own
+
+    @property
+    def inputs(self) -> list[Path]:
+        """What the answers are made from."""
+        read = MODEL if self.served else Path(self.system.weights)
+        return [self.asked, *([self.evidence] if self.evidence else []), read]
+
+    @property
+    def served(self) -> bool:
+        """Whether the model is behind a server."""
+        return self.system.weights.startswith(PREFIX)
+
+    @property
+    def encoding(self) -> Encoding:
+        """The encoding of the prompts."""
+        return encoding_of(self.params, self.card.name)
+
+    def key(self, name: str) -> str:
+        """The place of a setting of the system in the parameters."""
+        return f"predict.systems.{self.item}.{name}"
+
+    def decides(self, **own: Any) -> dict[str, Any]:
+        """All that decides the answers of a model: `own`, and what is the same for every kind."""
+        from nightjar.lm.load import device_name
+
+        return {
+            "settings": self.settings.model_dump(),
+            "seed": self.params.seed,
+            "machine": [device_name(), self.params.threads],
+            "card": [self.card.name, self.card.version],
+            "code": [
+                code("nightjar/lm", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
+                *map(version, ("torch", "transformers", "peft")),
+            ],
+            **own,
+        }
+
+    def check_kind(self, fits: bool, what: str) -> None:
+        """Raise NightjarError, if `fits` is false, for weights that are not `what` the system's kind answers with."""
+        if not fits:
+            told = f"the kind {self.system.kind} answers with {what}, and this is none"
+            raise NightjarError(told, self.system.weights, f"name one, or set {self.key('kind')} to another")
+
+
+class Predictor(ABC):
+    """Answers `questions` by their numbers.
+
+    `decides` is all that decides the answers, and `keys` names each question with what it is asked by, or says how many
+    there are: a run that resumes finds its answers by them. `decides` is None where answers take so little time that
+    none are kept.
+    """
+
+    questions: Sequence[Question]
+    keys: int | Sequence[str]
+    decides: Mapping[str, Any] | None = None
+
+    @abstractmethod
+    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """Number, answer and `seconds` of these questions, as they are done; a question without an answer is left out.
+
+        An answer has answers, text, calls and new_tokens, in the forms of contracts.PREDICTIONS.
+        """
+
+    @abstractmethod
+    def about(self, number: int) -> Row:
+        """The columns of a question beside its answer: its prompt and the model (`about`)."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """What is published beside the answers, once they are there."""
+        return {}
+
+
+def about(prompt: str, tokens: int, model: str, adapter: str | None = None) -> Row:
+    """The columns of contracts.PREDICTIONS about a prompt, with its number of tokens, and about the model's digests."""
+    digest = hashlib.sha256(prompt.encode()).hexdigest()
+    return {
+        "prompt": prompt,
+        "prompt_sha256": digest,
+        "prompt_tokens": tokens,
+        "model_sha256": model,
+        "adapter_sha256": adapter,
+    }
+
+
+@contextmanager
+def predictor(job: Job) -> Iterator[Predictor]:
+    """The predictor of a system, by its kind; closed at the end of the block.
+
+    Raises NightjarError for weights that are not of this kind, for settings that the predictor cannot follow, and for
+    missing or damaged files.
+    """
+    # Imported here: no kind waits for the libraries of another.
+    match job.system.kind:
+        case "file":
+            from nightjar.predict.given_file import FilePredictor
+
+            yield FilePredictor(job)
+        case "knn":
+            from nightjar.predict.neighbours import NeighbourPredictor
+
+            yield NeighbourPredictor(job)
+        case "reader":
+            from nightjar.predict.reading import ReaderPredictor
+
+            yield ReaderPredictor(job)
+        case "extractive":
+            from nightjar.predict.extracted import ExtractivePredictor
+
+            yield ExtractivePredictor(job)
+        case "model" if job.served:
+            from nightjar.predict.served import served
+
+            with served(job) as opened:
+                yield opened
+        case "model":
+            from nightjar.predict.model import ModelPredictor
+
+            yield ModelPredictor(job)
+
+
+def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
+    """The encoding of a benchmark's prompts: the one of this name, or by the parameters.
+
+    Raises NightjarError for an unknown encoding, and for a benchmark without settings.
+    """
+    name = encoding if encoding is not None else params.predict.benchmark(benchmark).encoding
+    return params.encoding if name is None else named(params.encoding, name)

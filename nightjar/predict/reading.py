@@ -1,0 +1,136 @@
+"""Predictions of readers: one for each task, which scores the words of every answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nightjar.benchmarks.question import questions_of
+from nightjar.benchmarks.reader_inputs import Read, pool_of, reading_of, with_demonstrations, with_passages
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import safe_name
+from nightjar.core.journal import digest
+from nightjar.core.reader_params import ReaderRecipe
+from nightjar.lm.load import prepare
+from nightjar.lm.reader import (
+    AGAIN,
+    RECORD,
+    Base,
+    Tokens,
+    all_answers,
+    answer_scores,
+    encode,
+    load,
+    passes,
+    read_record,
+    restore,
+)
+from nightjar.predict.predictor import Job, Predictor, Row, about
+
+
+class ReaderPredictor(Predictor):
+    """Answers of the readers in `weights`.
+
+    Raises NightjarError for a task without a reader, other evidence than the readers were trained with, another base
+    model, and missing or damaged files.
+    """
+
+    def __init__(self, job: Job) -> None:
+        job.check_kind((job.weights / RECORD).is_file(), "readers")
+        self._job, self.questions = job, job.questions
+        record, self._recipe = read_record(job.weights)
+        _check_evidence(job, record)
+        if missing := sorted({one.task_id for one in self.questions} - record["tasks"].keys()):
+            what = f"the recipe {record['recipe']} has no reader of the task {missing[0]}"
+            raise NightjarError(what, job.weights, AGAIN)
+        prepare(job.params.seed, job.params.threads)
+        self._base = load(Path(record["base"]), self._recipe.decoder_layers)
+        if self._base.sha256 != record["base_sha256"]:
+            raise NightjarError("the readers were trained on another base model", record["base"], AGAIN)
+        self._read = read = _inputs(job, self._recipe, self._base.tokens)
+        self._ids = ids = [one.ids(self._base.tokens, self._recipe.text_maxlength) for one in read]
+        self.keys = len(read)
+        made = zip(self.questions, ids, read, strict=True)
+        asked = digest({"all": [[*one.key, own, list(it.prior)] for one, own, it in made]})
+        self.decides = job.decides(base=self._base.sha256, readers=record, questions=asked)
+
+    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        job, wanted = self._job, set(numbers)
+        for task in dict.fromkeys(self.questions[number].task_id for number in numbers):
+            # Whole tasks, because an answer may depend on its batch in the last bits of its score.
+            own = [number for number, one in enumerate(self.questions) if one.task_id == task]
+            sha256 = restore(self._base.reader, self._recipe.trains, job.weights / safe_name(task))
+            texts = reading_of(job.card, self._recipe.form).targets(task)
+            for number, name, seconds in _answers(
+                self._base, self._recipe, own, self._ids, self._read, texts
+            ):
+                if number in wanted:
+                    written = {"answers": [name], "text": name, "calls": [], "new_tokens": 0}
+                    yield number, {**written, "seconds": seconds, "adapter_sha256": sha256}
+
+    def about(self, number: int) -> Row:
+        text = "\n".join(self._read[number].texts)
+        return about(text, sum(map(len, self._ids[number])), self._base.sha256)
+
+
+def _answers(
+    base: Base,
+    recipe: ReaderRecipe,
+    numbers: Sequence[int],
+    ids: Sequence[list[list[int]]],
+    read: Sequence[Read],
+    texts: Mapping[str, str],
+) -> Iterator[tuple[int, str, float]]:
+    """Number, answer and seconds of the questions of one task, in batches of like length."""
+    targets = base.tokens.targets(texts, base.reader.start).to(base.device)
+    half = recipe.precision == "bfloat16"
+    for batch in passes([sum(map(len, ids[number])) for number in numbers]):
+        own, started = [numbers[place] for place in batch], time.monotonic()
+        with torch.inference_mode(), torch.autocast(base.device.type, torch.bfloat16, enabled=half):
+            states = iter(encode(base.reader, [one for number in own for one in ids[number]]))
+            taken = [[next(states) for _ in ids[number]] for number in own]
+            priors = [read[number].prior for number in own] if recipe.fusion == "rag_sequence" else None
+            scores = answer_scores(base.reader, taken, priors, targets, all_answers(targets, len(own)))
+        seconds = round((time.monotonic() - started) / len(own), 6)
+        for number, place in zip(own, scores.argmax(dim=1).tolist(), strict=True):
+            yield number, targets.names[place], seconds
+
+
+def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
+    """What the readers read of each question: passages, or labelled examples of its task."""
+    reading, questions, seed = reading_of(job.card, recipe.form), job.questions, recipe.seed
+    if not recipe.shots_per_label:
+        return with_passages(
+            reading,
+            recipe.form,
+            questions,
+            job.evidence if recipe.passages else None,
+            Path(job.system.resource),
+            "test",
+            recipe.passages,
+            recipe.temperature,
+        )
+    train = questions_of(tables.read_rows(job.asked, contracts.TRAIN_QUESTIONS))
+    pools = {
+        task: pool_of(
+            [one for one in train if one.task_id == task],
+            list(reading.targets(task)),
+            recipe.shots_per_label,
+            seed,
+        )
+        for task in dict.fromkeys(one.task_id for one in questions)
+    }
+    return with_demonstrations(reading, recipe.form, questions, pools, seed, tokens, recipe.text_maxlength)
+
+
+def _check_evidence(job: Job, record: Mapping[str, Any]) -> None:
+    """Raise NightjarError if a system reads other evidence than its readers were trained with."""
+    for key in ("benchmark", "evidence", "resource"):
+        if getattr(job.system, key) != record.get(key):
+            what = f"the readers of {record['recipe']} were trained with {record.get(key)}"
+            raise NightjarError(what, job.key(key), f"set {job.key(key)} to it")

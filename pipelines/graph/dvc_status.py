@@ -1,0 +1,214 @@
+"""What DVC would do about each stage (nothing, run its command, or restore its earlier outputs), and why.
+
+DVC compares a stage with dvc.lock by its command, parameters, dependencies and outputs. Its own objects do so here, and
+have the old and the new value. The outputs of a stage that would be restored are known before they exist; those of a
+stage that would run are not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx
+from dvc.dependency import ParamsDependency
+from dvc.stage import PipelineStage
+from dvc.stage import Stage as DvcStage
+from dvc.stage.cache import _can_hash
+from dvc.stage.loader import StageLoader
+
+from pipelines.graph.changes import OPEN, UNTOLD, Kind, Reason, State, differences
+from pipelines.graph.dvc_adapter import Project, tidy
+from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.keys import stage_keys
+
+# DVC's words for the state of a dependency or an output.
+WORDS = {
+    "modified": "changed",
+    "deleted": "is missing",
+    "new": "is new",
+    "not in cache": "is not in the cache",
+}
+
+
+def graph(project: Project, judged: bool = True) -> Graph:
+    """The graph of a project; without a wait for its lock, and without states and reasons, if it is not `judged`."""
+    with project.locked() if judged else contextlib.nullcontext():
+        if judged:
+            tidy(project.repo)
+        return _graph(project, judged)
+
+
+def _graph(project: Project, judged: bool) -> Graph:
+    edges, status = project.edges(anew=True), Status(project)  # judging changes the objects
+    order = list(networkx.lexicographical_topological_sort(edges.reverse(), key=project.name))
+    keys = stage_keys(map(project.name, order))
+    stages: dict[str, Stage] = {}
+    for stage, (name, key) in zip(order, keys.items(), strict=True):
+        upstream = tuple(sorted(project.name(other) for other in edges.successors(stage)))
+        state, reasons = status.judge(stage) if judged else ("up to date", ())
+        stages[name] = Stage(
+            name=name,
+            command=stage.cmd if isinstance(stage.cmd, str) else "\n".join(stage.cmd or ()),
+            description=(stage.desc or "").strip(),
+            deps=tuple(project.path(dep) for dep in stage.deps if dep not in stage.params),
+            outs=tuple(project.path(out) for out in stage.outs),
+            metrics=tuple(project.path(out) for out in stage.outs if out.metric),
+            params={project.path(dep): tuple(dep.params) for dep in stage.params},
+            upstream=upstream,
+            reasons=reasons,
+            meta=stage.meta if isinstance(stage.meta, Mapping) else {},
+            folder=project.relative(stage.wdir),
+            state=state,
+            key=key,
+        )
+    return Graph(project.root, stages)
+
+
+def look(project: Project, name: str) -> tuple[State, str]:
+    """What DVC would do with the stage `name` now, and why. Raises as dvc_run.begin does."""
+    with project.locked():
+        state, reasons = Status(project).judge(project.stage(name))
+        return state, "; ".join(map(str, reasons))
+
+
+def given(stages: Iterable[DvcStage]) -> Iterator[Any]:
+    """What stages read and none of them makes: dependencies, and data that were added or imported."""
+    stages = list(stages)
+    made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
+    for stage in stages:
+        # DVC calls added and imported data the outputs of their .dvc file.
+        for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
+            path = Path(item.fs_path)
+            # A folder of outputs is made too, and so is what lies in an output.
+            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in made):
+                yield item
+
+
+class Status:
+    """The states of the stages of a project, whose lock is held. Stages must be judged in the order of the graph."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        # By path: outputs that will be made or restored, and whether they are known.
+        self._future: dict[str, tuple[Any, bool]] = {}
+
+    def judge(self, stage: DvcStage) -> tuple[State, tuple[Reason, ...]]:
+        """What DVC would do about the stage, and why. The objects of the stage are changed."""
+        reasons = tuple(self._reasons(stage))
+        deps = [] if stage.frozen else stage.deps
+        names = sorted({self._project.name(out.stage) for dep in deps for out in self._unknown(dep)})
+        waits = tuple(Reason("upstream", name) for name in names)
+        state = self._state(stage, reasons, bool(waits))
+        if known := state == "would be restored":
+            for out in stage.outs:
+                self._project.expect(out)
+        if known or state in OPEN:
+            self._future.update((out.fs_path, (out, known)) for out in stage.outs)
+        return state, reasons + waits
+
+    def _state(self, stage: DvcStage, reasons: tuple[Reason, ...], waits: bool) -> State:
+        if not reasons:
+            return "follows" if waits else "up to date"
+        if stage.frozen or not (stage.cmd or stage.is_import):
+            return "would be recorded" if all(out.exists for out in stage.outs) else "would fail"
+        if any(reason.kind == "missing" for reason in reasons):
+            return "would fail"
+        if waits and all(reason.kind == "output" for reason in reasons):
+            return "follows"  # if its dependencies remain as they were, its outputs are restored
+        return "would be restored" if stage.cmd and not waits and _restored(stage) else "would run"
+
+    def _unknown(self, dep: Any) -> list[Any]:
+        """The outputs that make it unknown what the dependency will hold: one that is known tells nothing of a folder
+        around it, of a file in it, and of parameters.
+        """
+        path, is_params = dep.fs_path, isinstance(dep, ParamsDependency)
+        return [
+            out
+            for other, (out, known) in self._future.items()
+            if _overlap(path, other) and not (known and path == other and not is_params)
+        ]
+
+    def _reasons(self, stage: DvcStage) -> Iterator[Reason]:
+        # A .dvc file is its own lock file.
+        locked = self._project.entry(stage) if isinstance(stage, PipelineStage) else {"cmd": stage.cmd}
+        if (stage.is_callback or stage.always_changed) and not stage.frozen:
+            yield Reason("always", "runs every time")
+        if locked is None:
+            yield Reason("new", "never run")
+        elif stage.changed_stage():
+            values = (locked.get("cmd"), stage.cmd) if stage.cmd else ()
+            yield Reason("command", "command" if values else "its .dvc file changed", *values)
+        # A template of dvc.yaml may name a path twice.
+        deps = {} if stage.frozen else {(type(dep), dep.fs_path): dep for dep in stage.deps}
+        for dep in deps.values():
+            if not self._unknown(dep):
+                changed = self._parameters if isinstance(dep, ParamsDependency) else self._changed
+                yield from (it for it in changed(dep) if locked is not None or it.kind == "missing")
+        for out in stage.outs if locked is not None else ():
+            yield from self._changed(out)
+
+    def _changed(self, item: Any) -> Iterator[Reason]:
+        """What DVC's status says of a dependency or an output."""
+        for state in item.status().values():
+            kind: Kind = "dependency" if item.IS_DEPENDENCY else "output"
+            what = self._project.path(item)
+            values: tuple[Any, ...] = ()
+            if state == "modified" and not item.hash_info:
+                state = "new"
+            elif state == "modified" and item.protocol == "local":
+                values = (_version(item.meta, item.hash_info), _version(*item._get_hash_meta()))
+            elif state == "deleted" and item.IS_DEPENDENCY:
+                kind = "missing"
+            yield Reason(kind, f"{'output ' * (kind == 'output')}{what} {WORDS.get(state, state)}", *values)
+
+    def _parameters(self, dep: ParamsDependency) -> Iterator[Reason]:
+        """The leaves that changed."""
+        file = self._project.path(dep)
+        if not dep.exists:
+            yield Reason("missing", f"{file} is missing")
+            return
+        now, old = dep.read_params(), dep.hash_info.value or {}
+        yield from (
+            Reason("missing", f"{key} is missing from {file}") for key in dep.params if key not in now
+        )
+        # A whole file that is a dependency has no list of keys.
+        for key in dep.params or dict.fromkeys([*old, *now]):
+            if key in now or not dep.params:
+                for path, before, after in differences(key, old.get(key, UNTOLD), now.get(key, UNTOLD)):
+                    yield Reason("parameter", path, before, after)
+
+
+def _restored(stage: DvcStage) -> bool:
+    """Whether DVC would restore the outputs, as StageCache.restore decides. They then have the hashes of that run."""
+    cache = stage.repo.stage_cache
+    if not _can_hash(stage):
+        return False
+    if stage.changed_stage() or not stage.deps_cached() or not all(out.hash_info for out in stage.outs):
+        for dep in stage.deps:
+            if isinstance(dep, ParamsDependency):
+                dep.hash_info = dep.get_hash()
+            else:
+                dep.meta, dep.hash_info = dep._get_hash_meta()
+        if (entry := cache._load(stage)) is None:
+            return False
+        StageLoader.fill_from_lock(stage, entry)
+    for out in stage.outs:
+        # DVC also has copies of outputs with `cache: false`, such as metrics, in its cache.
+        out.use_cache = True
+    return bool(stage.outs_cached())
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether the paths are the same or one lies in the other; localfs.overlaps of DVC takes fifty times as long."""
+    return one == other or one.startswith(other + os.sep) or other.startswith(one + os.sep)
+
+
+def _version(meta: Any, found: Any) -> Any:
+    if not found:
+        return UNTOLD
+    values = {"hash": found.value, "size": meta.size, "files": meta.nfiles if found.isdir else None}
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,178 @@
+"""The checks of what a stage made, as a rebuild runs them: after the stage, and again where something changed since.
+
+What was found is kept in .nightjar/checks, a file a stage, with a fingerprint of the files that were looked at. An
+artifact that passed is not read again while they stay as they are; one that failed is, until it passes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nightjar.core.facts import ROWS, fault
+from nightjar.core.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
+from nightjar.core.json_text import exact, parse, recorded, shown
+from nightjar.core.numbers import counted_as
+from pipelines.graph.graph import Graph, Stage
+from pipelines.project import places
+from pipelines.run.results import Result
+
+if TYPE_CHECKING:
+    from nightjar.core.checks import Finding
+
+
+def checked(root: Path, stage: Stage, result: Result) -> Result:
+    """The `result` of a stage of the repository at `root` once its outputs were checked: failed if a finding blocks.
+
+    Paths in the findings are from the current folder. Raises NightjarError for a bad group `checks` in params.yaml.
+    """
+    here = Path(os.path.relpath(root))
+    facts, faults = read_facts(here, stage.metrics)
+    before = _before(root, stage.name)
+    failed_before = before.get("passed") is False
+    tables = any(_counted(facts, name) or (here / name).is_dir() for name in stage.outs)
+    if not (tables or faults or failed_before):
+        return result
+    # Here, not above: a stage without tables needs no Arrow, which takes long to load.
+    from nightjar.core import checks
+    from nightjar.core.config import PARAMS_FILE
+    from nightjar.core.driver_params import load_checks
+
+    made = artifacts(here, stage, facts)
+    if not (made or faults or failed_before):
+        return result
+    shared = load_checks(here / PARAMS_FILE).shared_inputs
+    near = [name for name in stage.deps if checks.is_artifact(here / name)]
+    mark = _fingerprint(here, [*made, *near, *stage.metrics], shared)
+    if before.get("passed") and before.get("fingerprint") == mark and not faults:
+        return result
+    began = time.monotonic()
+    found = [*findings(faults), *checks.check_stage(made, near, facts, shared, here)]
+    lines = [str(it) for it in found]
+    if made:
+        lines.append(f"checked {len(made)} artifacts in {time.monotonic() - began:.2f} s")
+    bad = [it for it in found if it.blocks]
+    kept = {"stage": stage.name, "passed": not bad, "fingerprint": mark}
+    kept["findings"] = [it.as_dict() for it in found]
+    write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    result = replace(result, lines=tuple(lines))
+    if found or failed_before:
+        result = replace(result, findings=tuple(_table(stage.name, found, len(made))))
+    if bad:
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        result = replace(result, state="failed", error=f"check failed: {bad[0]}{more}")
+    return result
+
+
+def failing(root: Path, graph: Graph) -> list[str]:
+    """Stages of `graph` whose last verdict was bad: nothing may have changed, and yet not all is well."""
+    return [name for name in graph.stages if _before(root, name).get("passed") is False]
+
+
+def affected(graph: Graph, checked: bool = True) -> list[str]:
+    """The stages that are not up to date, or may not be once those before them have run, in the order of the graph;
+    where they are `checked`, also those that failed their checks.
+    """
+    wanted = {*graph.changed(), *(failing(graph.root, graph) if checked else ())}
+    return [name for name in graph.stages if name in wanted]
+
+
+def artifacts(here: Path, stage: Stage, facts: Mapping[str, Any] | None) -> list[str]:
+    """The outputs of `stage` that are artifacts, or are by its facts; `here` leads to the root."""
+    from nightjar.core import checks
+
+    return [name for name in stage.outs if _counted(facts, name) or checks.is_artifact(here / name)]
+
+
+def read_facts(here: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """The facts of a stage, from the first of its `metrics` files that has any, and what is wrong with those files, by
+    name. A file outside of data/metrics may be of any other kind: it must only hold a JSON object, if it is JSON.
+    """
+    facts, faults = None, {}
+    for name in metrics:
+        try:
+            values = _facts(here / name, name)
+        except (OSError, ValueError) as error:
+            faults[name] = " ".join(str(error).split())
+        else:
+            facts = facts or values
+    return facts, faults
+
+
+def findings(faults: Mapping[str, str]) -> list[Finding]:
+    """What `read_facts` found to be wrong, as findings that block."""
+    if not faults:
+        return []
+    from nightjar.core.checks import Finding
+
+    return [Finding("facts", name, "", what, "rebuild it: nightjar rebuild") for name, what in faults.items()]
+
+
+def _facts(file: Path, name: str) -> dict[str, Any] | None:
+    """The facts in a metrics file, None for metrics of another kind. Raises ValueError for what is no such file."""
+    if (here := kind(file)) != FILE:
+        raise ValueError(f"is {here}" if here else "is missing")
+    own = Path(name).parent == METRICS
+    if file.suffix != ".json" and not own:
+        return None
+    data = file.read_bytes()
+    values = exact(data)
+    if not isinstance(values, dict):
+        raise ValueError("not a JSON object")
+    if not own and not values.keys() >= set(ROWS):
+        return None
+    facts: dict[str, Any] = parse(data, constants=True)
+    if wrong := fault(facts, (*ROWS, "stage") if own else ROWS):
+        raise ValueError(wrong)
+    if own and metrics_file(facts["stage"]).name != file.name:
+        raise ValueError(f"these are the facts of {shown(facts['stage'], quoted=False)}")
+    return facts
+
+
+def _table(stage: str, found: Iterable[Finding], artifacts: int) -> Iterator[dict[str, Any]]:
+    """The rows of the table that shows what was found: a line a finding, and one for each offending row below it."""
+    passed = True
+    for it in found:
+        head = {"check": it.check, "where": it.where, "what": it.what, "rows": it.count, "to do": it.fix}
+        yield {**head, "verdict": "failed" if it.blocks else "worth a look", "example": ""}
+        for row in it.rows:
+            example = json.dumps(row, ensure_ascii=False)
+            yield {**dict.fromkeys(head, ""), "verdict": "", "example": example}
+        passed = False
+    if passed:
+        where = f"{counted_as(artifacts, 'artifact')} of {stage}"
+        yield {"check": "all", "where": where, "what": "nothing found", "verdict": "passed"}
+
+
+def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
+    return name in ((facts or {}).get("tables") or {})
+
+
+def _file(root: Path, stage: str) -> Path:
+    return root / places.CHECKS / f"{safe_name(stage)}.json"
+
+
+def _before(root: Path, stage: str) -> dict[str, Any]:
+    values = recorded(_file(root, stage))
+    return values if values.get("stage") == stage else {}
+
+
+def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:
+    """Of the names, sizes and times of all files below `names`, and of the checks' own code."""
+    from nightjar.core import checks, contracts
+
+    digest = hashlib.sha256(str(shared_inputs).encode())
+    for file in [Path(contracts.__file__), *sorted(Path(checks.__file__).parent.glob("*.py"))]:
+        digest.update(file.read_bytes())
+    for name in names:
+        for path in sorted([root / name, *(root / name).rglob("*")]):
+            if path.is_file():
+                state = path.stat()
+                digest.update(f"{name}\0{path.as_posix()}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,124 @@
+"""Profiles: params.yaml is profiles/sample.yaml, which has every key, overlaid with a profile and single settings."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
+from nightjar.core.json_text import shown
+from nightjar.core.params import validate
+from nightjar.core.profiles import BASE, PROFILES, Change, changes, lay_over, own, unpin
+from pipelines.project.places import PARAMS_BEFORE
+from pipelines.run.preflight import check_project
+
+# Of a value of --set, in characters.
+LONGEST_VALUE = 10_000
+EVERY_KEY = "profiles/sample.yaml has every key"
+
+
+def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
+    """Write params.yaml for `profile` with `settings` ("KEY=VALUE", the value in YAML); returns what changes.
+
+    Comments of profiles/sample.yaml are kept. If entries are removed that no profile has, PARAMS_BEFORE gets the file
+    as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
+    """
+    given = dict(map(_setting, settings))
+    base_path = root / PROFILES / f"{BASE}.yaml"
+    read_yaml(base_path)  # for its one-line errors
+    values = deepcopy(_loaded(base_path.read_text(encoding="utf-8")))
+    lay_over(values, root, profile)
+    put(values, given, "--set", EVERY_KEY)
+    # Checked without the comments: a plain copy of what will be written.
+    text = _dump(values)
+    target = root / PARAMS_FILE
+    new = parse(text, target)
+    check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
+    found = list(changes(_old(target), new))
+    if write and own(root, found):
+        write_text(root / PARAMS_BEFORE, read_text(target))
+    if write:
+        write_text(target, text)
+    return found
+
+
+def edited(text: str, settings: Mapping[str, Any]) -> str:
+    """The text of a params file with `settings` (dotted key: value), its comments kept. Values are not checked.
+
+    Raises NightjarError for a key that the text does not have.
+    """
+    values = deepcopy(_loaded(text))
+    put(values, settings, PARAMS_FILE, EVERY_KEY)
+    return _dump(values)
+
+
+def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
+    """Set values by dotted keys. Raises NightjarError, with `where` and `fix`, for a key that `values` do not have."""
+    for key, value in settings.items():
+        group = values
+        *groups, last = key.split(".")
+        for name in groups:
+            group = group.get(name) if isinstance(group, Mapping) else None
+        if not isinstance(group, Mapping) or last not in group:
+            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, fix)
+        if isinstance(group[last], Mapping) and not isinstance(value, Mapping):
+            one = f"give one of them, such as {key}.KEY=VALUE"
+            raise NightjarError(f"{key} is a group of keys", where, one)
+        beside = {name: None for name in group if ".".join([*groups, name]) in settings}
+        unpin(group, {**beside, last: value})
+        group[last] = value  # type: ignore[index]
+
+
+def _round_trip() -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 200
+    yaml.representer.add_representer(
+        type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    return yaml
+
+
+# A copy takes a tenth of the time.
+@lru_cache(maxsize=2)
+def _loaded(text: str) -> Any:
+    """The value of a text with its comments, which the caller must not change."""
+    return _round_trip().load(text)
+
+
+def _dump(values: Any) -> str:
+    stream = io.StringIO()
+    _round_trip().dump(values, stream)
+    return stream.getvalue()
+
+
+def _old(target: Path) -> dict[str, Any]:
+    """What params.yaml holds now; nothing if it is not there or broken, for then it is to be replaced."""
+    try:
+        return read_yaml(target)
+    except NightjarError:
+        return {}
+
+
+def _setting(setting: str) -> tuple[str, Any]:
+    key, sign, text = setting.partition("=")
+    if not sign or not key:
+        raise NightjarError(f"{shown(setting)} is not KEY=VALUE", "--set", "such as --set seed=7")
+    key = key.strip()
+    where = f"--set {key}"
+    if len(text) > LONGEST_VALUE:
+        what = f"the value has {len(text):,} characters, at most {LONGEST_VALUE:,} are allowed"
+        raise NightjarError(what, where, "write long values into a profile")
+    try:
+        return key, parse(text, where) if text.strip() else ""
+    except NightjarError as error:
+        what = f"{shown(text)} is not a value: {error.what}"
+        raise NightjarError(what, where, "put it in quotation marks") from None

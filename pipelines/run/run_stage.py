@@ -1,0 +1,330 @@
+"""Run stages of the DVC graph, with their output as it comes.
+
+DVC decides whether a stage must run, can be restored from the run cache, or is unchanged. It holds its repository lock
+while it hashes files or writes dvc.lock, and not while a command runs, so that several stages may run at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import RawIOBase
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any, Self
+
+from nightjar.core import history
+from nightjar.core.errors import NightjarError
+from pipelines.graph import dvc_worker
+from pipelines.graph.graph import Graph
+from pipelines.process.child import GRACE, Child
+from pipelines.project.environment import without
+from pipelines.run.results import Result
+
+BATCH_SECONDS = 0.5
+BATCH_LINES = 200
+LONGEST_LINE = 65_536
+# How often a stage is tried again whose files another DVC process has reserved.
+BUSY_SECONDS = 1.0
+# How long a stage that is stopped waits for a request to DVC that has begun.
+STOP_SECONDS = 2.0
+KILLED = "the process that runs DVC was killed"
+
+Message = dict[str, Any]
+Lines = Callable[[list[str]], None]
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+def environment() -> dict[str, str]:
+    """The environment of DVC: `python` is this interpreter, output is not buffered and has all characters, no
+    telemetry is sent.
+
+    The secrets of the driver and its settings of Prefect are left out.
+    """
+    folder = str(Path(sys.executable).parent)
+    return {
+        **without(),
+        # It is read as UTF-8 here (see cleaned), and DVC fails when it cannot print a stage's command.
+        "PYTHONIOENCODING": "utf-8:backslashreplace",
+        "PATH": folder + os.pathsep + os.environ.get("PATH", os.defpath),
+        "PYTHONUNBUFFERED": "1",
+        "DVC_NO_ANALYTICS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+    }
+
+
+class Stages:
+    """Runs stages of the repository at `root`, several at a time from several threads.
+
+    A worker process does DVC's part of each stage: see graph/dvc_worker.py. The commands are children of this process.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+
+    def look(self, stage: str, stop: threading.Event) -> Message:
+        """What DVC would do with `stage` now: its `state` as in `nightjar plan`, and `why`. If that is not known, the
+        state is failed or stopped, with an `error`.
+        """
+        return self._settled({"do": "look", "stage": stage}, stop)
+
+    def graph(self, stop: threading.Event | None = None) -> Graph:
+        """The graph of the repository, with states and reasons. Raises NightjarError as graph.read does."""
+        return Graph.of_json(self._read({"do": "graph"}, stop))
+
+    def remember(self, targets: Iterable[str], stop: threading.Event | None = None) -> None:
+        """Record what a rebuild of `targets` finds in the lock files: see lock_order. Raises as `graph` does."""
+        self._read({"do": "remember", "targets": list(targets)}, stop)
+
+    def _read(self, request: Message, stop: threading.Event | None) -> Message:
+        answer = self._settled(request, stop or threading.Event())
+        if answer["state"] in ("failed", "stopped"):
+            fix = "fix dvc.yaml, or see `dvc status`"
+            told = {"what": answer["error"], "where": str(self._root.absolute()), "fix": fix}
+            raise NightjarError(**{key: answer.get(key, text) for key, text in told.items()})
+        return answer
+
+    def run(
+        self,
+        stage: str,
+        log: Path,
+        lines: Lines | None = None,
+        stop: threading.Event | None = None,
+        lease: int | None = None,
+        earlier: float = 0.0,
+        force: bool = False,
+    ) -> Result:
+        """Run `stage` and wait for it, unless DVC finds it unchanged or restores it from the run cache.
+
+        The output of its command goes to the file `log`, and in batches to `lines`. When `stop` is set, or `lines`
+        raises, the command's process group is ended. If the command ran well, its seconds are added to the local
+        history, with the `earlier` seconds of its shares. `lease` is a descriptor that the command inherits (see
+        lease.py). With `force` the command runs in any case, and what it makes is not added to DVC's cache. While
+        another DVC process, such as a `dvc repro`, has reserved the stage's files, the stage waits. Raises only what
+        `lines` raises, and OSError.
+        """
+        stop = stop or threading.Event()
+        began = time.monotonic() - earlier
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb", buffering=0) as file:
+            ended = self._run(stage, Output(file, lines), stop, lease, force)
+        seconds = time.monotonic() - began
+        if ended["state"] == "ran":
+            with contextlib.suppress(OSError):  # the outputs are recorded, even if the disk is full
+                history.append(self._root, stage, seconds)
+        error, code = ended.get("error", ""), ended.get("code")
+        return Result(stage, ended["state"], seconds, error=error, log=str(log), exit_code=code)
+
+    def _run(
+        self, stage: str, output: Output, stop: threading.Event, lease: int | None, force: bool
+    ) -> Message:
+        answer = self._settled({"do": "begin", "stage": stage, "force": force}, stop, output.show)
+        if answer["state"] != "run":
+            return answer
+        output.write([f"Running stage '{stage}':"])
+        code, commands = 0, list(answer["commands"])
+        folder, variables = Path(answer["folder"]), answer["environment"]
+        try:
+            while commands and not code and not stop.is_set():
+                output.write([f"> {commands[0][-1]}"])
+                code = run_command(commands.pop(0), folder, variables, output, stop, lease)
+        except BaseException:
+            self._ask({"do": "abandon", "stage": stage}, stop)
+            raise
+        if not code and not commands:
+            answer = self._settled({"do": "finish", "stage": stage}, stop)
+            if answer["state"] in ("ran", "failed"):
+                return answer
+        self._ask({"do": "abandon", "stage": stage}, stop)
+        if stop.is_set():
+            return {"state": "stopped", "error": "stopped before its end"}
+        error = output.last or f"exit status {code}, without any output"
+        return {"state": "failed", "code": code, "error": error}
+
+    def _settled(self, request: Message, stop: threading.Event, show: Lines | None = None) -> Message:
+        """The worker's answer to a request, which is repeated while another DVC process is in its way."""
+        holder = ""
+        while (answer := self._ask(request, stop))["state"] == "busy":
+            if answer["holder"] and answer["holder"] != holder:
+                holder = answer["holder"]
+                if show is not None:
+                    show([f"waits for another DVC process ({holder})"])
+            if stop.wait(BUSY_SECONDS if holder else 0.0):
+                return {"state": "stopped", "error": "stopped while it waited for another DVC process"}
+        return answer
+
+    def _ask(self, request: Message, stop: threading.Event) -> Message:
+        """The worker's answer. A worker that was killed fails its stages, and the next stage gets a new one."""
+        with self._lock:
+            first = request["do"] not in ("finish", "abandon") and not stop.is_set()
+            if self._connection is not None or first:
+                with contextlib.suppress(OSError, EOFError):
+                    if answer := self._exchange(request, stop):
+                        return answer
+                self._disconnect()
+        if stop.is_set():
+            return {"state": "stopped", "error": "stopped before its end"}
+        return {"state": "failed", "code": 1, "error": KILLED}
+
+    def _exchange(self, request: Message, stop: threading.Event) -> Message | None:
+        """The answer to a request; None if it takes long and `stop` is set."""
+        connection = self._connect()
+        connection.send_bytes(json.dumps(request).encode())
+        deadline = math.inf
+        while not connection.poll(0.1):
+            if stop.is_set():
+                deadline = min(deadline, time.monotonic() + STOP_SECONDS)
+            if time.monotonic() > deadline:
+                return None
+        answer: Message = json.loads(connection.recv_bytes())
+        return answer
+
+    def _connect(self) -> Connection:
+        if self._connection is None:
+            self._connection, theirs = Pipe()
+            with theirs:
+                number = theirs.fileno()
+                self._worker = subprocess.Popen(
+                    [sys.executable, "-P", dvc_worker.__file__, str(number), str(self._root.resolve())],
+                    cwd=self._root,
+                    env={**environment(), history.TIMED: "1"},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    pass_fds=[number],
+                )
+        return self._connection
+
+    def _disconnect(self) -> None:
+        """Let the worker end: it finishes what it does and exits, after seconds at most."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def close(self) -> None:
+        """End the worker."""
+        with self._lock:
+            self._disconnect()
+            if self._worker is not None:
+                self._worker.wait()
+
+    def __enter__(self) -> Self:
+        """Start the worker, which loads DVC in half a second. Outside of a block the first request does so."""
+        with self._lock:
+            self._connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def dvc(
+    arguments: Sequence[str],
+    root: Path,
+    log: Path,
+    stop: threading.Event,
+    variables: Mapping[str, str] | None = None,
+) -> Result:
+    """Run a command of DVC, such as `checkout`, with `variables` in its environment. Its output goes to `log`."""
+    began = time.monotonic()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments]
+    with log.open("wb", buffering=0) as file:
+        output = Output(file, None)
+        code = run_command(command, root, environment() | dict(variables or {}), output, stop)
+    state = "stopped" if code and stop.is_set() else "failed" if code else "ran"
+    error = output.last.removeprefix("ERROR: ") if code else ""
+    return Result(arguments[0], state, time.monotonic() - began, error=error, log=str(log), exit_code=code)
+
+
+def run_command(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    output: Output,
+    stop: threading.Event,
+    lease: int | None = None,
+    grace: float = GRACE,
+) -> int:
+    """Run a command to its end, or until `stop` is set; returns its exit status."""
+    with Child(
+        command,
+        folder,
+        environment,
+        stdin=subprocess.DEVNULL if lease is None else lease,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        grace=grace,
+    ) as child:
+        follow(child, stop, output.hear)
+        while child.poll() is None and not stop.wait(0.05):
+            pass
+        return child.end()
+
+
+class Output:
+    """What a stage writes: all of it to the log, and what it says itself to `lines`."""
+
+    def __init__(self, log: RawIOBase, lines: Lines | None) -> None:
+        self._log, self._lines = log, lines
+        # The last line that is not empty.
+        self.last = ""
+
+    def write(self, lines: list[str]) -> None:
+        """Write lines to the log only."""
+        with contextlib.suppress(OSError):  # the disk is full: the stage itself fails if it needs space
+            self._log.write("".join(line + "\n" for line in lines).encode())
+
+    def show(self, lines: list[str]) -> None:
+        """Pass lines on only."""
+        if self._lines is not None:
+            self._lines(lines)
+
+    def hear(self, lines: list[str]) -> None:
+        """Write lines to the log, and pass on those that are not empty."""
+        self.write(lines)
+        if said := [line for line in lines if line.strip()]:
+            self.last = said[-1].strip()
+            self.show(said)
+
+
+def follow(child: Child, stop: threading.Event, hear: Lines) -> None:
+    """Pass on the output of `child` every half second, in lines, until it ends, or `stop` is set.
+
+    What the command left running does not end the output: it is read until the command and its group have ended.
+    """
+    stream, rest, batch = child.stdout, b"", list[str]()
+    passed, over = time.monotonic(), False
+    while stream is not None and not over:
+        over = stop.is_set() or child.poll() is not None  # asked first: what it wrote last is read
+        if select.select([stream], [], [], 0.0 if over else 0.1)[0]:
+            data = os.read(stream.fileno(), 65_536)
+            over = not data or stop.is_set()
+            *whole, rest = (rest + data).split(b"\n")
+            batch += map(cleaned, whole)
+        if rest and (over or len(rest) > LONGEST_LINE):
+            batch, rest = [*batch, cleaned(rest)], b""
+        now = time.monotonic()
+        if batch and (over or now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
+            hear(batch)
+            batch, passed = [], now
+
+
+def cleaned(line: bytes) -> str:
+    """A line without colours; of one that was redrawn by carriage returns the last stays."""
+    text = _ESCAPES.sub("", line.decode("utf-8", errors="replace")).rstrip("\r")
+    return text.rsplit("\r", 1)[-1].rstrip()

@@ -1,0 +1,164 @@
+"""Answers in batches with a shared beginning against the plainest way: one prompt, one call of generate."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.card import Task
+from nightjar.benchmarks.registry import card
+from nightjar.core import profiles
+from nightjar.core.params import load as load_params
+from nightjar.core.params import validate
+from nightjar.core.predict_params import PredictBenchmark
+from nightjar.lm.generate import generate
+from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.lm.sample import Sampling, generator_for
+from nightjar.predict.answers import Asked, answering, ask, before_full_stop, limit, stops
+from nightjar.predict.predictor import about
+from nightjar.tools import Toolbox
+from tests.questions import question
+
+PARAMS = load_params(Path(__file__).parents[3] / "profiles/sample.yaml")
+TASKS: dict[str, dict[str, Any]] = {
+    name: {
+        "task_id": name,
+        "definition": [f"Say what {name} says"],
+        "positive_examples": [{"input": "a", "output": "b", "explanation": None}],
+        "negative_examples": [],
+    }
+    for name in ("task1", "task2")
+}
+INSTANCES = [
+    {
+        "track": "default",
+        "category": "c",
+        "task_id": f"task{1 + n % 2}",
+        "id": f"i{n}",
+        "input": "word " * n + "x",
+    }
+    for n in range(7)
+]
+
+
+CARD = card("supernatinst")
+
+
+@pytest.fixture(scope="module", params=["tiny_model", "tiny_t5"])
+def lm(request: pytest.FixtureRequest) -> LanguageModel:
+    prepare(seed=0, threads=1)
+    return load(request.getfixturevalue(request.param))
+
+
+def settings(**changes: Any) -> PredictBenchmark:
+    small = {"max_new_tokens": 10, "batch_size": 3, "stop": []}
+    return PARAMS.predict.benchmark(CARD.name).model_copy(update=small | changes)
+
+
+def asked(lm: LanguageModel, **changes: Any) -> list[Asked]:
+    questions = [question(row, TASKS[row["task_id"]]) for row in INSTANCES]
+    return ask(CARD, lm.tokenizer, questions, {}, 0, PARAMS.encoding.model_copy(update=changes))
+
+
+def answered(lm: LanguageModel, questions: list[Asked], wanted: PredictBenchmark) -> list[dict[str, Any]]:
+    answer = answering(lm, CARD, questions, wanted, Toolbox([]), calls="off", seed=5)
+    # Whichever are asked for: here every third, and then the others.
+    first = dict(answer(range(0, len(questions), 3)))
+    rest = dict(answer([number for number in range(len(questions)) if number % 3]))
+    assert not first.keys() & rest.keys()
+    return [(first | rest)[number] for number in range(len(questions))]
+
+
+def test_greedy_answers_are_those_of_each_prompt_alone(lm: LanguageModel) -> None:
+    questions = asked(lm)
+    answers = answered(lm, questions, settings())
+    for one, given in zip(questions, answers, strict=True):
+        alone = generate(lm, [lm.tokenizer.encode(one.prompt)], 10)[0]
+        assert given["text"] == alone.text
+        assert given["answers"] == [alone.text.strip()]
+        assert given["new_tokens"] == alone.tokens
+        assert given["seconds"] > 0
+    assert len({given["text"] for given in answers}) > 1
+
+
+def test_a_sampled_answer_depends_on_its_prompt_and_the_seed_alone(lm: LanguageModel) -> None:
+    questions = asked(lm)
+    answers = answered(lm, questions, settings(temperature=0.8, top_p=0.9))
+    for one, given in zip(questions, answers, strict=True):
+        sha256 = hashlib.sha256(one.prompt.encode()).hexdigest()
+        sampling = Sampling(0.8, generator_for(5, sha256), 0.9)
+        assert given["text"] == generate(lm, [one.ids], 10, sampling=sampling)[0].text
+
+
+def test_the_prompt_is_the_published_source_and_its_end_is_the_models_own(lm: LanguageModel) -> None:
+    one = asked(lm)[0]
+    source = (
+        "Definition: Say what task1 says.\n\n Positive Example 1 -\nInput: a.\n Output: b.\n\n"
+        "Now complete the following example -\nInput: x.\nOutput: "
+    )
+    assert one.prompt == (source if lm.encoder_decoder else source[:-1])
+    assert (one.ids[-1] == lm.tokenizer.end) == lm.encoder_decoder
+    bounded = asked(lm, max_source_length=30)
+    if lm.encoder_decoder:
+        assert all(len(q.ids) == 30 and q.ids[-1] == lm.tokenizer.end for q in bounded)
+
+
+def test_stop_strings_and_the_full_stop_cut_an_answer(lm: LanguageModel) -> None:
+    questions = asked(lm)
+    whole = answered(lm, questions, settings())
+    mark = next(given["text"][2] for given in whole if len(given["text"]) > 4)
+    stopped = answered(lm, questions, settings(stop=[mark]))
+    for before, after in zip(whole, stopped, strict=True):
+        assert after["text"] == before["text"].partition(mark)[0]
+    cut = answered(lm, questions, settings(cut_at_full_stop=True))
+    for before, after in zip(whole, cut, strict=True):
+        assert after["text"] == before["text"]
+        assert after["answers"] == [before["answers"][0].split(".")[0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (" Paris. It is the capital.", "Paris"),
+        ("no stop", "no stop"),
+        (".5", ""),
+        ("3.5 km", "3"),
+        ("yes . no", "yes "),
+        ("是。不是", "是。不是"),
+    ],
+)
+def test_the_published_cut_strips_first_and_takes_any_ascii_full_stop(text: str, wanted: str) -> None:
+    assert before_full_stop(text) == wanted == text.strip().split(".")[0]
+
+
+def test_a_row_tells_what_made_it(lm: LanguageModel) -> None:
+    one = asked(lm)[2]
+    row = about(one.prompt, len(one.ids), lm.sha256, lm.adapter_sha256)
+    assert row["prompt_sha256"] == hashlib.sha256(row["prompt"].encode()).hexdigest()
+    assert row["prompt_tokens"] == len(lm.tokenizer.encode(row["prompt"]))
+    assert (row["model_sha256"], row["adapter_sha256"]) == (lm.sha256, None)
+
+
+def test_a_task_has_its_own_limit_and_stop_strings() -> None:
+    wanted = settings(stop=["x"])
+    own = replace(
+        CARD, tasks={"task1": Task(max_new_tokens=4, stop=("y",)), "task2": Task(max_new_tokens=99)}
+    )
+    assert (limit(own, "task1", wanted), stops(own, "task1", wanted)) == (4, ["y"])
+    assert (limit(own, "task2", wanted), stops(own, "task2", wanted)) == (10, ["x"])
+    assert (limit(own, "task3", wanted), stops(own, "task3", wanted)) == (10, ["x"])
+    longer = wanted.model_copy(update={"task_limits": False})
+    assert [limit(own, task, longer) for task in ("task1", "task2", "task3")] == [10, 10, 10]
+
+
+def test_a_published_t5_writes_up_to_1024_tokens_for_every_task() -> None:
+    own = card("zeroscrolls")
+    values = profiles.values(Path(__file__).parents[3], "zeroscrolls")
+    published = validate(values, "zeroscrolls").predict.benchmark("zeroscrolls")
+    assert {limit(own, task, published) for task in own.tasks} == {1024}
+    reserved = published.model_copy(update={"task_limits": True})
+    assert (limit(own, "quality", reserved), limit(own, "qmsum", reserved)) == (10, 512)

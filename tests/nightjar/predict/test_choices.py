@@ -1,0 +1,149 @@
+"""The stage on a benchmark whose tasks have choices, against transformers on every whole text."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.card import Choice, Task
+from nightjar.benchmarks.classification.card import CARD
+from nightjar.benchmarks.question import Asking, Question
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import Encoding
+from nightjar.core.profiles import read_yaml
+from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.predict.choices import choosing
+from tests.conftest import ROOT
+from tests.nightjar.lm.test_choices import plain
+from tests.nightjar.predict.test_answers import Asked
+from tests.questions import write_questions
+from tests.stages.predict.test_stage import ends_as_unbroken, finish
+from tests.tiny_models import encoder_decoder, sentence_encoder
+
+ITEM = "classification-icl"
+DEMONSTRATIONS = [
+    {"id": f"d{n}", "text": f"the {word} of the day", "label": label}
+    for n, (word, label) in enumerate([("best", "positive"), ("worst", "negative")] * 2)
+]
+
+
+def asked() -> list[Question]:
+    tasks = {"sst2": ("negative", "positive"), "cola": ("unacceptable", "acceptable")}
+    return [
+        Question(
+            "classification",
+            task,
+            f"{task}-{n}",
+            {"text": f"number {n} is a " + "very " * n + "fine text", "choices": list(labels)},
+            (labels[n % 2],),
+            track=task,
+            shared={"demonstrations": DEMONSTRATIONS if task == "sst2" else []},
+        )
+        for task, labels in tasks.items()
+        for n in range(4)
+    ]
+
+
+def project(folder: Path, model: Path) -> Path:
+    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values["predict"]["classification"]["precision"] = "float32"
+    folder.mkdir(exist_ok=True)
+    (folder / "params.yaml").write_text(json.dumps(values))
+    source = write_questions(folder / "data/questions/classification", asked())
+    with tables.ArtifactWriter(source) as writer:
+        writer.write(contracts.QUESTIONS, [one.row() for one in asked()])
+        writer.write(contracts.TRAIN_QUESTIONS, [one._replace(id=f"t{one.id}").row() for one in asked()])
+    shutil.copytree(model, folder / "models/base/language_model")
+    return folder
+
+
+def predictions(folder: Path, system: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = tables.read_rows(
+        folder / "data/predict/classification" / system, contracts.PREDICTIONS
+    )
+    return rows
+
+
+def test_the_answer_is_the_likeliest_choice(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(tmp_path, tiny_model)
+    stage = finish(folder, monkeypatch, ITEM)
+    assert (stage.rows_in, stage.rows_out, stage.details["new_tokens"]) == (8, 8, 0)
+    rows = predictions(folder, "icl")
+    for question, row in zip(asked(), rows, strict=True):
+        sums = {
+            choice.answer: plain(tiny_model, row["prompt"], choice.text)
+            for choice in CARD.task(question.task_id).choices
+        }
+        assert row["answers"] == [max(sums, key=sums.__getitem__)]
+        assert (row["text"], row["calls"], row["new_tokens"]) == ("", [], 0)
+    assert len({row["answers"][0] for row in rows}) > 1
+
+
+def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
+    whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
+    ends_as_unbroken(whole, killed, ITEM, 3)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "weights"),
+    [(sentence_encoder, "models/base/sentence_encoder"), (encoder_decoder, "models/t5-base")],
+)
+def test_neighbours_answer_with_labels_of_training_questions(
+    encoder: Callable[[Path], Path],
+    weights: str,
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = project(tmp_path, tiny_model)
+    encoder(folder / weights)
+    values = read_yaml(folder / "params.yaml")
+    values["predict"]["systems"]["classification-knn"]["weights"] = weights
+    values["predict"]["classification"]["neighbours"] = 1
+    (folder / "params.yaml").write_text(json.dumps(values))
+    finish(folder, monkeypatch, "classification-knn")
+    rows = predictions(folder, "knn")
+    # Each question has a training question of the same text.
+    assert [row["answers"] for row in rows] == [list(question.references) for question in asked()]
+    assert {row["prompt"] for row in rows} == {question.parts["text"] for question in asked()}
+
+
+def test_the_first_of_equally_likely_choices(lm: LanguageModel) -> None:
+    task = Task(kind="choose", choices=(Choice("one", " same"), Choice("two", " same")))
+    card = replace(CARD, tasks={"sst2": task})
+    one = Asked(asked()[0], "A prompt", lm.tokenizer.encode("A prompt"))
+    assert [given["answers"] for _, given in choosing(lm, card, {5: one})([5])] == [["one"]]
+
+
+def test_a_task_without_choices_is_one_line(lm: LanguageModel) -> None:
+    card = replace(CARD, tasks={"sst2": Task(kind="choose")})
+    one = Asked(asked()[0], "A prompt", lm.tokenizer.encode("A prompt"))
+    with pytest.raises(NightjarError, match="the task sst2 has no choices"):
+        choosing(lm, card, {0: one})
+
+
+def test_a_prompt_that_is_too_long_loses_demonstrations(lm: LanguageModel) -> None:
+    values = read_yaml(ROOT / "params.yaml")["encoding"]
+    prompts = [
+        CARD.prompt(asked()[0], Asking(Encoding(**values | {"max_source_length": most}), lm.tokenizer))
+        for most in (2000, 300, 20)
+    ]
+    assert [text.count("The answer is") for text in prompts] == sorted(
+        (text.count("The answer is") for text in prompts), reverse=True
+    )
+    assert prompts[-1].endswith("number 0 is a fine text\nThe answer is")
+
+
+@pytest.fixture(scope="module")
+def lm(tiny_model: Path) -> LanguageModel:
+    prepare(seed=0, threads=1)
+    return load(tiny_model)

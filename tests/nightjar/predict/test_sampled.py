@@ -1,0 +1,193 @@
+"""The stage on a benchmark whose answers are ranked lists, against one sample at a time without a cache."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.protoqa.card import CARD
+from nightjar.benchmarks.protoqa.ranking import answer_of
+from nightjar.benchmarks.question import Question
+from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import load as load_params
+from nightjar.lm.load import load, prepare
+from nightjar.lm.sample import generator_for
+from nightjar.lm.samples import Ends
+from nightjar.predict.prompts import write_prompts
+from nightjar.predict.ranked import ranked_again
+from nightjar.predict.sampled import sampling
+from nightjar.tools.lines import lines
+from nightjar.tools.question_answering import HEAD, prompt
+from tests.conftest import ROOT
+from tests.nightjar.lm.test_samples import HEAT, TOP_P, alone
+from tests.nightjar.predict.test_answers import Asked
+from tests.questions import write_questions
+from tests.stages.predict.test_stage import ends_as_unbroken, finish
+
+BENCHMARK = CARD.name
+ITEM, RETRIEVAL = f"{BENCHMARK}-untuned", f"{BENCHMARK}-retrieval"
+QUESTIONS = [
+    Question(BENCHMARK, "dev", f"q{number}", {"question": text}, ("x",))
+    for number, text in enumerate(
+        ["name a fruit", "what is in a bag?", "name something of the sea", "name a fruit"]
+    )
+]
+
+
+def project(folder: Path, model: Path, **changes: Any) -> Path:
+    values = read_yaml(ROOT / "profiles/sample.yaml")
+    small = {"max_new_tokens": 5, "temperature": HEAT, "top_p": TOP_P, "precision": "float32", "stop": ["."]}
+    small |= {"cut_at_full_stop": True, "batch_size": 5}
+    small |= {"samples": 12, "keep": 4, "require_full_stop": False}
+    values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | changes
+    source = f"data/questions/{BENCHMARK}"
+    kinds = [("untuned", "model", source), ("retrieval", "extractive", f"data/retrieve/{BENCHMARK}")]
+    for name, kind, evidence in kinds:
+        values["predict"]["systems"][f"{BENCHMARK}-{name}"] = {
+            "benchmark": BENCHMARK,
+            "system": name,
+            "kind": kind,
+            "weights": "models/base/language_model",
+            "evidence": evidence,
+            "resource": source,
+        }
+    values["benchmarks"][BENCHMARK] = {"code": "c", "data": "d", "split": "s"}
+    folder.mkdir(exist_ok=True)
+    (folder / "params.yaml").write_text(json.dumps(values))
+    write_questions(folder / source, QUESTIONS)
+    shutil.copytree(model, folder / "models/base/language_model")
+    return folder
+
+
+def predictions(folder: Path, system: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tables.read_rows(
+        folder / "data/predict" / BENCHMARK / system, contracts.PREDICTIONS
+    )
+    return found
+
+
+def test_lists_of_samples_drawn_alone(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = finish(project(tmp_path, tiny_model), monkeypatch, ITEM)
+    assert (stage.rows_in, stage.rows_out) == (4, 4)
+    rows, lm = predictions(tmp_path, "untuned"), load(tiny_model)
+    for row in rows:
+        drawn = [
+            alone(
+                lm,
+                lm.tokenizer.encode(row["prompt"]),
+                generator_for(stage.params.seed, f"{row['prompt_sha256']} {number}"),
+                Ends(5, ["."]),
+            )
+            for number in range(12)
+        ]
+        texts = [one.text + (one.stop or "") for one in drawn]
+        counts = Counter(answer for text in texts if (answer := answer_of(text)).strip())
+        assert row["answers"] == [answer for answer, _ in counts.most_common(4)]
+        found = json.loads(row["text"])
+        assert found["texts"] == Counter(texts) and list(found["texts"]) == list(dict.fromkeys(texts))
+        assert found["answers"] == dict(counts.most_common(4))
+        assert found["without_full_stop"] == sum("." not in text for text in texts)
+        assert row["new_tokens"] == sum(one.tokens for one in drawn)
+    assert rows[0]["answers"] == rows[3]["answers"] != rows[1]["answers"]
+
+
+def test_a_list_is_ranked_again_without_the_model(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the published rule, as if the stage had run with it."""
+    for name, rule in (("kept", False), ("published", True)):
+        finish(project(tmp_path / name, tiny_model, require_full_stop=rule), monkeypatch, ITEM)
+    wanted = [row["answers"] for row in predictions(tmp_path / "published", "untuned")]
+    rows = predictions(tmp_path / "kept", "untuned")
+    settings = load_params(tmp_path / "published/params.yaml").predict.benchmark(BENCHMARK)
+    assert [ranked_again(CARD, row["text"], settings) for row in rows] == wanted
+    assert [row["answers"] for row in rows] != wanted
+    assert any("" in answers for answers in wanted)
+
+
+def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
+    whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
+    ends_as_unbroken(whole, killed, ITEM, 2)
+
+
+def write_evidence(folder: Path, found: dict[str, list[tuple[str, str, float]]]) -> None:
+    rows = [
+        {
+            "split": "test",
+            "task_id": "dev",
+            "id": id,
+            "rank": rank,
+            "passage": rank,
+            "document_id": "d",
+            "title": title,
+            "text": text,
+            "score": score,
+        }
+        for id, passages in found.items()
+        for rank, (title, text, score) in enumerate(passages, start=1)
+    ]
+    with tables.ArtifactWriter(folder / "data/retrieve" / BENCHMARK) as writer:
+        writer.write(contracts.EVIDENCE, rows)
+
+
+def test_answers_from_passages_have_the_sums_of_their_scores(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(tmp_path, tiny_model)
+    evidence = {
+        "q0": [("A", "the example", 4.0), *[("Sea", "a bag of the sea", 2.5)] * 2, ("B", "an input", -1.0)],
+        "q1": [("Sea", "a bag of the sea", 1.5)],
+        "q2": [],
+    }
+    write_evidence(folder, evidence)
+    stage = finish(folder, monkeypatch, RETRIEVAL)
+    assert (stage.rows_in, stage.rows_out, stage.details["passages"]) == (4, 4, 5)
+    assert stage.inputs[-1] == "models/base/language_model"
+    prepare(0, 1)
+    lm = load(tiny_model)
+    for question, row in zip(QUESTIONS, predictions(folder, "retrieval"), strict=True):
+        sums: dict[str, float] = {}
+        for title, text, score in evidence.get(question.id, []):
+            (line,) = lines(lm, HEAD, [prompt(question.parts["question"], [(title, text)])], 5)
+            if answer := answer_of(f"{line}."):
+                sums[answer] = sums.get(answer, 0.0) + max(score, 0.0)
+        assert json.loads(row["text"])["answers"] == sums
+        assert row["answers"] == sorted(sums, key=lambda one: -sums[one])
+        asked = prompt(question.parts["question"], [("", "")]).splitlines()[-2]
+        assert row["prompt"].startswith(HEAD)
+        assert row["prompt"].count(asked) == len(evidence.get(question.id, []))
+    assert predictions(folder, "retrieval")[2]["answers"] == []
+
+
+def test_what_cannot_be_sampled_is_one_line(tiny_model: Path, tiny_t5: Path) -> None:
+    known = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("tool_use")
+    settings = known.model_copy(update={"temperature": 1.0})
+    one = {0: Asked(QUESTIONS[0], "one", [5, 6])}
+    with pytest.raises(NightjarError, match="sampling many answers to a question needs a causal model"):
+        sampling(load(tiny_t5), CARD, one, settings, 0)
+    lm = load(tiny_model)
+    with pytest.raises(NightjarError, match=f"{BENCHMARK}.temperature: all samples are equal"):
+        sampling(lm, CARD, one, settings.model_copy(update={"temperature": 0.0}), 0)
+    with pytest.raises(NightjarError, match="its card ranks no answers"):
+        sampling(lm, replace(CARD, ranked=None), one, settings, 0)
+    # Questions of other kinds need none of it.
+    sampling(load(tiny_t5), replace(CARD, ranked=None), {}, settings, 0)
+
+
+def test_prompts_for_other_models_have_these_questions(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project(tmp_path, tiny_model))
+    assert write_prompts(load_params(Path("params.yaml")), BENCHMARK, Path("out.jsonl")) == 4
+    first = json.loads(Path("out.jsonl").read_text().splitlines()[0])
+    assert (first["prompt"], first["stop"], first["max_tokens"]) == ("one fruit is", ["."], 5)

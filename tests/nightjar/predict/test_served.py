@@ -1,0 +1,172 @@
+"""The stage with a model behind a server: its requests, its rows, and a run that is broken off."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core import contracts, params, tables
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.harness import Stage
+from nightjar.predict.served import at_once
+from stages.predict.__main__ import run
+from tests.completions_server import completion, serving
+from tests.conftest import ROOT
+from tests.questions import question, write_questions
+
+ITEM = "supernatinst-served"
+TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": []}
+
+
+def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst", **changes: Any) -> None:
+    """Four questions, the tokenizer of `model`, and a system behind the server."""
+    values = read_yaml(ROOT / "profiles/sample.yaml")
+    own = f"data/questions/{benchmark}"
+    system = {"benchmark": benchmark, "system": "served", "weights": f"server:{url}", "evidence": own}
+    settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}
+    values["predict"][benchmark].update(settings)
+    values["predict"]["systems"] = {
+        f"{benchmark}-served": system | {"resource": own, "calls": None} | changes
+    }
+    (folder / "params.yaml").write_text(json.dumps(values))
+    rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
+    if benchmark == "supernatinst":
+        write_questions(folder / own, [question(row, TASK) for row in rows])
+    (folder / "models/base").mkdir(parents=True, exist_ok=True)
+    if not (folder / "models/base/language_model").exists():
+        (folder / "models/base/language_model").symlink_to(model)
+
+
+def finish() -> tuple[Stage, list[dict[str, Any]]]:
+    stage = Stage(f"predict@{ITEM}", params.load())
+    run(stage)
+    return stage, tables.read_rows(Path("data/predict/supernatinst/served"), contracts.PREDICTIONS)
+
+
+def number(body: dict[str, Any]) -> str:
+    return str(body["prompt"].partition("number ")[2][:1])
+
+
+def test_rows_have_the_prompts_of_the_graph_and_the_counts_of_the_server(
+    workdir: Path, tiny_model: Path
+) -> None:
+    with serving(lambda it: completion(f" {number(it)}. ", completion_tokens=3, prompt_tokens=70)) as served:
+        project(workdir, tiny_model, served.url)
+        stage, rows = finish()
+    assert [row["answers"] for row in rows] == [["0."], ["1."], ["2."], ["3."]]
+    assert {(row["new_tokens"], row["prompt_tokens"]) for row in rows} == {(3, 70)}
+    prompt = "Definition: Count.\n\nNow complete the following example -\nInput: number 2.\nOutput:"
+    assert rows[2]["prompt"] == prompt
+    assert {body["prompt"] for body in served.asked} == {row["prompt"] for row in rows}
+    assert {(body["max_tokens"], *body["stop"]) for body in served.asked} == {(32, "\n\n")}
+    assert stage.details["server"] == {
+        "url": served.url,
+        "model": "tiny",
+        "call_top_k": 1,
+        "without_penalty": True,
+    }
+
+
+def test_counts_that_no_table_holds_together_are_not_recorded(workdir: Path, tiny_model: Path) -> None:
+    counts = [2**31 - 1]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        text = " pens." if body["prompt"].endswith("]") else " [Calculator(12 * 8) ->"
+        return completion(text, completion_tokens=counts[0])
+
+    with serving(script) as served:
+        project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        with pytest.raises(NightjarError, match="the counts of an answer's requests are too large"):
+            finish()
+        counts[0] = 3
+        _, rows = finish()
+    assert [row["new_tokens"] for row in rows] == [6] * 4
+
+
+def test_a_run_that_fails_in_the_middle_asks_for_the_rest_alone(workdir: Path, tiny_model: Path) -> None:
+    broken = {"2"}
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return (400, {"error": "no"}) if number(body) in broken else completion(number(body))
+
+    with serving(script) as served:
+        project(workdir, tiny_model, served.url, cut_at_full_stop=True)
+        with pytest.raises(NightjarError, match="it refuses the request"):
+            finish()
+        answered = {number(body) for body in served.asked} - broken
+        broken.clear()
+        before = len(served.asked)
+        _, rows = finish()
+    # Every answer that arrived was recorded, those that were under way at the fault included.
+    assert {number(body) for body in served.asked[before:]} == set("0123") - answered
+    assert [row["answers"] for row in rows] == [["0"], ["1"], ["2"], ["3"]]
+    assert not list(Path(".nightjar").rglob("whole.jsonl"))
+
+
+def test_a_fault_ends_the_questions_that_wait_and_keeps_those_under_way() -> None:
+    asked = []
+
+    def one(number: int) -> dict[str, Any]:
+        asked.append(number)
+        if number == 0:
+            raise NightjarError("a fault", "here", "mend it")
+        time.sleep(0.02)
+        return {}
+
+    found = set()
+    with pytest.raises(NightjarError, match="a fault"):
+        for number, _ in at_once(one, range(1000)):
+            found.add(number)
+    assert found == set(asked) - {0}
+    assert len(asked) < 1000
+
+
+def test_tools_are_called_where_the_model_writes_a_call(workdir: Path, tiny_model: Path) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["prompt"].endswith("]"):
+            return completion(" pens.")
+        return completion(" There are [Calculator(12 * 8) -> 100] 100")
+
+    with serving(script) as served:
+        project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        _, rows = finish()
+    assert rows[0]["answers"] == ["There are pens."]
+    assert rows[0]["calls"] == [{"tool": "Calculator", "input": "12 * 8", "result": "96"}]
+    assert served.asked[-1]["prompt"].endswith("There are [Calculator(12 * 8) -> 96]")
+
+
+def _only_the_calculator(folder: Path) -> None:
+    values = read_yaml(folder / "params.yaml")
+    values["augment"]["tools"] = {"calculator": values["augment"]["tools"]["calculator"]}
+    (folder / "params.yaml").write_text(json.dumps(values))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"temperature": 0.5}, "does not sample with the seed"),
+        ({"calls": "disabled"}, "cannot be kept from writing calls"),
+        ({"evidence": "data/retrieve/supernatinst"}, "a server gets no evidence"),
+    ],
+)
+def test_settings_that_no_server_follows(
+    workdir: Path, tiny_model: Path, changes: dict[str, Any], told: str
+) -> None:
+    project(workdir, tiny_model, "http://127.0.0.1:9", **changes)
+    with pytest.raises(NightjarError, match=told):
+        finish()
+
+
+def test_a_task_that_needs_log_probabilities_is_refused(workdir: Path, tiny_model: Path) -> None:
+    project(workdir, tiny_model, "http://127.0.0.1:9", "tool_use")
+    row = question({"task_id": "wikitext", "id": "1"}, TASK, "tool_use")
+    write_questions(Path("data/questions/tool_use"), [row])
+    with pytest.raises(NightjarError, match="wikitext: a server gives no log-probabilities of a given text"):
+        run(Stage("predict@tool_use-served", params.load()))

@@ -1,0 +1,137 @@
+"""Texts among the questions of a benchmark: their likelihood beside answers, and systems whose calls are disabled."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.tool_use.scoring import score
+from nightjar.core import contracts, params, tables
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.predict_params import System
+from nightjar.lm.load import load, prepare
+from nightjar.lm.perplexity import text_loss
+from nightjar.predict.prompts import write_prompts
+from tests.questions import write_questions
+from tests.stages.predict.test_stage import ROOT, ends_as_unbroken, finish
+
+ITEM = "tool_use-untuned"
+TEXTS = ["A short text.", "Today is a text that is longer than one window of tokens. " * 4]
+
+
+def asked() -> list[Question]:
+    statements = [
+        Question(
+            "tool_use", "lama_squad", str(n), {"text": f"The number {n} is"}, ("7",), "lama_squad", "facts"
+        )
+        for n in range(3)
+    ]
+    texts = [
+        Question("tool_use", "wikitext", str(n), {"title": "T"}, (text,), "wikitext", "language modelling")
+        for n, text in enumerate(TEXTS)
+    ]
+    return [*statements, *texts]
+
+
+def project(folder: Path, model: Path, **systems: dict[str, Any]) -> Path:
+    """The questions above, in windows of 16 tokens."""
+    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values["predict"]["tool_use"].update({"max_new_tokens": 4, "batch_size": 2, "precision": "float32"})
+    values["encoding"]["max_source_length"] = 16
+    for name, changes in systems.items():
+        own = {"benchmark": "tool_use", "system": name, "weights": f"models/train/{name}"}
+        own |= dict.fromkeys(("evidence", "resource"), "data/questions/tool_use")
+        values["predict"]["systems"][f"tool_use-{name}"] = own | changes
+    folder.mkdir(exist_ok=True)
+    (folder / "params.yaml").write_text(json.dumps(values))
+    write_questions(folder / "data/questions/tool_use", asked())
+    shutil.copytree(model, folder / "models/base/language_model")
+    return folder
+
+
+def predictions(folder: Path, system: str = "untuned") -> dict[tuple[str, str], dict[str, Any]]:
+    rows = tables.read_rows(folder / "data/predict/tool_use" / system, contracts.PREDICTIONS)
+    return {(row["task_id"], row["id"]): row for row in rows}
+
+
+def test_the_answer_to_a_text_is_its_likelihood(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(tmp_path, tiny_model)
+    finish(folder, monkeypatch, ITEM)
+    found = predictions(folder)
+    assert list(found) == [question.key for question in asked()]
+    prepare(seed=42, threads=1)
+    lm = load(tiny_model)
+    for place, text in enumerate(TEXTS):
+        row = found["wikitext", str(place)]
+        ids = lm.tokenizer.encode(text)
+        (answer,) = row["answers"]
+        nll, tokens = answer.split()
+        assert float(nll) == pytest.approx(text_loss(lm, ids, 16), rel=1e-5) and int(tokens) == len(ids)
+        assert (row["prompt"], row["prompt_tokens"], row["new_tokens"]) == (text, len(ids), 0)
+        assert row["calls"] == [] and row["text"] == ""
+    assert len(lm.tokenizer.encode(TEXTS[1])) > 32
+    scores = score(asked(), [found[question.key]["answers"] for question in asked()])
+    assert (scores["tokens"][3:] > 0).all()
+
+
+def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
+    whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
+    ends_as_unbroken(whole, killed, ITEM, 3)
+
+
+def test_texts_have_no_line_among_the_prompts(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path, tiny_model)
+    monkeypatch.chdir(tmp_path)
+    assert write_prompts(params.load(), "tool_use", Path("prompts.jsonl")) == 3
+    assert {json.loads(line)["task"] for line in Path("prompts.jsonl").read_text().splitlines()} == {
+        "lama_squad"
+    }
+
+
+def test_an_encoder_decoder_has_no_perplexity(
+    tiny_t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(tmp_path, tiny_t5)
+    with pytest.raises(NightjarError, match="perplexity needs a causal model"):
+        finish(folder, monkeypatch, ITEM)
+    assert not (folder / "data/predict").exists()
+
+
+def test_what_a_system_says_of_calls_comes_before_its_recipe(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The untuned weights, once as they are and once with calls disabled."""
+    given: list[str] = []
+    import nightjar.predict.model as model
+
+    real = model.answering
+
+    def noted(*arguments: Any) -> Any:
+        given.extend(it for it in arguments if isinstance(it, str))
+        return real(*arguments)
+
+    monkeypatch.setattr(model, "answering", noted)
+    base = {"weights": "models/base/language_model"}
+    folder = project(tmp_path, tiny_model, disabled=base | {"calls": "disabled"}, steered=base)
+    for system in ("disabled", "steered"):
+        finish(folder, monkeypatch, f"tool_use-{system}")
+    assert given == ["disabled", "off"]
+
+
+def test_calls_are_one_of_three(tmp_path: Path) -> None:
+    own = dict.fromkeys(("weights", "evidence", "resource"), "data/questions/tool_use")
+    own |= {"benchmark": "tool_use", "system": "plain"}
+    assert System(**own).calls is None
+    assert System(**own, calls="disabled").calls == "disabled"
+    with pytest.raises(ValueError, match="calls"):
+        System(**own, calls="never")

