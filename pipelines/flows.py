@@ -12,7 +12,6 @@ the only cache.
 import contextlib
 import contextvars
 import logging
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,9 +22,11 @@ from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
-from prefect import Task, flow, get_client, get_run_logger, task
+import httpx
+from prefect import Flow, Task, flow, get_client, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import FlowRun
 from prefect.context import FlowRunContext
 from prefect.events.worker import EventsWorker
 from prefect.futures import PrefectFuture
@@ -42,6 +43,7 @@ from pipelines.project.stage_name import StageName
 from pipelines.run.results import End, Result, ending, listeners
 from pipelines.run.run import Run
 from pipelines.serving import attend, marks
+from pipelines.serving.api import Api
 
 # How many stages a flow may run at once. None could start with fewer than one, and the run would never end.
 Jobs = Annotated[int, Field(ge=1, le=64)]
@@ -188,8 +190,8 @@ def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
 
 
 def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
-    """Wait for the end of a task; returns what the task raised, if it did. Of a run that was stopped, a task that only
-    waits for its next attempt is left alone.
+    """Wait for the end of a task; returns what the task raised, if it did. A task that the server refused has failed.
+    Of a run that was stopped, a task that only waits for its next attempt is left alone.
     """
     try:
         while not future.state.is_final() and future.state.name != "NotReady":
@@ -197,11 +199,22 @@ def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
             if run.stop.is_set() and not run.busy:
                 break
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        told, cause = f"{type(error).__name__}: {error}", error.__cause__
+        if (
+            isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error
+        ):  # such as a limit of 0
+            run.fail(name, f"Prefect refused its task: {error}")
+        return told
     return ""
 
 
-@flow(name="rebuild", persist_result=False, task_runner=RUNNER)
+def crashed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Notify that the process of a deployment's run was killed. Called by the runner or worker that had started it."""
+    if flow_run.deployment_id:
+        marks.crashed(Path.cwd(), flow.name, str(flow_run.id), state.message or "")
+
+
+@flow(name="rebuild", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
 def rebuild(
     targets: list[str] | None = None,
     jobs: Jobs | None = None,
@@ -220,7 +233,7 @@ def rebuild(
     return _conduct("rebuild", lambda shown: run.rebuild(shown, stages, targets, jobs, wait, keep_going))
 
 
-@flow(name="nightly", persist_result=False, task_runner=RUNNER)
+@flow(name="nightly", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
 def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool = False) -> State[Any]:
     """Evaluate every benchmark again with the current model and data, append to the ledger, and give a verdict.
 
@@ -234,7 +247,7 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool 
     return _conduct("nightly", lambda shown: run.night(shown, stages, asked, _due()))
 
 
-@flow(name="study", persist_result=False, task_runner=RUNNER)
+@flow(name="study", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
 def study(
     settings: list[str],
     benchmark: str | None = None,
@@ -258,16 +271,23 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
     shown = Shown(root, kind, run, stop, terminal.told if terminal else lambda result: None)
     shown.told, shown.prepared = listeners(_logged, shown.told), terminal and terminal.prepared
     _SHOWN.set(shown)
+    if terminal is None:
+        marks.settle(root, Api(shown.url))
 
     def failed(message: str) -> None:
         if terminal is None:
             notify(root, {"kind": f"{kind} failed", "run": run, "message": message})
 
-    with marks.marked(root, run, kind) as mark, at_signals(stop.set) if _main() else contextlib.nullcontext():
+    # A process of a runner or a worker runs only this flow.
+    alone = context.flow_run.deployment_id is not None
+    signals = at_signals(stop.set) if _main() else contextlib.nullcontext()
+    with marks.marked(root, run, kind, alone) as mark, signals:
         if terminal:
             terminal.begin(run)
         try:
             end = body(shown)
+            if end.state == "failed" and kind != "nightly":  # a night notifies of its verdicts
+                failed(end.message)
         except Exception as error:
             if terminal:
                 terminal.error = error
@@ -278,9 +298,7 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
         mark({"type": state.type.value, "name": str(state.name), "message": end.message})
         if terminal:
             terminal.end(end, run, shown.tasks)
-        elif (
-            "PREFECT__FLOW_RUN_ID" in os.environ
-        ):  # a process of a runner or a worker, which only runs this flow
+        elif alone:
             attend.end_soon(0)
     return state
 

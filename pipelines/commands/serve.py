@@ -105,7 +105,7 @@ def _say_served(serving: Serving, settings: Nightly, as_json: bool) -> None:
     if as_json:
         say_json({"url": serving.url, "deployments": names, "nightly": when}, indent=None)
     else:
-        say(f"Serving {' and '.join(names)}; nightly at {when}.")
+        say(f"Serving {', '.join(names)}; nightly at {when}.")
         say(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
 
 

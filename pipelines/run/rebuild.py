@@ -16,7 +16,6 @@ from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
 from pipelines.project import places
-from pipelines.project.notify import notify
 from pipelines.project.run_name import new_name
 from pipelines.run import checks
 from pipelines.run.artifacts import Artifacts
@@ -78,10 +77,7 @@ def _rebuild(
         lock_order.forget(root)
         _keep_scores(graph, shown)
     artifacts.report(results)
-    end = End.of(results.values(), run.cancelled)
-    if end.state == "failed" and shown.prepared is None:
-        notify(root, {"kind": "rebuild failed", "run": shown.run, "message": end.message})
-    return end
+    return End.of(results.values(), run.cancelled)
 
 
 def name(graph: Graph) -> str:

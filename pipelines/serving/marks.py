@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,9 @@ State = dict[str, str]
 
 
 @contextlib.contextmanager
-def marked(root: Path, run: str, kind: str) -> Iterator[Callable[[State], None]]:
+def marked(root: Path, run: str, kind: str, alone: bool = False) -> Iterator[Callable[[State], None]]:
     """Hold the file of the flow run `run`, of the flow `kind`, in the block, and yield what writes the state in which
-    it ends.
+    it ends. A process in which the run is `alone` holds the file to its own end: Prefect may still record the run.
     """
     own_folder(root)
     path = root / places.RUNS / run
@@ -46,7 +46,8 @@ def marked(root: Path, run: str, kind: str) -> Iterator[Callable[[State], None]]
     try:
         yield end
     finally:
-        os.close(descriptor)
+        if not alone:
+            os.close(descriptor)
 
 
 def forget(root: Path, run: str) -> None:
@@ -54,9 +55,9 @@ def forget(root: Path, run: str) -> None:
     (root / places.RUNS / run).unlink(missing_ok=True)
 
 
-def settle(root: Path, api: Api, deployments: Collection[str] = ()) -> None:
-    """Give every flow run whose process has ended its last state; also the runs of `deployments` without a file, whose
-    processes were killed at once. Those that the server does not take remain.
+def settle(root: Path, api: Api, deployments: Mapping[str, str] | None = None) -> None:
+    """Give every flow run whose process has ended its last state; also the runs of `deployments` (names by ids, such as
+    rebuild/project) without a file, whose processes were killed at once. Those that the server does not take remain.
     """
     known = set()
     for path in sorted((root / places.RUNS).glob("*")):
@@ -66,15 +67,19 @@ def settle(root: Path, api: Api, deployments: Collection[str] = ()) -> None:
             os.close(lock.take(path, known_of))
             state = known_of.get("state") or KILLED
             if _end(api, path.name, state) and state is KILLED:
-                kind = known_of.get("kind", "run")
-                notify(root, {"kind": f"{kind} crashed", "run": path.name, "message": KILLED["message"]})
+                crashed(root, known_of.get("kind", "run"), path.name)
             path.unlink()
     if deployments:
         wanted: dict[str, Any] = {"deployment_id": {"any_": list(deployments)}}
-        wanted["state"] = {"type": {"any_": ["RUNNING", "CANCELLING"]}}
+        wanted["state"] = {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}
         for run in api.ask("flow_runs/filter", {"flow_runs": wanted}):
-            if run["id"] not in known:
-                _end(api, run["id"], KILLED)
+            if run["id"] not in known and _end(api, run["id"], KILLED):
+                crashed(root, deployments[run["deployment_id"]].partition("/")[0], run["id"])
+
+
+def crashed(root: Path, kind: str, run: str, message: str = KILLED["message"]) -> None:
+    """Notify that a flow run of the flow `kind` was killed."""
+    notify(root, {"kind": f"{kind} crashed", "run": run, "message": message})
 
 
 def _end(api: Api, run: str, state: State) -> bool:

@@ -1,4 +1,4 @@
-"""The process behind `nightjar serve`: Prefect's `serve()` of the flows, for the project in the current folder.
+"""The process behind `nightjar serve`: Prefect's runner of the flows, for the project in the current folder.
 
     python -m pipelines.serving.serve SETTINGS     SETTINGS is JSON
 
@@ -8,15 +8,19 @@ writes one line to its output: their names by their ids, as JSON.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
-from prefect import serve
+from prefect import Flow
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
-from prefect.deployments.runner import EntrypointType, RunnerDeployment
+from prefect.deployments.runner import EntrypointType
+from prefect.runner import Runner
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
 
@@ -32,27 +36,18 @@ POLL_SECONDS = 5.0
 MOST_RUNS = 4
 
 
-def deployments(root: Path, jobs: int, pull: bool) -> list[RunnerDeployment]:
-    """The deployments of the project at `root`. The tags of a deployment are those of its runs."""
+def deployed(root: Path, jobs: int, pull: bool) -> list[tuple[Flow[..., Any], dict[str, Any]]]:
+    """The flows to deploy for the project at `root`, each with its settings. The tags are also those of its runs."""
     settings = load_nightly(root / PARAMS_FILE)
     schedule = Cron(settings.cron, timezone=settings.timezone)
     when = f"{settings.cron} {settings.timezone}"
     # A server may lose count of its runs, and another may serve the same folder: the flows hold locks as well.
     once = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW)
     queue = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
-    kind: dict[str, Any] = {"name": root.name, "entrypoint_type": EntrypointType.MODULE_PATH}
-    own: dict[str, Any] = {"parameters": {"jobs": jobs}, "concurrency_limit": queue, "tags": [root.name]}
-    night: dict[str, Any] = {
-        "parameters": {"jobs": jobs, "pull": pull},
-        "concurrency_limit": once,
-        "schedule": schedule,
-    }
-    made: list[Any] = [
-        flows.rebuild.to_deployment(**kind, **own),
-        flows.nightly.to_deployment(**kind, **night, concurrency_limit=once, tags=[root.name, when]),
-        flows.study.to_deployment(**kind, concurrency_limit=queue, tags=[root.name]),
-    ]
-    return made
+    own = {"parameters": {"jobs": jobs}, "concurrency_limit": queue, "tags": [root.name]}
+    night = {"parameters": {"jobs": jobs, "pull": pull}, "concurrency_limit": once, "tags": [root.name, when]}
+    study = {"concurrency_limit": queue, "tags": [root.name]}
+    return [(flows.rebuild, own), (flows.nightly, night | {"schedule": schedule}), (flows.study, study)]
 
 
 def forget_others(api: Api, deployment: str, when: str) -> None:
@@ -66,25 +61,31 @@ def forget_others(api: Api, deployment: str, when: str) -> None:
             api.ask(f"flow_runs/{run['id']}", method="DELETE")
 
 
+def settle(root: Path, api: Api) -> None:
+    """Give runs their last state whose processes ended while there was no server, as long as this process lives."""
+    while True:
+        time.sleep(POLL_SECONDS)
+        marks.settle(root, api)
+
+
 def main(output: int, jobs: int, pull: bool) -> None:
     """Register the deployments, then run what is due until the process is ended."""
     root, api = Path.cwd(), Api(str(PREFECT_API_URL.value()).removesuffix("/api"))
-    made = deployments(root, jobs, pull)
-    ids = {it.flow_name: str(it.apply()) for it in made}
-    forget_others(api, ids["nightly"], made[1].tags[-1])
+    # As `prefect.serve` does, but with the flows themselves: it imports them from the project's folder, where a package
+    # `pipelines` of the project's own comes before this one.
+    runner = Runner(name=root.name, query_seconds=POLL_SECONDS, limit=MOST_RUNS, pause_on_shutdown=False)
+    made: dict[str, str] = {}
+    for flow, settings in deployed(root, jobs, pull):
+        key = str(runner.add_flow(flow, entrypoint_type=EntrypointType.MODULE_PATH, **settings))
+        made[key] = f"{flow.name}/{root.name}"
+        if "schedule" in settings:
+            forget_others(api, key, settings["tags"][-1])
     # A run that was killed holds the only slot of its deployment.
-    marks.settle(root, api, list(ids.values()))
-    ready = json.dumps({key: f"{name}/{root.name}" for name, key in ids.items()})
-    os.write(output, ready.encode() + b"\n")
+    marks.settle(root, api, made)
+    threading.Thread(target=settle, args=(root, api), daemon=True, name="settle").start()
+    os.write(output, json.dumps(made).encode() + b"\n")
     os.close(output)
-    serve(
-        *made,
-        pause_on_shutdown=False,
-        print_starting_message=False,
-        limit=MOST_RUNS,
-        name=root.name,
-        query_seconds=POLL_SECONDS,
-    )
+    asyncio.run(runner.start())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ class Runs:
     def __init__(self, api: Api, deployments: Mapping[str, str]) -> None:
         self._api = api
         self._deployments = deployments
-        self._said: set[str] = set()
+        self._said: set[tuple[str, bool]] = set()
         self._first = True
 
     def news(self) -> list[str]:
@@ -36,19 +36,20 @@ class Runs:
             found = self._api.ask("flow_runs/filter", body)
         except httpx.HTTPError:
             return []
-        lines = [line for run in reversed(found) for line in self._lines(run)]
-        new = [] if self._first else [line for line in lines if line not in self._said]
+        # By the run's id: it gets another name after its start.
+        lines = {key: line for run in reversed(found) for key, line in self._lines(run).items()}
+        new = [] if self._first else [line for key, line in lines.items() if key not in self._said]
         self._first = False
-        self._said |= set(lines)
+        self._said |= lines.keys()
         return new
 
-    def _lines(self, run: dict[str, Any]) -> list[str]:
+    def _lines(self, run: dict[str, Any]) -> dict[tuple[str, bool], str]:
         name = f"{self._deployments[run['deployment_id']].partition('/')[0]} {run['name']}"
-        state, lines = run["state"], []
+        state, lines = run["state"], {}
         over = state["type"] in ENDED
         if not over or run.get("start_time"):
-            lines.append(f"{name} started: {self._api.url}/runs/flow-run/{run['id']}")
+            lines[run["id"], False] = f"{name} started: {self._api.url}/runs/flow-run/{run['id']}"
         if over:
             told = f": {state['message']}" if state.get("message") else ""
-            lines.append(f"{name} ended: {state['name']}{told}")
+            lines[run["id"], True] = f"{name} ended: {state['name']}{told}"
         return lines

@@ -84,6 +84,8 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         # Nothing here uses the types of blocks. To look for them takes a fifth of the time of a start.
         "SERVER_REGISTER_BLOCKS_ON_START": "false",
         "SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
+        # Otherwise a server that is started again has forgotten who holds a limit, and Prefect ends their runs.
+        "SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
         "SERVER_LOGGING_LEVEL": "WARNING",
         "LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "LOGGING_INTERNAL_LEVEL": "CRITICAL",

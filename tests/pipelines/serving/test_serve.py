@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -22,10 +23,13 @@ from typing import Any
 import psutil
 import pytest
 
+from nightjar.core.json_text import recorded
 from pipelines import cli
 from pipelines.commands import serve as commands
 from pipelines.project import places
+from pipelines.serving import marks
 from pipelines.serving import server as servers
+from pipelines.serving.api import Api as Client
 from tests.pipelines.conftest import Api, Repo, lives, prefect_server, wait_for
 from tests.pipelines.forked import Forked
 
@@ -39,6 +43,9 @@ stages:
   bad:
     cmd: echo it went wrong; exit 3
     outs: [bad.out]
+  held:
+    cmd: touch pid; until [ -e go ]; do sleep 0.1; done; mv go held.out
+    outs: [held.out]
   long:
     cmd: trap '' TERM; echo $$ > pid; while true; do sleep 1; done
     outs: [long.out]
@@ -100,7 +107,7 @@ def killed(api: Api) -> Iterator[str]:
     process = repo.start("serve", "--json")
     assert process.stdout is not None
     told = json.loads(process.stdout.readline())
-    names = [f"{flow}/{repo.root.name}" for flow in ("rebuild", "nightly")]
+    names = [f"{flow}/{repo.root.name}" for flow in ("rebuild", "nightly", "study")]
     assert (told["url"], told["deployments"]) == (api.server.url, names)
     run = Serving(repo, api, process, []).run("rebuild", targets=["long"])
     wait_for(lambda: _pid(repo), 60, "the stage")
@@ -133,7 +140,7 @@ def serving(api: Api, killed: str) -> Iterator[Serving]:
     try:
         assert process.stdout is not None
         name = repo.root.name
-        assert process.stdout.readline().startswith(f"Serving rebuild/{name} and nightly/{name}")
+        assert process.stdout.readline().startswith(f"Serving rebuild/{name}, nightly/{name}, study/{name};")
         yield Serving(repo, api, process, told)
     finally:
         process.terminate()
@@ -145,6 +152,17 @@ def test_a_run_killed_with_all_that_served_it_has_crashed(serving: Serving, kill
     assert serving.ended(killed)["type"] == "CRASHED"
     assert [kind for kind, _ in _notified(serving)] == ["rebuild crashed"]
     assert [event["kind"] for event in serving.told] == ["rebuild crashed"]
+
+
+def test_a_run_whose_own_process_is_killed_has_crashed_with_its_stage(serving: Serving) -> None:
+    run = serving.run("rebuild", targets=["long"])
+    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    os.kill(recorded(serving.repo.root / places.RUNS / run)["pid"], signal.SIGKILL)
+    assert serving.ended(run)["type"] == "CRASHED"
+    wait_for(lambda: not lives(pid), 10, "the end of the stage")
+    event = wait_for(lambda: serving.told[1:], 20, "the notification")[0]
+    assert (event["kind"], event["run"]) == ("rebuild crashed", run) and "SIGKILL" in event["message"]
+    (serving.repo.root / "pid").unlink()
 
 
 def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook(serving: Serving) -> None:
@@ -161,8 +179,8 @@ def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook
     unknown = serving.ended(serving.run("rebuild", targets=["nothing"]))
     assert unknown["type"] == "FAILED" and "no such stage" in unknown["message"]
     failed = [("rebuild failed", "1 failed"), ("rebuild failed", unknown["message"])]
-    assert _notified(serving)[1:] == failed
-    assert [(event["kind"], event["message"]) for event in serving.told[1:]] == failed
+    assert _notified(serving)[2:] == failed
+    assert [(event["kind"], event["message"]) for event in serving.told[2:]] == failed
     files = [path for path in (serving.repo.root / ".nightjar").rglob("*") if path.is_file()]
     assert not [path for path in files if SECRET in path.read_bytes()]
     for flow in ("rebuild", "nightly"):
@@ -238,7 +256,6 @@ def _missed(serving: Serving, days: int, until: int) -> list[str]:
 
 def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(api: Api) -> None:
     from pipelines.serving import serve
-    from pipelines.serving.api import Api as Client
 
     def runs() -> list[str]:
         found = api.ask("flow_runs/filter", flow_runs={"deployment_id": {"any_": [deployment]}})
@@ -273,22 +290,27 @@ def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(ap
     assert set(runs()) == {"04:00:00"}
 
 
-def test_a_run_that_was_killed_before_it_had_a_journal_has_crashed(api: Api, tmp_path: Path) -> None:
-    from pipelines.serving import serve
-    from pipelines.serving.api import Api as Client
-
-    flow = api.ask("flows/", name="early")["id"]
-    deployment = api.ask("deployments/", name="early", flow_id=flow)["id"]
-    running, states = {"type": "RUNNING", "name": "Running"}, {}
-    for name in ("early", "living"):
-        run = api.ask("flow_runs/", name=name, flow_id=flow, deployment_id=deployment, state=running)
-        states[name] = run["id"]
-    journal = tmp_path / ".nightjar/runs/living.jsonl"
-    journal.parent.mkdir(parents=True)
-    journal.touch()
-    serve.mark_killed(tmp_path, Client(api.server.url), [deployment])
-    found = api.ask("flow_runs/filter", flow_runs={"id": {"any_": list(states.values())}})
-    assert {run["name"]: run["state"]["type"] for run in found} == {"early": "CRASHED", "living": "RUNNING"}
+def test_a_run_that_was_killed_before_its_flow_began_has_crashed_and_frees_the_slot(
+    api: Api, tmp_path: Path
+) -> None:
+    client, flow = Client(api.server.url), api.ask("flows/", name="early")["id"]
+    deployment = api.ask("deployments/", name="early", flow_id=flow, concurrency_limit=2)["id"]
+    runs = {}
+    for name in ("early", "living", "next"):
+        scheduled = {"type": "SCHEDULED", "name": "Scheduled"}
+        run = api.ask("flow_runs/", name=name, flow_id=flow, deployment_id=deployment, state=scheduled)
+        runs[name] = run["id"]
+    pending = {"type": "PENDING", "name": "Pending"}
+    taken = [api.ask(f"flow_runs/{run}/set_state", state=pending)["status"] for run in runs.values()]
+    assert taken == ["ACCEPT", "ACCEPT", "REJECT"]
+    with marks.marked(tmp_path, runs["living"], "early"):
+        marks.settle(tmp_path, client, {deployment: "early/here"})
+    found = api.ask("flow_runs/filter", flow_runs={"id": {"any_": list(runs.values())}})
+    states = {run["name"]: run["state"]["type"] for run in found}
+    assert states == {"early": "CRASHED", "living": "PENDING", "next": "SCHEDULED"}
+    (event,) = (tmp_path / ".nightjar/notifications.jsonl").read_text().splitlines()
+    assert json.loads(event)["kind"] == "early crashed"
+    assert api.ask(f"flow_runs/{runs['next']}/set_state", state=pending, force=False)["status"] == "ACCEPT"
 
 
 def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) -> None:
@@ -307,16 +329,24 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     serving: Serving,
 ) -> None:
     repo, first = serving.repo, serving.api.server
+    held = serving.run("rebuild", targets=["held"])
+    wait_for((repo.root / "pid").exists, 60, "the stage")
+    lease = serving.state(held)["state_details"]["deployment_concurrency_lease_id"]
     os.killpg(first.pid, signal.SIGKILL)
+    (repo.root / "pid").rename(repo.root / "go")  # the stage and its run end while there is no server
     again = wait_for(
         lambda: (found := servers.recorded(repo.root)) and found.pid != first.pid and found, 60, "the server"
     )
     assert again.url == first.url
     wait_for(lambda: servers.healthy(again.url), 60, "its answer")
+    assert (
+        Client(again.url).ask(f"v2/concurrency_limits/leases/{lease}/renew", {"lease_duration": 60}) is None
+    )
+    assert serving.ended(held)["type"] == "COMPLETED"
     second = repo.nightjar("serve")
     assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
     assert second.stderr.endswith("; use that one, or end it first\n")
-    serving.run("rebuild", targets=["long"])
+    stopped = serving.run("rebuild", targets=["long"])
     pid = wait_for(lambda: _pid(repo), 60, "the stage")
     assert serving.deployment("nightly")["paused"] is False
     began = time.monotonic()
@@ -324,6 +354,9 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert serving.process.wait(timeout=20) == 130
     assert time.monotonic() - began < 10
     assert not lives(pid) and not lives(again.pid) and servers.recorded(repo.root) is None
+    with contextlib.closing(sqlite3.connect(repo.root / places.PREFECT / "prefect.db")) as database:
+        asked = "SELECT state_type FROM flow_run WHERE id = ?"
+        assert database.execute(asked, [stopped]).fetchone() == ("CANCELLED",)
 
 
 def test_serve_starts_a_server_where_none_runs_and_ends_no_other(

@@ -32,7 +32,7 @@ class Answers:
 
     def put(self, flow: str, name: str, kind: str, message: str | None = None, started: bool = True) -> None:
         state = {"type": kind, "name": kind.capitalize(), "message": message}
-        self.runs = [run for run in self.runs if run["name"] != name]
+        self.runs = [run for run in self.runs if run["id"] != f"id-{name}"]
         about = {
             "id": f"id-{name}",
             "name": name,
@@ -51,6 +51,8 @@ def test_a_line_when_a_run_starts_and_one_when_it_ends() -> None:
     assert runs.news() == []
     server.put("rebuild", "fox", "RUNNING")
     assert runs.news() == [f"rebuild fox started: {URL}/runs/flow-run/id-fox"]
+    assert runs.news() == []
+    server.runs[-1]["name"] = "2 stages: changed"  # as the flow names it
     assert runs.news() == []
     server.put("rebuild", "fox", "FAILED", "1 failed")
     server.away = True
