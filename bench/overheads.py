@@ -8,9 +8,9 @@ chains of five, each output ten files of 20 kB) that are all up to date; medians
 takes from the end of one command to the end of the next, beyond that second, by `nightjar rebuild` and `dvc repro`.
 `the sample` (only with --sample; some twenty minutes): the whole graph in two fresh clones of this project's commit,
 by `dvc repro`, then by `nightjar rebuild` with its own number of jobs, or the one given.
-`a change` (only with --change): in a rebuilt project, KEY of params.yaml gets one value after the other (V1,V2,…), and each
-time the project is rebuilt, by turns with `nightjar rebuild`, with the server running, and with `dvc repro`: processor
-seconds, those of the server included.
+`a change` (only with --change): in a rebuilt project, KEY of params.yaml gets one value after the other (V1,V2,…), and
+the project is rebuilt each time, by turns with `nightjar rebuild`, with the server running, and with `dvc repro`:
+processor seconds, those of the server included.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ROOT = Path(__file__).parents[1]
 DVC = [sys.executable, "-m", "dvc"]
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 CHAINS, LENGTH, FILES, BYTES = 8, 5, 10, 20_000
-# What is allowed: seconds more than `dvc status`, seconds more than the command, and times as long, and as much work, as
-# `dvc repro`.
+# What is allowed: seconds more than `dvc status`, seconds more than the command, times as long as `dvc repro`, and times
+# its processor seconds.
 NOTHING, STAGE, SAMPLE, CHANGE = 2.0, 0.8, 1.05, 1.0
 
 
