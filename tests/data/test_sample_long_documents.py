@@ -16,7 +16,6 @@ import pytest
 from nightjar.benchmarks.question import Record
 from nightjar.benchmarks.zeroscrolls.examples import built, of_parts
 from nightjar.benchmarks.zeroscrolls.load import load
-from nightjar.benchmarks.zeroscrolls.metrics import accuracy, concordance
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 
 FOLDER = Path(__file__).parents[2] / "data" / "sample" / "zeroscrolls"
@@ -86,16 +85,7 @@ def test_answers_are_in_the_documents() -> None:
     assert [row.id for row in of("musique") if row.references == ("unanswerable",)] == [
         "2hop__1_6-unanswerable"
     ]
-    assert "buried" not in document(of("musique")[2]) and "1964" not in document(of("musique")[2])
     assert sum(row.references == ("Unanswerable",) for row in of("qasper")) == 1
-
-
-def test_options_and_orders_vary() -> None:
-    letters = [row.references[0] for row in of("quality")]
-    assert len(set(letters)) >= 2 and all(accuracy(letter, letter) for letter in letters)
-    ids = [row.references[0] for row in of("book_sum_sort")]
-    assert len(set(ids)) == 4 and all(sorted(text.split(", ")) == list("123456") for text in ids)
-    assert 0 < sum(concordance("1, 2, 3, 4, 5, 6", text) for text in ids) < 4
 
 
 def test_percentages_are_those_of_the_ratings() -> None:

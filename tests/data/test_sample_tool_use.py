@@ -1,7 +1,4 @@
-"""The sample's questions for tool use: their arithmetic, and their answers in the corpus.
-
-As in test_sample.py, the checks read the files only.
-"""
+"""The sample's questions for tool use: their forms, their arithmetic, and their answers in the corpus."""
 
 from __future__ import annotations
 
@@ -37,11 +34,6 @@ def exact_numbers(text: str) -> Counter[Fraction]:
     return Counter(Fraction(n) for n in re.findall(r"\d+(?:\.\d+)?", text))
 
 
-def is_hard(expression: str) -> bool:
-    """Not a sum of the times table."""
-    return sum(len(n) for n in re.findall(r"\d+", expression.replace(".0", ""))) >= 5
-
-
 def test_word_problems_of_svamp() -> None:
     rows = json.loads((SAMPLE / "tool_use" / "svamp" / "SVAMP.json").read_text(encoding="utf-8"))
     assert len(rows) == 24 == len({row["ID"] for row in rows}) == len({row["Body"] for row in rows})
@@ -51,8 +43,6 @@ def test_word_problems_of_svamp() -> None:
         assert exact_numbers(row["Equation"]) <= exact_numbers(f"{row['Body']} {row['Question']}"), row[
             "Body"
         ]
-        assert is_hard(row["Equation"])
-    assert len({row["Type"] for row in rows}) == 4
 
 
 def test_word_problems_of_asdiv() -> None:
@@ -64,30 +54,9 @@ def test_word_problems_of_asdiv() -> None:
         expression, _, result = formula.partition("=")
         assert re.fullmatch(r"[0-9.]+ \([a-z ]+\)", answer)
         assert computed(expression) == Fraction(result) == Fraction(answer.split()[0]) > 0
-        assert is_hard(expression)
         # Beside constants such as the 2 of a perimeter.
         known = exact_numbers(f"{body} {question}")
         assert all(n in known or n < 10 for n in exact_numbers(expression)), body
-
-
-def test_open_questions_are_answered_by_the_corpus_and_by_no_training_task() -> None:
-    rows = json.loads((SAMPLE / "tool_use" / "webquestions" / "test.json").read_text(encoding="utf-8"))
-    assert len(rows) == 24 == len({row["qId"] for row in rows}) == len({row["qText"] for row in rows})
-    texts = (SAMPLE / "corpus" / "documents.jsonl").read_text(encoding="utf-8").splitlines()
-    documents = [json.loads(line) for line in texts]
-    tasks = [
-        json.loads(p.read_text(encoding="utf-8")) for p in SAMPLE.glob("natural_instructions/tasks/*.json")
-    ]
-    asked = [i for t in tasks if "Question Answering" in t["Categories"] for i in t["Instances"]]
-    assert len(asked) > 600
-    for row in rows:
-        assert list(row) == ["qId", "answers", "qText"]
-        assert row["qText"] == row["qText"].lower() and row["qText"].endswith("?")
-        (about,) = [d for d in documents if f" {d['title'].lower()} " in row["qText"].replace("?", " ")]
-        assert row["answers"][0] in about["text"]
-        title = about["title"].lower()
-        told = [i for i in asked if title in i["input"].lower() and set(row["answers"]) & set(i["output"])]
-        assert told == []
 
 
 def lines(path: str) -> list[dict[str, Any]]:
@@ -98,18 +67,21 @@ def corpus() -> list[dict[str, Any]]:
     return lines("corpus/documents.jsonl")
 
 
+def plain(text: str) -> str:
+    """Words in small letters, between single spaces."""
+    return f" {re.sub('[^0-9a-z]+', ' ', text.lower()).strip()} "
+
+
 def about(name: str) -> dict[str, Any]:
-    """The one article with this title, whatever its case."""
-    (found,) = [it for it in corpus() if it["title"].lower() == name.lower()]
+    """The one article with this title, with or without `The`."""
+    (found,) = [it for it in corpus() if plain(it["title"]).removeprefix(" the") == plain(name)]
     return found
 
 
 def names_in(text: str) -> list[str]:
     """The titles of the corpus that a text names, without the article."""
     titles = {re.sub("^The ", "", it["title"]) for it in corpus()}
-    return [
-        title for title in titles if f" {title.lower()} " in f" {re.sub('[^0-9a-z ]', ' ', text.lower())} "
-    ]
+    return [title for title in titles if plain(title) in plain(text)]
 
 
 @cache
@@ -159,14 +131,16 @@ def test_word_problems_of_mawps() -> None:
     for row in rows:
         (equation,), (solution,) = row["lEquations"], row["lSolutions"]
         assert computed(equation.removeprefix("X=")) == Fraction(solution) > 0
-        assert exact_numbers(equation) == exact_numbers(row["sQuestion"]) and is_hard(equation)
+        assert exact_numbers(equation) == exact_numbers(row["sQuestion"])
 
 
-def test_other_open_questions_are_answered_by_the_corpus() -> None:
+def test_open_questions_are_answered_by_the_corpus_and_by_no_training_task() -> None:
     asked = [(row["question"], row["answer"][0]) for row in lines("tool_use/nq-open/NQ-open.dev.jsonl")]
+    web = json.loads((SAMPLE / "tool_use/webquestions/test.json").read_text(encoding="utf-8"))
     whole = json.loads((SAMPLE / "tool_use/triviaqa/unfiltered-web-dev.json").read_text(encoding="utf-8"))
     assert len(asked) == len(whole["Data"]) == 8
-    for question, answer in asked:
+    assert len(web) == 24 and all(list(row) == ["qId", "answers", "qText"] for row in web)
+    for question, answer in asked + [(row["qText"], row["answers"][0]) for row in web]:
         (name,) = names_in(question)
         assert answer in about(name)["text"] and not asked_in_training(name, answer), question
     for row in whole["Data"]:

@@ -1,1 +1,0 @@
-"""The sample data and the program that writes it (`python -m data.sample_generator`)."""
