@@ -128,8 +128,8 @@ class Shown:
         self._send(partial(create, data, key=key, description=description))
 
     def close(self) -> None:
-        """Wait until all was sent, but not long."""
-        wait(self._sent, SENT_SECONDS)
+        """Wait until all was sent, but not long, least of all after a stop."""
+        wait(self._sent, IDLE_SECONDS if self.stop.is_set() else SENT_SECONDS)
         self._sender.shutdown(wait=False, cancel_futures=True)
 
     def _send(self, call: Callable[[], Any]) -> None:
