@@ -39,8 +39,8 @@ ROOT = Path(__file__).parents[1]
 DVC = [sys.executable, "-m", "dvc"]
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 CHAINS, LENGTH, FILES, BYTES = 8, 5, 10, 20_000
-# What is allowed: seconds more than `dvc status`, seconds more than the command, times as long as `dvc repro`, and times
-# its processor seconds.
+# What is allowed: seconds more than `dvc status`, seconds more than the command, times as long as `dvc repro`, and
+# times its processor seconds.
 NOTHING, STAGE, SAMPLE, CHANGE = 2.0, 0.8, 1.05, 1.0
 
 

@@ -63,9 +63,6 @@ SENT_SECONDS = 8.0
 # How long a run that was stopped waits for tasks that only sleep before another attempt.
 IDLE_SECONDS = 0.5
 
-# Logs and events that a server cannot take now are no error of this process.
-logging.raiseExceptions = False
-
 
 @dataclass
 class Terminal:
@@ -131,8 +128,8 @@ class Shown:
         self._send(partial(create, data, key=key, description=description))
 
     def close(self) -> None:
-        """Wait until all was sent, but not long."""
-        wait(self._sent, SENT_SECONDS)
+        """Wait until all was sent, but not long, least of all after a stop."""
+        wait(self._sent, IDLE_SECONDS if self.stop.is_set() else SENT_SECONDS)
         self._sender.shutdown(wait=False, cancel_futures=True)
 
     def _send(self, call: Callable[[], Any]) -> None:
@@ -200,9 +197,8 @@ def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
                 break
     except Exception as error:
         told, cause = f"{type(error).__name__}: {error}", error.__cause__
-        if (
-            isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error
-        ):  # such as a limit of 0
+        # Such as a limit of 0.
+        if isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error:
             run.fail(name, f"Prefect refused its task: {error}")
         return told
     return ""
@@ -280,6 +276,8 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
 
     # A process of a runner or a worker runs only this flow.
     alone = context.flow_run.deployment_id is not None
+    if terminal or alone:
+        logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
     signals = at_signals(stop.set) if _main() else contextlib.nullcontext()
     with marks.marked(root, run, kind, alone) as mark, signals:
         if terminal:

@@ -58,6 +58,8 @@ def run_flow(
 
             attended.ready()
             marks.settle(root, Api(attended.url))
+            if stop.is_set():
+                raise KeyboardInterrupt
             number = ("", 0)
 
             def end(how: End, run: str, tasks: int) -> None:

@@ -54,7 +54,10 @@ def rebuild(
             held.enter_context(lock.rebuild_lock(shown.root, wait, shown.stop, lock.WAIT_SERVED))
             stages = held.enter_context(Stages(shown.root))
             whole = stages.graph(shown.stop)
-        return _rebuild(shown, execute, whole, stages, targets or (), jobs, keep_going)
+        try:
+            return _rebuild(shown, execute, whole, stages, targets or (), jobs, keep_going)
+        finally:
+            stages.close()  # Prefect may need some seconds more
 
 
 def _rebuild(
