@@ -8,17 +8,32 @@ of tokens: 60 GB for 7 prompts of 8,192 tokens and 64 heads. A row alone needs n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.nn.functional import pad
 from transformers import DynamicCache, EncoderDecoderCache
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.forward import Batch
 from nightjar.lm.load import LanguageModel
 
 # Tokens of a pass of the encoder, padding included; a longer prompt is read alone.
 PASS = 2048
+
+
+@dataclass
+class Batch:
+    """The state after a forward pass: what a decoding loop goes on from.
+
+    `logits` is (rows, 1, vocabulary) in float32, `mask` (rows, columns of the decoder) with 1 for a token that counts,
+    and `encoded` has the prompts as the encoder left them.
+    """
+
+    logits: torch.Tensor
+    cache: Any
+    mask: torch.Tensor
+    encoded: Any = None
 
 
 def start_token(lm: LanguageModel) -> int:

@@ -1,15 +1,13 @@
-"""Forward passes with a shared prefix: what many prompts have in common is computed once.
+"""Shared prefixes: what many prompts have in common is computed once.
 
-Rows of a batch are laid out as [shared prefix][padding][own part]: padding is masked and takes no position, so every
-row sees what it would see alone. The prompts of one task share definition and examples, those of one tool its
-instructions: about two thirds of all tokens.
+The prompts of one task share definition and examples, those of one tool its instructions: about two thirds of all
+tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from transformers import DynamicCache
@@ -46,20 +44,6 @@ class Prefix:
                 layer,
             )
         return cache
-
-
-@dataclass
-class Batch:
-    """The state after a forward pass: what a decoding loop goes on from.
-
-    `logits` is (rows, kept, vocabulary) in float32, `mask` (rows, columns) with 1 for a token that counts. For an
-    encoder-decoder the columns are the decoder's, and `encoded` has the prompts as the encoder left them.
-    """
-
-    logits: torch.Tensor
-    cache: Any
-    mask: torch.Tensor
-    encoded: Any = None
 
 
 def common_length(rows: Sequence[Sequence[int]]) -> int:
@@ -129,40 +113,3 @@ def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -
         list(ids),
         tuple((keys[None], values[None]) for keys, values in zip(pool.keys, pool.values, strict=True)),
     )
-
-
-@torch.inference_mode()
-def forward(lm: LanguageModel, rows: Sequence[Sequence[int]], keep: int, base: Prefix | None = None) -> Batch:
-    """Run `rows` of token ids (each at least one) through the model as one batch.
-
-    Returns the logits of the last `keep` places of every row (rows shorter than that have meaningless ones in front).
-    `base` may hold the beginning that the rows share; it is used as far as they share it.
-    Raises NightjarError for an encoder-decoder.
-    """
-    causal_only(lm, "computing the probabilities of a running text")
-    shared = min(common_length([*rows, base.ids]), min(map(len, rows)) - 1) if base else 0
-    # All but the last `keep` tokens may come from the cache; the kept places need their logits computed.
-    shared = max(0, min(shared, min(map(len, rows)) - keep))
-    width = max(len(row) for row in rows) - shared
-    # Without any padding transformers passes no mask, and torch's attention on the CPU is then two to three times
-    # slower for the single-token steps that follow (measured: 0.31 against 0.14 s for 12 rows of 400).
-    width += all(len(row) == width + shared for row in rows)
-    pad = lm.tokenizer.end
-    ids = torch.tensor(
-        [[pad] * (width - len(row) + shared) + list(row[shared:]) for row in rows], device=lm.device
-    )
-    own = torch.tensor(
-        [[0] * (width - len(row) + shared) + [1] * (len(row) - shared) for row in rows], device=lm.device
-    )
-    mask = torch.cat([torch.ones(len(rows), shared, dtype=own.dtype, device=lm.device), own], dim=1)
-    positions = (mask.cumsum(1) - 1).clamp(min=0)[:, shared:]
-    cache = base.cache(len(rows), shared) if base and shared else DynamicCache()
-    result = lm.model(
-        input_ids=ids,
-        attention_mask=mask,
-        position_ids=positions,
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=keep,
-    )
-    return Batch(result.logits.float(), cache, mask)

@@ -60,11 +60,6 @@ class Pool:
     segments: list[Segment] = field(default_factory=list)
     columns: int = 0
 
-    @property
-    def taken(self) -> int:
-        """Columns that belong to a row, in use or not."""
-        return sum(segment.room for segment in self.segments)
-
     def take(self, room: int) -> Segment:
         """A new row with room for so many tokens, in the first gap that is wide enough."""
         start, place = self._gap(room)

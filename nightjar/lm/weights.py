@@ -61,11 +61,6 @@ def stored(folder: Path) -> dict[str, Tensor]:
     return {name: told for file in folder.glob("*.safetensors") for name, told in tensors(file).items()}
 
 
-def parameters(folder: Path) -> int:
-    """The parameters in the safetensors files of a model directory, 0 without any; tied weights count once."""
-    return sum(one.size for one in stored(folder).values())
-
-
 def check(folder: Path) -> None:
     """Raise NightjarError if a file of a model directory is damaged, as far as its own words show.
 

@@ -14,7 +14,7 @@ Layout of a prompt, with the blank lines it has:
     Output:
 
 It ends with the colon: no blank and no newline follow. The annotated text comes after ONE blank, so that a
-text read as a continuation is `prompt(tool, text) + " " + text`. The paper gives the instructions, the
+text read as a continuation is the prompt, a blank and the text. The paper gives the instructions, the
 examples and the last two lines; the blank lines between the examples are ours, so that "\\n\\n" marks the
 end of an output.
 """
@@ -201,11 +201,3 @@ def head(tool: str) -> str:
     """
     name = call_name(tool)
     return instructions(_INSTRUCTIONS[name], EXAMPLES[name])
-
-
-def prompt(tool: str, text: str) -> str:
-    """P(x) of Toolformer section 2, ending in "Output:"; the annotated text follows after one blank.
-
-    Raises NightjarError for an unknown tool.
-    """
-    return f"{head(tool)}Input: {text}\nOutput:"

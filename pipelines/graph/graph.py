@@ -86,14 +86,6 @@ class Graph:
         """Stages that are not up to date, or may not be once those before them have run."""
         return [name for name, stage in self.stages.items() if stage.state != "up to date"]
 
-    def nearest(self, stage: Stage) -> list[str]:
-        """The stages that the stage needs directly, without those that another of them needs."""
-        further: set[str] = set()
-        for name in reversed(list(self.stages)):
-            if name in further or name in stage.upstream:
-                further.update(self.stages[name].upstream)
-        return [name for name in stage.upstream if name not in further]
-
     def only(self, targets: Iterable[str]) -> Graph:
         """The part of the graph that `targets` need, themselves included; all of it if there are none.
 

@@ -23,10 +23,6 @@ class Words:
     offsets: Ints
 
     @property
-    def starts(self) -> Ints:
-        return self.offsets[:-1]
-
-    @property
     def lengths(self) -> Ints:
         return np.diff(self.offsets)
 

@@ -128,11 +128,6 @@ def _gpt2() -> Tokenizer:
     return gpt2_bpe.load()
 
 
-def bpe_tokens(text: str) -> list[str]:
-    """The cross-lingual tokens of a text. A lone "Ġ" becomes an empty token, which still counts."""
-    return [token.lstrip("Ġ") for token in _gpt2().encode(text, add_special_tokens=False).tokens]
-
-
 def bpe(texts: Sequence[str]) -> Tokens:
     """The GPT-2 tokens of the cross-lingual track, without their leading "Ġ"."""
     encodings = _gpt2().encode_batch_fast(list(texts), add_special_tokens=False)

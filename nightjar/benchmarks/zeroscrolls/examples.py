@@ -48,11 +48,6 @@ class Example:
         """The query with its header; empty if there is none."""
         return self.input[self.query_start_index : self.query_end_index]
 
-    @property
-    def response(self) -> str:
-        """The response header, such as "Answer:"."""
-        return self.input[self.query_end_index :].strip()
-
 
 def of_parts(parts: Mapping[str, Any]) -> Example:
     """The example of a record or question, which `published` or `built` made."""

@@ -216,7 +216,7 @@ class Watched:
             lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]
         ) -> torch.Tensor:
             self.passes.append([len(ids) for _, ids in reads])
-            self.columns.append(pool.taken)
+            self.columns.append(sum(one.room for one in pool.segments))
             return advance(lm, pool, reads)
 
         patch.setattr("nightjar.lm.generate.advance", watched)

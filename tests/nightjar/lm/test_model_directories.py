@@ -18,7 +18,7 @@ from nightjar.lm.headers import tensors
 from nightjar.lm.load import load
 from nightjar.lm.pretrained import read_model
 from nightjar.lm.reader import load as load_reader
-from nightjar.lm.weights import check, parameters, read_recipe
+from nightjar.lm.weights import check, read_recipe
 from nightjar.search.encoder import SentenceEncoder
 from tests import tiny_models
 
@@ -238,9 +238,6 @@ def test_a_model_in_shards_is_read(tiny_model: Path, tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.safetensors"))) > 1
     read = load(tmp_path).model.state_dict()
     assert all(torch.equal(read[name], value) for name, value in whole.model.state_dict().items())
-    assert (
-        parameters(tmp_path) == parameters(tiny_model) == sum(it.numel() for it in whole.model.parameters())
-    )
 
 
 def test_modules_that_an_adapter_saves_are_read(tiny_t5: Path, tmp_path: Path) -> None:

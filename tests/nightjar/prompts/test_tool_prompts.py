@@ -7,7 +7,7 @@ import re
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.tool_prompts import CALL_NAMES, EXAMPLES, call_name, head, prompt
+from nightjar.prompts.tool_prompts import CALL_NAMES, EXAMPLES, call_name, head
 
 CALL = re.compile(r"\[(\w+)\((.*?)\)\] ?")
 # Where the paper's output says something else than its input, or a call takes the place of the text.
@@ -15,7 +15,7 @@ DIFFERENT = {("Calculator", 2), ("MT", 2)}
 
 
 def test_layout() -> None:
-    assert prompt("calendar", "It is 5.") == (
+    assert head("calendar") == (
         "Your task is to add calls to a Calendar API to a piece of text. The API calls should help you get "
         'information required to complete the text. You can call the API by writing "[Calendar()]" Here are '
         "some examples of API calls:\n"
@@ -35,17 +35,13 @@ def test_layout() -> None:
         "Input: The store is never open on the weekend, so today it is closed.\n"
         "Output: The store is never open on the weekend, so today [Calendar()] it is closed.\n"
         "\n"
-        "Input: It is 5.\n"
-        "Output:"
     )
 
 
 @pytest.mark.parametrize(("tool", "name"), CALL_NAMES.items())
 def test_every_tool(tool: str, name: str) -> None:
-    text = "x {braces} \\ and a\nsecond line"
     assert head(tool) == head(name)
     assert call_name(tool) == call_name(name) == name
-    assert prompt(tool, text) == f"{head(tool)}Input: {text}\nOutput:"
     assert f"[{name}(" in head(tool).partition("\n")[0]
     assert head(tool).count("Input: ") == head(tool).count("\nOutput: ") == len(EXAMPLES[name])
     assert head(tool).endswith("\n\n")

@@ -163,23 +163,6 @@ def test_only_what_targets_need(built: Repo) -> None:
         graph.only(["third"])
 
 
-def test_nearest_leaves_out_what_comes_by_way_of_another(repo: Repo) -> None:
-    chain = "stages:\n  a: {cmd: touch a, outs: [a]}\n  b: {cmd: touch b, deps: [a], outs: [b]}\n"
-    repo.write(
-        dvc=chain + "  c: {cmd: touch c, deps: [a, b], outs: [c]}\n  d: {cmd: 'true', deps: [a, b, c]}\n"
-    )
-    graph = graphs.read(repo.root)
-    assert {name: graph.nearest(stage) for name, stage in graph.stages.items()} == {
-        "a": [],
-        "b": ["a"],
-        "c": ["b"],
-        "d": ["c"],
-    }
-    assert graph.stages["d"].why == "never run; needs a, b, c"
-    part = graphs.Graph(graph.root, {name: graph.stages[name] for name in ("c", "d")})
-    assert part.nearest(graph.stages["c"]) == ["a", "b"] and part.nearest(graph.stages["d"]) == ["c"]
-
-
 @pytest.mark.parametrize(
     "text", ["stages: [", "stages: {a: {cmd: x, deps: ['${nothing}']}}", "stages: {a: 1}"]
 )
