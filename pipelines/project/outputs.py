@@ -16,9 +16,9 @@ from pipelines.project.stage_name import GRAPH
 TOOLS = frozenset({".git", ".dvc", ".venv", ".nightjar"})
 # What a project has beside the outputs of its stages.
 OWN = (
-    "bench", "docs", "nightjar", "pipelines", "profiles", "stages", "tests", "data/__init__.py", "data/ledger",
-    "data/sample", "data/sample_generator", "data/studies", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
-    "README.md", "dvc.lock", GRAPH, PARAMS_FILE.name, "pyproject.toml", "requirements.lock",
+    "bench", "docs", "nightjar", "pipelines", "profiles", "stages", "tests", "data/ledger",
+    "data/sample", "data/studies", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+    "README.md", "dvc.lock", GRAPH, PARAMS_FILE.name, "prefect.yaml", "pyproject.toml", "requirements.lock",
 )  # fmt: skip
 
 

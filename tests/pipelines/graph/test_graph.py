@@ -176,8 +176,8 @@ def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
 @pytest.mark.parametrize(
     ("stage", "told"),
     [
-        ('{cmd: "true", deps: ["s3://bucket/x"]}', "dvc-s3"),
-        ('{cmd: "true", outs: ["s3://bucket/x"]}', "dvc-s3"),
+        ('{cmd: "true", deps: ["gs://bucket/x"]}', "dvc-gs"),
+        ('{cmd: "true", outs: ["gs://bucket/x"]}', "dvc-gs"),
         ('{cmd: "true", deps: [""]}', "perhaps an empty path"),
         ('{cmd: "true", deps: ["."]}', ""),
         ('{cmd: "true", deps: ["."], outs: [o]}', "both a dependency and an output"),
