@@ -1,7 +1,7 @@
 """The Prefect flows `rebuild`, `nightly` and `study`, and the task that runs a stage in each of them.
 
     from pipelines.flows import rebuild
-    rebuild(targets=["evaluate@supernatinst"])
+    rebuild(targets=["index"])
 
 A flow works in the DVC repository of the current folder, from a terminal, from a script, and as a deployment. Prefect
 runs the tasks in the order of the DVC graph, tries them again, and shows them. DVC decides what is unchanged, and is

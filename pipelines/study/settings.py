@@ -38,7 +38,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "retriever": ("retrieve.benchmarks.{benchmark}.retriever=dense,bm25,hybrid",),
     "input_length": (
         "encoding.max_source_length=512,1024,2048,4096,8192",
-        "benchmarks.zeroscrolls.total_tokens=null",  # it takes precedence
+        "benchmarks.{benchmark}.total_tokens=null",  # it takes precedence
     ),
     "models": ("models.language_model.source=",),
     "reranker": ("rerank.benchmarks.{benchmark}.model=",),

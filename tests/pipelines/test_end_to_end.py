@@ -21,7 +21,7 @@ from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 from tests.conftest import ROOT
 from tests.pipelines import forked
-from tests.pipelines.conftest import Repo
+from tests.pipelines.conftest import Api, Repo
 from tests.tiny_models import language_model, sentence_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -145,11 +145,12 @@ def python() -> str:
 
 
 @pytest.fixture(scope="module")
-def built(python: str, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after `nightjar rebuild`. It is not shown in Prefect: other tests look at what that shows."""
+def built(python: str, models: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -> Path:
+    """The project after `nightjar rebuild`."""
     folder = project(tmp_path_factory.mktemp("flow"), models)
+    api.serve(Repo(folder))
     command = ["rebuild", "--jobs", "2"]
-    process = forked.start("nightjar", command, folder, environment(), prefect=False, python=python)
+    process = forked.start("nightjar", command, folder, environment(), python=python)
     out, err = process.communicate()
     assert process.returncode == 0, out[-3000:] + err[-3000:]
     assert "data/report/index.html" in out
