@@ -71,11 +71,14 @@ class Ran:
 
 
 def call(repo: Repo, api: Api, *words: str) -> str:
-    """What a program prints, as a client of the server, as people start it."""
+    """What a program prints, as a client of the server, as people start it. It is patient with the server that all tests
+    share, whose database may be locked for a moment.
+    """
     ours = environment()
     settings = servers.environment(repo.root, api.server.url) | {
         name: ours[name] for name in ("PATH", "PYTHONPATH", "DVC_NO_ANALYTICS", "CI")
     }
+    settings |= {"PREFECT_CLIENT_MAX_RETRIES": "8", "PREFECT_API_REQUEST_TIMEOUT": "60"}
     done = subprocess.run(words, cwd=repo.root, env=settings, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
