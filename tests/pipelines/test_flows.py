@@ -71,8 +71,8 @@ class Ran:
 
 
 def call(repo: Repo, api: Api, *words: str) -> str:
-    """What a program prints, as a client of the server, as people start it. It is patient with the server that all tests
-    share, whose database may be locked for a moment.
+    """What a program prints, as a client of the server, as people start it. It is patient with the server that all
+    tests share, whose database may be locked for a moment.
     """
     ours = environment()
     settings = servers.environment(repo.root, api.server.url) | {
