@@ -30,7 +30,7 @@ HOST = "127.0.0.1"
 PORT = 4200
 STARTING_SECONDS = 90.0
 # How long a command waits for a server that runs and does not answer.
-BUSY_SECONDS = 30.0
+BUSY_SECONDS = 90.0
 Process = Child | subprocess.Popen[bytes]
 
 
