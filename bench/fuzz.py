@@ -31,11 +31,12 @@ from bench import valid_files as valid
 from bench.mutate import Reader
 from nightjar.benchmarks import evaluated, files
 from nightjar.benchmarks.registry import card
-from nightjar.core import checks, contracts, history, json_text, params, tables
-from nightjar.core.driver_params import load_nightly
+from nightjar.core import checks, contracts, json_text, tables
 from nightjar.core.errors import NightjarError
 from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
+from nightjar.params import params
+from nightjar.params.drivers import load_nightly
 from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text
 from pipelines.history import ledger, scores
@@ -43,6 +44,7 @@ from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly.run import made_up_for
 from pipelines.run import checks as verify
 from pipelines.run import profiles
+from stages._runtime import history
 from stages.ingest.accounts import UnreadableFile
 from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus

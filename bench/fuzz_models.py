@@ -19,12 +19,12 @@ import torch
 
 from bench import mutate
 from bench.mutate import Reader
-from nightjar.core.params import ModelSource
-from nightjar.lm.generate import generate
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.reader import encode
-from nightjar.lm.reader import load as load_reader
-from nightjar.lm.weights import check, read_recipe
+from nightjar.models.generate import generate
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.reader import encode
+from nightjar.models.reader import load as load_reader
+from nightjar.models.weights import check, read_recipe
+from nightjar.params.params import ModelSource
 from nightjar.search.encoder import SentenceEncoder
 from stages.base_model.prepare import make_ready
 from tests import tiny_models

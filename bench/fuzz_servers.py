@@ -16,8 +16,8 @@ from bench import mutate
 from bench.mutate import Reader
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text
-from nightjar.lm.http_client import Limits
-from nightjar.lm.server import MOST_TOKENS, Address, Server
+from nightjar.models.http_client import Limits
+from nightjar.models.server import MOST_TOKENS, Address, Server
 from nightjar.tools.by_text import Piece, answer
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.toolbox import Toolbox

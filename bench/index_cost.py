@@ -11,8 +11,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nightjar.core import history
 from nightjar.core.errors import NightjarError
+from stages._runtime import history
 
 
 def seconds(index: float, retrieve: float, rerank: float, tasks: int, refreshes: int | None) -> float:

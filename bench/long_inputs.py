@@ -30,8 +30,8 @@ from nightjar.benchmarks.zeroscrolls.examples import Example, of_parts
 from nightjar.benchmarks.zeroscrolls.load import load as examples
 from nightjar.benchmarks.zeroscrolls.prompts import prompt
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
-from nightjar.lm.generate import arrange, generate
-from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.models.generate import arrange, generate
+from nightjar.models.load import LanguageModel, load, prepare
 
 T = TypeVar("T")
 # Few new tokens: what is measured is reading.

@@ -23,8 +23,8 @@ from pathlib import Path
 import torch
 
 from bench.ratios import record
-from nightjar.lm.generate import generate
-from nightjar.lm.load import LanguageModel, device_name, load, prepare
+from nightjar.models.generate import generate
+from nightjar.models.load import LanguageModel, device_name, load, prepare
 from stages.train.model import loss_of, to
 from stages.train.packing import Packed, pack
 

@@ -26,7 +26,7 @@ from bench.ratios import record
 from bench.search import clustered
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
-from nightjar.lm.load import PRECISIONS, LanguageModel, load, prepare
+from nightjar.models.load import PRECISIONS, LanguageModel, load, prepare
 from nightjar.search.dense import DenseIndex
 from nightjar.search.reranker import Ids, embed, prompts, reorder, shared_prefix
 from stages.retrieve.overlap import Corpus

@@ -21,11 +21,11 @@ import torch
 
 from bench.ratios import record
 from nightjar.benchmarks.protoqa.prompts import statement
-from nightjar.lm import samples as engine
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.rows import Pool, Segment
-from nightjar.lm.sample import Sampling, generator_for
-from nightjar.lm.samples import Ends, Sample, samples
+from nightjar.models import samples as engine
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.rows import Pool, Segment
+from nightjar.models.sample import Sampling, generator_for
+from nightjar.models.samples import Ends, Sample, samples
 
 QUESTIONS = (
     "Name something that people take on a long walk.",

@@ -24,7 +24,7 @@ from typing import Any
 import psutil
 from ray.cluster_utils import Cluster
 
-from nightjar.core.driver_params import Shards
+from nightjar.params.drivers import Shards
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run import shards
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from nightjar.benchmarks.text.metrics import score
-from nightjar.core.params import Encoding
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.score import continuation_logprobs
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.score import continuation_logprobs
+from nightjar.params.params import Encoding
 from nightjar.prompts.encoding import CUE, encode
 from nightjar.prompts.encodings import NAMED
 from nightjar.prompts.model_text import model_input, model_target

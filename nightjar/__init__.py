@@ -1,9 +1,10 @@
 """Train and evaluate instruction-following language models that call tools and use retrieved evidence.
 
-core         errors, files, Parquet tables, contracts, parameters
+core         errors, files, Parquet tables, contracts
+params       the settings of params.yaml, one file a group
 statistics   intervals and paired tests
 prompts      text templates and encodings
-lm           language models: load, score, generate
+models       language models: load, score, generate
 search       sentence encoders, dense and lexical index
 tools        calls of tools, and decoding that makes them
 benchmarks   what models are evaluated on, and its metrics
@@ -18,9 +19,20 @@ from typing import TYPE_CHECKING, Any
 from nightjar.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from nightjar import benchmarks, core, judge, lm, predict, prompts, search, statistics, tools
+    from nightjar import benchmarks, core, judge, models, params, predict, prompts, search, statistics, tools
 
-__all__ = ["benchmarks", "core", "judge", "lm", "predict", "prompts", "search", "statistics", "tools"]
+__all__ = [
+    "benchmarks",
+    "core",
+    "judge",
+    "models",
+    "params",
+    "predict",
+    "prompts",
+    "search",
+    "statistics",
+    "tools",
+]
 
 _module, __dir__ = lazy(__name__, {name: name for name in __all__})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from nightjar.lm.load import LanguageModel, load
+from nightjar.models.load import LanguageModel, load
 
 # llama.cpp's name of every tensor of a layer.
 LAYER = {

@@ -16,7 +16,7 @@ from nightjar.benchmarks.files import read_references
 from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core import contracts, tables
-from nightjar.core.driver_params import Nightly
+from nightjar.params.drivers import Nightly
 from nightjar.statistics import Bootstrap
 from pipelines.nightly.verdicts import Good, verdicts
 from stages.report import against

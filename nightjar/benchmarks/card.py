@@ -28,7 +28,7 @@ from nightjar.statistics.bootstrap import DECIMALS
 from nightjar.statistics.statistic import Statistic, mean
 
 if TYPE_CHECKING:
-    from nightjar.core.predict_params import PredictBenchmark
+    from nightjar.params.predict import PredictBenchmark
 
 Floats = NDArray[np.float64]
 

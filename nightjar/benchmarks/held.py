@@ -19,7 +19,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.core.config import refused
 from nightjar.core.errors import NightjarError
 from nightjar.core.foreign import FIX, calling
-from nightjar.core.predict_params import PredictBenchmark
+from nightjar.params.predict import PredictBenchmark
 from nightjar.statistics import geometric_mean, matthews, mean, perplexity
 
 _RULES = ConfigDict(strict=True, arbitrary_types_allowed=True, revalidate_instances="always")

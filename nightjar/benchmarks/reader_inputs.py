@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.card import Card, Reading
 from nightjar.benchmarks.question import Question, drawn
 from nightjar.core.errors import NightjarError
-from nightjar.lm.reader.tokens import Tokens
+from nightjar.models.reader.tokens import Tokens
 from nightjar.search.rankings import Passages, Side, read_rankings
 
 # The training questions of each answer of a task, by the answer.

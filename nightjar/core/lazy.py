@@ -21,7 +21,7 @@ def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], 
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, attribute = names[name].partition(":")
-        value: Any = import_module(f"{package}.{module}")
+        value: Any = import_module(f".{module}", package)
         if attribute:
             value = getattr(value, attribute)
         setattr(sys.modules[package], name, value)

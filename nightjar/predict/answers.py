@@ -12,14 +12,14 @@ from typing import Any
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
-from nightjar.core.journal import digest
-from nightjar.core.params import Encoding
-from nightjar.core.predict_params import PredictBenchmark
-from nightjar.lm.generate import arrange, batches
-from nightjar.lm.load import LanguageModel
-from nightjar.lm.row import Prompt
-from nightjar.lm.sample import Sampling, generator_for
-from nightjar.lm.tokenizer import Tokenizer
+from nightjar.core.digests import digest
+from nightjar.models.generate import arrange, batches
+from nightjar.models.load import LanguageModel
+from nightjar.models.row import Prompt
+from nightjar.models.sample import Sampling, generator_for
+from nightjar.models.tokenizer import Tokenizer
+from nightjar.params.params import Encoding
+from nightjar.params.predict import PredictBenchmark
 from nightjar.tools import Answered, Calls, Query, Toolbox, answers
 from nightjar.tools.by_text import Written
 

@@ -12,11 +12,11 @@ from typing import Any
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.question import Question
-from nightjar.core import params as params_module
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Params
-from nightjar.lm.load import load, prepare
-from nightjar.lm.weights import read_recipe
+from nightjar.models.load import load, prepare
+from nightjar.models.weights import read_recipe
+from nightjar.params import params as params_module
+from nightjar.params.params import Params
 from nightjar.predict.answers import Asked, answering
 from nightjar.predict.model import tools_of
 from nightjar.predict.trained import INSTRUCTED, RECIPE, benchmark_of

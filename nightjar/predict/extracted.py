@@ -14,11 +14,11 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
+from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import digest
-from nightjar.core.predict_params import PredictBenchmark
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.weights import CONFIG
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.weights import CONFIG
+from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.answers import Evidence, evidence_of, limit
 from nightjar.predict.predictor import Job, Predictor, Row, about
 from nightjar.predict.ranked import ranked_row, ranking_of

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Params
-from nightjar.lm.load import load, prepare
-from nightjar.lm.pretrained import ADAPTER_CONFIG
-from nightjar.lm.tokenizer import is_encoder_decoder
-from nightjar.lm.weights import RECIPE, read_recipe
+from nightjar.models.load import load, prepare
+from nightjar.models.pretrained import ADAPTER_CONFIG
+from nightjar.models.tokenizer import is_encoder_decoder
+from nightjar.models.weights import RECIPE, read_recipe
+from nightjar.params.params import Params
 from nightjar.predict.answers import answering, ask, evidence_of
 from nightjar.predict.choices import choices_of, choosing
 from nightjar.predict.predictor import MODEL, Job, Predictor, Row, about

@@ -16,14 +16,14 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import QUESTIONS, read_questions
 from nightjar.benchmarks.question import Question
+from nightjar.core.digests import code
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import code
-from nightjar.core.params import Encoding, Params
-from nightjar.core.predict_params import PredictBenchmark, System
+from nightjar.params.params import Encoding, Params
+from nightjar.params.predict import PredictBenchmark, System
 from nightjar.prompts.encodings import named
 
 MODEL = Path("models/base/language_model")
-# How the weights of a server begin, as in `nightjar.lm.server`, which imports its client.
+# How the weights of a server begin, as in `nightjar.models.server`, which imports its client.
 PREFIX = "server:"
 # Columns of an answer where nothing is written.
 NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
@@ -94,7 +94,7 @@ class Job:
 
     def decides(self, **own: Any) -> dict[str, Any]:
         """All that decides the answers of a model: `own`, and what is the same for every kind."""
-        from nightjar.lm.load import device_name
+        from nightjar.models.load import device_name
 
         return {
             "settings": self.settings.model_dump(),
@@ -102,7 +102,7 @@ class Job:
             "machine": [device_name(), self.params.threads],
             "card": [self.card.name, self.card.version],
             "code": [
-                code("nightjar/lm", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
+                code("nightjar/models", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
                 *map(version, ("torch", "transformers", "peft")),
             ],
             **own,

@@ -8,7 +8,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.files import QUESTIONS, ids, read_questions
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.files import check_output, write_lines
-from nightjar.core.params import Params
+from nightjar.params.params import Params
 from nightjar.predict.predictor import MODEL, encoding_of
 
 # Kinds of tasks whose answers are text that a model writes after the prompt.
@@ -35,7 +35,7 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     options = encoding_of(params, benchmark, encoding)
     settings = params.predict.benchmark(benchmark)
     # Here, not above: the tokenizer's library takes long to load.
-    from nightjar.lm.tokenizer import load_tokenizer
+    from nightjar.models.tokenizer import load_tokenizer
     from nightjar.predict.answers import ask, limit, stops
 
     questions = [one for one in read_questions(source) if card.task(one.task_id).kind in WRITTEN]

@@ -8,7 +8,7 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card, Ranking
 from nightjar.core.errors import NightjarError
-from nightjar.core.predict_params import PredictBenchmark
+from nightjar.params.predict import PredictBenchmark
 
 
 def ranking_of(card: Card) -> Ranking:

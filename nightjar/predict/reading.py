@@ -12,12 +12,11 @@ import torch
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.reader_inputs import Read, pool_of, reading_of, with_demonstrations, with_passages
 from nightjar.core import contracts, tables
+from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from nightjar.core.journal import digest
-from nightjar.core.reader_params import ReaderRecipe
-from nightjar.lm.load import prepare
-from nightjar.lm.reader import (
+from nightjar.models.load import prepare
+from nightjar.models.reader import (
     AGAIN,
     RECORD,
     Base,
@@ -30,6 +29,7 @@ from nightjar.lm.reader import (
     read_record,
     restore,
 )
+from nightjar.params.readers import ReaderRecipe
 from nightjar.predict.predictor import Job, Predictor, Row, about
 
 

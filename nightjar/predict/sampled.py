@@ -8,12 +8,12 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.core.errors import NightjarError
-from nightjar.core.predict_params import PredictBenchmark
-from nightjar.lm.forward import causal_only
-from nightjar.lm.load import LanguageModel
-from nightjar.lm.row import Prompt
-from nightjar.lm.sample import Sampling, generator_for
-from nightjar.lm.samples import stream_samples
+from nightjar.models.forward import causal_only
+from nightjar.models.load import LanguageModel
+from nightjar.models.row import Prompt
+from nightjar.models.sample import Sampling, generator_for
+from nightjar.models.samples import stream_samples
+from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.answers import Asked, limit, stops
 from nightjar.predict.ranked import ranked_row, ranking_of
 

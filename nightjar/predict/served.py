@@ -16,8 +16,8 @@ from threading import Event
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.server import AT_ONCE, MOST_TOKENS, PREFIX, Address, Server
-from nightjar.lm.tokenizer import load_tokenizer
+from nightjar.models.server import AT_ONCE, MOST_TOKENS, PREFIX, Address, Server
+from nightjar.models.tokenizer import load_tokenizer
 from nightjar.predict.answers import answer_row, ask, limit, stops
 from nightjar.predict.model import toolbox_of
 from nightjar.predict.predictor import MODEL, Job, Predictor, Row, about

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from nightjar.lm.forward import causal_only
-from nightjar.lm.load import LanguageModel
-from nightjar.lm.perplexity import text_loss
+from nightjar.models.forward import causal_only
+from nightjar.models.load import LanguageModel
+from nightjar.models.perplexity import text_loss
 from nightjar.predict.answers import Asked
 from nightjar.predict.predictor import NOTHING_WRITTEN
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nightjar.prompts.encoding import Tokenizer, encode
 
 if TYPE_CHECKING:
-    from nightjar.core.params import Encoding
+    from nightjar.params.params import Encoding
 
 
 def model_input(

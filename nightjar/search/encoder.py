@@ -17,10 +17,10 @@ from transformers import AutoModel, AutoModelForTextEncoding
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_path, check_texts
-from nightjar.lm.headers import read_json_object, refusing
-from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
-from nightjar.lm.tokenizer import PROBE, is_encoder_decoder
-from nightjar.lm.weights import CONFIG, verify
+from nightjar.models.headers import read_json_object, refusing
+from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+from nightjar.models.tokenizer import PROBE, is_encoder_decoder
+from nightjar.models.weights import CONFIG, verify
 from nightjar.search.pooling import SETTING, Pooling, recorded
 
 # Texts that are tokenised and sorted by length at a time, which bounds the memory that token ids take.

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.forward import LEAST_SHARED, Prefix, causal_only, prefill
-from nightjar.lm.load import LanguageModel
-from nightjar.lm.rows import Pool, Segment, states
-from nightjar.lm.tokenizer import Tokenizer
+from nightjar.models.forward import LEAST_SHARED, Prefix, causal_only, prefill
+from nightjar.models.load import LanguageModel
+from nightjar.models.rows import Pool, Segment, states
+from nightjar.models.tokenizer import Tokenizer
 
 ELLIPSIS = "..."
 Ids = NDArray[np.int32]

@@ -7,10 +7,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.forward import Prefix, prefill
-from nightjar.lm.load import LanguageModel
-from nightjar.lm.score import batch_tokens, like_length
-from nightjar.lm.token_tree import Beginning, TokenTree
+from nightjar.models.forward import Prefix, prefill
+from nightjar.models.load import LanguageModel
+from nightjar.models.score import batch_tokens, like_length
+from nightjar.models.token_tree import Beginning, TokenTree
 from nightjar.tools.decode import marker_token
 from nightjar.tools.filter import Placed, Tokens, losses_at
 from nightjar.tools.formulas import Losses, positions

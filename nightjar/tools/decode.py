@@ -19,10 +19,10 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.given import check_list
-from nightjar.lm.forward import Prefix, causal_only
-from nightjar.lm.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
-from nightjar.lm.load import LanguageModel, Tokenizer
-from nightjar.lm.sample import Sampling
+from nightjar.models.forward import Prefix, causal_only
+from nightjar.models.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
+from nightjar.models.load import LanguageModel, Tokenizer
+from nightjar.models.sample import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
 from nightjar.tools.tool import Calls
 from nightjar.tools.toolbox import Toolbox

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.load import LanguageModel, Tokenizer
-from nightjar.lm.score import logprobs_at
+from nightjar.models.load import LanguageModel, Tokenizer
+from nightjar.models.score import logprobs_at
 from nightjar.tools.formulas import WINDOW, Losses, weighted_loss
 from nightjar.tools.syntax import Call, write
 from nightjar.tools.tool import Text

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import torch
 
-from nightjar.lm.forward import Prefix, prefill
-from nightjar.lm.generate import Controller, Row, generate
-from nightjar.lm.load import LOADED, LanguageModel, load
+from nightjar.models.forward import Prefix, prefill
+from nightjar.models.generate import Controller, Row, generate
+from nightjar.models.load import LOADED, LanguageModel, load
 
 # Rows of a batch.
 BATCH = 16

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
+from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import contents
 from nightjar.core.tables import part_rows, read, read_part
 from nightjar.search.lexical import RECORD, LexicalIndex
 from nightjar.search.passages import cut, searchable

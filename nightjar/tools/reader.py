@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nightjar.core.params import ModelSource
-from nightjar.lm.sources import find
-from nightjar.lm.weights import verify
+from nightjar.models.sources import find
+from nightjar.models.weights import verify
+from nightjar.params.params import ModelSource
 
 MODEL = "models/base/language_model"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.weights import verify
+from nightjar.models.weights import verify
 from nightjar.tools.reader import Reader, model_folder
 
 # Tokens of a translation, and seconds that Apertium may take for one.
@@ -215,8 +215,8 @@ def _load(folder: Path) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
-    from nightjar.lm.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
-    from nightjar.lm.tokenizer import PROBE
+    from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+    from nightjar.models.tokenizer import PROBE
 
     tokenizer = read_tokenizer(folder)
     fix = "give a sequence-to-sequence model such as NLLB"

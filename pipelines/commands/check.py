@@ -51,7 +51,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     """
     from nightjar.core import checks
     from nightjar.core.config import PARAMS_FILE
-    from nightjar.core.driver_params import load_checks
+    from nightjar.params.drivers import load_checks
     from pipelines.run.checks import findings
 
     root, units, empty = _units(artifacts)

@@ -19,19 +19,20 @@ from nightjar.benchmarks.evaluated import RECORD
 from nightjar.benchmarks.files import QUESTIONS, read_questions
 from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
-from nightjar.core import params as params_module
 from nightjar.core.config import PARAMS_FILE, read_yaml
+from nightjar.core.digests import contents, digest
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import METRICS, check_folder, folder_output, metrics_file, remove, write_text
-from nightjar.core.harness import Stage, before_models, carry_out
-from nightjar.core.journal import FOLDER as JOURNALS
-from nightjar.core.journal import KEEP, contents, digest
 from nightjar.core.json_text import read
-from nightjar.core.params import Params
-from nightjar.lm.weights import digest as digest_of_weights
+from nightjar.models.weights import digest as digest_of_weights
+from nightjar.params import params as params_module
+from nightjar.params.params import Params
 from pipelines.commands.options import prepare_model
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
+from stages._runtime.checkpoint import FOLDER as JOURNALS
+from stages._runtime.checkpoint import KEEP
+from stages._runtime.stage import Stage, before_models, carry_out
 from stages.base_model.given import MODEL, Given, given, name_of, ready
 from stages.base_model.prepare import check_complete
 

@@ -63,9 +63,9 @@ def _write_model(folder: Path, output: Path) -> None:
     """The merged weights, the configuration, the generation settings and the tokenizer."""
     from safetensors import SafetensorError
 
-    from nightjar.core.params import load as load_params
-    from nightjar.lm.load import load, prepare
-    from nightjar.lm.sources import KEPT
+    from nightjar.models.load import load, prepare
+    from nightjar.models.sources import KEPT
+    from nightjar.params.params import load as load_params
     from nightjar.predict.trained import benchmark_of
 
     params = load_params()

@@ -16,14 +16,15 @@ from typing import Any
 from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
-from nightjar.core import contracts, profiles, tables
+from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.numbers import number
-from nightjar.core.params import ModelSource, Params
-from nightjar.core.params import load as load_params
-from nightjar.lm.headers import refusing
-from nightjar.lm.sources import find
-from nightjar.lm.weights import read_recipe, verify, weight_files
+from nightjar.models.headers import refusing
+from nightjar.models.sources import find
+from nightjar.models.weights import read_recipe, verify, weight_files
+from nightjar.params import profiles
+from nightjar.params.params import ModelSource, Params
+from nightjar.params.params import load as load_params
 from nightjar.predict.trained import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.numbers import counted_as
+from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.commands.options import printed
 from pipelines.graph.graph import Graph

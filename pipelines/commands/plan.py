@@ -7,13 +7,13 @@ from dataclasses import asdict
 
 import click
 
-from nightjar.core import history
 from nightjar.core.numbers import counted_as, duration
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.commands.options import as_json_option
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 from pipelines.graph.changes import State
+from stages._runtime import history
 
 COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
 # Stages in these states take time.

@@ -9,11 +9,11 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import profiles
 from nightjar.core.config import PARAMS_FILE, value
 from nightjar.core.numbers import counted_as
-from nightjar.core.params import validate
-from nightjar.core.profiles import Supply
+from nightjar.params import profiles
+from nightjar.params.params import validate
+from nightjar.params.profiles import Supply
 from pipelines.commands.console import say, say_table
 from pipelines.graph import graph as graphs
 from pipelines.run.preflight import check_project

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from nightjar.core import history
 from nightjar.core.numbers import counted_as, duration
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
@@ -20,6 +19,7 @@ from pipelines.run import checks
 from pipelines.run.headline import report_stages
 from pipelines.run.headline import stale as stale_scores
 from pipelines.run.results import GOOD, End, Result
+from stages._runtime import history
 
 
 @click.command()

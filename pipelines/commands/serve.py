@@ -15,9 +15,9 @@ from typing import Any
 import click
 
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
+from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.commands.console import say, say_json
 from pipelines.process import lock
 from pipelines.process.child import Child, last_line

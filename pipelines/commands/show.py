@@ -14,13 +14,13 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, Time
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from nightjar.core import history
 from nightjar.core.display import printable
 from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run.counts import counted
 from pipelines.run.headline import HEADLINE, REPORT, report_stages
+from stages._runtime import history
 
 if TYPE_CHECKING:
     from pipelines.graph.leftovers import Leftover

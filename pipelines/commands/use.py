@@ -50,7 +50,7 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
       nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
     from nightjar.core.files import write_text
-    from nightjar.core.profiles import own
+    from nightjar.params.profiles import own
     from pipelines.process.lock import rebuild_lock
     from pipelines.project import places
     from pipelines.run.profiles import apply

@@ -9,12 +9,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import contracts, machine, tables
+from nightjar.core import contracts, tables
 from nightjar.core.config import PARAMS_FILE, read_optional, read_yaml
 from nightjar.core.json_text import parse_at, recorded
 from pipelines.graph.graph import Stage
 from pipelines.run.baseline import LOCK_FILE, Baseline
 from pipelines.run.results import Result
+from stages._runtime import machine
 
 # What identifies a question.
 KEY = ("benchmark", "task_id", "id")

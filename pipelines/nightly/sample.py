@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from nightjar.benchmarks.subset import replace_by_subset
-from nightjar.core import contracts, history, tables
-from nightjar.core.driver_params import Nightly
+from nightjar.core import contracts, tables
 from nightjar.core.numbers import duration
+from nightjar.params.drivers import Nightly
 from nightjar.statistics.rule import MINIMUM
 from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
+from stages._runtime import history
 
 LEAST, DRAWN = 0.4, 0.8
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import Nightly, load_nightly
 from nightjar.core.errors import NightjarError
+from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.project.environment import WEBHOOK
 
 # How long the webhook may take to connect, and to answer.

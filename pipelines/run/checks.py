@@ -15,13 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.facts import ROWS, fault
 from nightjar.core.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
 from nightjar.core.json_text import exact, parse, recorded, shown
 from nightjar.core.numbers import counted_as
 from pipelines.graph.graph import Graph, Stage
 from pipelines.project import places
 from pipelines.run.results import Result
+from stages._runtime.facts import ROWS, fault
 
 if TYPE_CHECKING:
     from nightjar.core.checks import Finding
@@ -42,7 +42,7 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     # Here, not above: a stage without tables needs no Arrow, which takes long to load.
     from nightjar.core import checks
     from nightjar.core.config import PARAMS_FILE
-    from nightjar.core.driver_params import load_checks
+    from nightjar.params.drivers import load_checks
 
     made = artifacts(here, stage, facts)
     if not (made or faults or failed_before):

@@ -25,7 +25,7 @@ from pipelines.graph.graph import Graph
 from pipelines.run.room import Limits, Needs
 
 if TYPE_CHECKING:
-    from nightjar.core.driver_params import Rebuild
+    from nightjar.params.drivers import Rebuild
 
 # The share of the machine's memory that stages may need together, where params.yaml says nothing else.
 SHARE = 0.8

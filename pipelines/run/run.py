@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import history
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import Shards, load_rebuild
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
+from nightjar.params.drivers import Shards, load_rebuild
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run import checks, resources, shards
@@ -28,6 +27,7 @@ from pipelines.run.lease import Gpu, lease_file
 from pipelines.run.results import GOOD, Listener, Result
 from pipelines.run.room import Needs, Room, longest_way
 from pipelines.run.run_stage import Stages
+from stages._runtime import history
 
 # The pause before another attempt is doubled each time, up to this many seconds.
 LONGEST_PAUSE = 300.0

@@ -22,13 +22,13 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, Self
 
-from nightjar.core import history
 from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_worker
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE, Child
 from pipelines.project.environment import without
 from pipelines.run.results import Result
+from stages._runtime import history
 
 BATCH_SECONDS = 0.5
 BATCH_LINES = 200

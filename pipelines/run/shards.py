@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nightjar.core.config import PARAMS_FILE, Model
-from nightjar.core.driver_params import Shards, load_shards
 from nightjar.core.errors import NightjarError
+from nightjar.params.drivers import Shards, load_shards
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import GRACE, Child
 from pipelines.run.results import Result

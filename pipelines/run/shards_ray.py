@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from nightjar.core.driver_params import Shards
 from nightjar.core.errors import NightjarError, first_line
+from nightjar.params.drivers import Shards
 from pipelines.process.child import GRACE
 from pipelines.run.shards import Work
 from pipelines.run.shards_run import KILLED, POLL_SECONDS, Run, here

@@ -26,7 +26,7 @@ from prefect.settings import PREFECT_API_URL
 
 from nightjar.core import display
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.driver_params import load_nightly
+from nightjar.params.drivers import load_nightly
 from pipelines import flows
 from pipelines.serving import marks
 from pipelines.serving.api import Api

@@ -69,7 +69,7 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     """
     # Here, not above: pydantic takes long to load.
     from nightjar.core.config import PARAMS_FILE
-    from nightjar.core.driver_params import load_server
+    from nightjar.params.drivers import load_server
 
     kept = without([WEBHOOK] if url is None else SECRETS)
     home = (root / places.PREFECT).resolve()

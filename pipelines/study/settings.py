@@ -15,9 +15,9 @@ from typing import Any
 from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
-from nightjar.core.params import Params
-from nightjar.core.predict_params import System
-from nightjar.lm.weights import digest
+from nightjar.models.weights import digest
+from nightjar.params.params import Params
+from nightjar.params.predict import System
 from nightjar.prompts.encodings import NAMED, named
 from pipelines.graph.graph import Graph
 from pipelines.project.stage_name import StageName

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, tables
-from nightjar.core.harness import Stage, main
-from nightjar.core.held_out import held_out
-from nightjar.core.journal import code, contents, digest
+from nightjar.core.digests import code, contents, digest
 from nightjar.tools import Toolbox, make
+from stages._runtime.held_out import held_out
+from stages._runtime.stage import Stage, main
 from stages.augment.chains import chains
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
-    from nightjar.core.params import ToolParams
+    from nightjar.params.params import ToolParams
     from nightjar.tools.annotate import Annotated
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
@@ -45,8 +45,8 @@ def run(stage: Stage) -> None:
         counts[source] = {"seen": len(sources), "suited": len(suitable), "chosen": len(drawn)}
         chosen += drawn
 
-    from nightjar.lm.load import device_name, load, prepare
-    from nightjar.lm.work import counted
+    from nightjar.models.load import device_name, load, prepare
+    from nightjar.models.work import counted
     from nightjar.tools.annotate import Annotator, Settings
 
     prepare(stage.params.seed, stage.params.threads)
@@ -72,7 +72,9 @@ def run(stage: Stage) -> None:
         "precision": params.precision,
         "machine": [device_name(), stage.params.threads],
         "code": [
-            code("nightjar/lm", "stages/augment", "nightjar/prompts", "nightjar/search", "nightjar/tools"),
+            code(
+                "nightjar/models", "stages/augment", "nightjar/prompts", "nightjar/search", "nightjar/tools"
+            ),
             contents(Path(own.code)),
             *map(version, PACKAGES),
         ],

@@ -8,11 +8,11 @@ from typing import Any
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.harness import Stage, main
-from nightjar.core.held_out import held_out
-from nightjar.core.params import Augment
+from nightjar.params.params import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import find
+from stages._runtime.held_out import held_out
+from stages._runtime.stage import Stage, main
 from stages.augment_merge.chains import Key, key_of, written
 from stages.augment_merge.merge import (
     Body,

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.harness import Stage, log, main
+from stages._runtime.stage import Stage, log, main
 
 BASE = Path("models/base")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import ModelSource
-from nightjar.lm.headers import AGAIN, read_json_object
-from nightjar.lm.server import PREFIX, Address
-from nightjar.lm.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
+from nightjar.models.headers import AGAIN, read_json_object
+from nightjar.models.server import PREFIX, Address
+from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
+from nightjar.params.params import ModelSource
 from stages.base_model.prepare import facts, make_ready
 
 MODEL = Path("models/base/language_model")

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nightjar.core.digests import digest as digest_of_values
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
-from nightjar.core.journal import digest as digest_of_values
-from nightjar.core.params import EncoderSource, ModelSource
-from nightjar.lm.headers import AGAIN, check_sizes, refusing
-from nightjar.lm.sources import KEPT, find
-from nightjar.lm.weights import CHECKSUMS, check, digest, weight_files, write_checksums
+from nightjar.models.headers import AGAIN, check_sizes, refusing
+from nightjar.models.sources import KEPT, find
+from nightjar.models.weights import CHECKSUMS, check, digest, weight_files, write_checksums
+from nightjar.params.params import EncoderSource, ModelSource
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
 
@@ -29,8 +29,8 @@ def check_complete(folder: Path, adapter: Path | None = None) -> None:
     """
     import torch
 
-    from nightjar.lm.load import read_whole
-    from nightjar.lm.tokenizer import load_tokenizer
+    from nightjar.models.load import read_whole
+    from nightjar.models.tokenizer import load_tokenizer
 
     read_whole(folder, load_tokenizer(folder), adapter, torch.float32, values=False)
 
@@ -104,7 +104,7 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
             pooling.write(made, pooling.choose(source.pooling, source.source, folder), source.normalised)
             import torch
 
-            from nightjar.lm.pretrained import read_model
+            from nightjar.models.pretrained import read_model
             from nightjar.search.encoder import encoder_class
 
             read_model(made, encoder_class(made), torch.float32, values=False)
@@ -126,7 +126,7 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
 
 
 def _begin(folder: Path) -> list[str]:
-    from nightjar.lm.tokenizer import load_tokenizer
+    from nightjar.models.tokenizer import load_tokenizer
 
     tokenizer = load_tokenizer(folder)
     return [str(tokenizer.backend.id_to_token(id)) for id in tokenizer.begin]
@@ -151,8 +151,8 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from nightjar.lm.pretrained import check_finite, read_model, read_tokenizer
-    from nightjar.lm.tokenizer import PROBE, load_tokenizer
+    from nightjar.models.pretrained import check_finite, read_model, read_tokenizer
+    from nightjar.models.tokenizer import PROBE, load_tokenizer
 
     with _parsed_once():
         tensors = _gguf_tensors(weights)
@@ -232,7 +232,7 @@ def _convert_sentencepiece(folder: Path, output: Path) -> None:
     """
     from transformers import AutoConfig, AutoTokenizer, T5Tokenizer
 
-    from nightjar.lm.pretrained import OFFLINE
+    from nightjar.models.pretrained import OFFLINE
 
     with refusing(
         "the SentencePiece tokenizer cannot be read", folder, "check the file, or give a tokenizer.json"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nightjar.core.harness import Stage, main
+from stages._runtime.stage import Stage, main
 
 INDEX, QUESTIONS = Path("data/index"), Path("data/questions")
 # The stages that rank passages, in the order in which they run.
@@ -14,7 +14,7 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
     from nightjar.benchmarks.files import read_questions
     from nightjar.core import contracts, tables
-    from nightjar.lm.load import prepare
+    from nightjar.models.load import prepare
     from nightjar.search.rankings import Passages, read_rankings
     from stages.consistency.build import means, write_consistency
     from stages.consistency.labels import labeller

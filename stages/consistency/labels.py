@@ -11,7 +11,16 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.reader_inputs import reading_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from nightjar.lm.reader import AGAIN, all_answers, answer_scores, encode, load, passes, read_record, restore
+from nightjar.models.reader import (
+    AGAIN,
+    all_answers,
+    answer_scores,
+    encode,
+    load,
+    passes,
+    read_record,
+    restore,
+)
 from stages.consistency.build import Labels
 
 

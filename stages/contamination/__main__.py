@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.benchmarks import registry
-from nightjar.core.harness import Stage, log, main
+from stages._runtime.stage import Stage, log, main
 from stages.contamination.build import ANY, Benchmark, build
 
 SPLIT, CORPUS, INDEX = Path("data/split"), Path("data/ingest/corpus"), Path("data/index")

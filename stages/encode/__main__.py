@@ -3,15 +3,15 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from nightjar.core.harness import Stage, main
-from nightjar.core.journal import code, contents
+from nightjar.core.digests import code, contents
+from stages._runtime.stage import Stage, main
 
 # What a recipe's units are called in messages, where they are not tasks.
 THINGS = {"corpus": "parts", "questions": "parts"}
 PACKAGES = ("pyarrow", "transformers", "tokenizers")
 CODE = (
     "stages/encode",
-    "nightjar/lm/tokenizer.py",
+    "nightjar/models/tokenizer.py",
     "nightjar/prompts",
     "nightjar/tools/syntax.py",
     "nightjar/benchmarks/card.py",

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Encoding, Recipe
-from nightjar.lm.tokenizer import Tokenizer
+from nightjar.models.tokenizer import Tokenizer
+from nightjar.params.params import Encoding, Recipe
 from nightjar.prompts.encoding import Tokenizer as PromptTokenizer
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input, model_target

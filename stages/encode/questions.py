@@ -15,8 +15,8 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question, questions_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Encoding
-from nightjar.lm.tokenizer import Tokenizer
+from nightjar.models.tokenizer import Tokenizer
+from nightjar.params.params import Encoding
 from stages.encode.build import DEV, Encoder, Outcome, Unit, write
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Recipe
-from nightjar.lm.tokenizer import Tokenizer
+from nightjar.models.tokenizer import Tokenizer
+from nightjar.params.params import Recipe
 from nightjar.tools.syntax import find
 from stages.encode.build import DEV, Outcome, Unit, write
 

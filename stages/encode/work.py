@@ -6,8 +6,8 @@ from pathlib import Path
 
 from nightjar.benchmarks import registry
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Params
-from nightjar.lm.tokenizer import load_tokenizer
+from nightjar.models.tokenizer import load_tokenizer
+from nightjar.params.params import Params
 from stages.encode.build import Build, Sources
 from stages.encode.questions import QuestionBuild
 from stages.encode.texts import TextBuild

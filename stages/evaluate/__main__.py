@@ -9,10 +9,11 @@ from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
-from nightjar.core import contracts, harness
+from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.statistics.bootstrap import Bootstrap
+from stages._runtime import stage as harness
 
 PACKAGES = ("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers")
 

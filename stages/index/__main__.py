@@ -14,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.harness import Stage, main
-from nightjar.core.journal import code, contents
+from nightjar.core.digests import code, contents
+from stages._runtime.stage import Stage, main
 
 ENCODER, OUTPUT = Path("models/base/sentence_encoder"), Path("data/index")
 PACKAGES = ("pyarrow", "torch", "transformers")
@@ -29,7 +29,10 @@ def run(stage: Stage) -> None:
     corpus = Path(settings.corpus)
     decides = {
         "index": [settings.granularity, settings.passage_words, settings.min_words, stage.params.threads],
-        "code": [code("stages/index", "nightjar/search", "nightjar/lm/weights.py"), *map(version, PACKAGES)],
+        "code": [
+            code("stages/index", "nightjar/search", "nightjar/models/weights.py"),
+            *map(version, PACKAGES),
+        ],
         "reads": contents(corpus, ENCODER) if corpus.exists() and ENCODER.exists() else "",
     }
 

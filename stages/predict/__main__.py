@@ -9,9 +9,9 @@ from typing import Any
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.files import QUESTIONS
 from nightjar.core import contracts, tables
-from nightjar.core.harness import Stage, main
 from nightjar.predict import Job, Predictor, predictor
 from nightjar.predict.predictor import MODEL
+from stages._runtime.stage import Stage, main
 
 PREDICTED = Path("data/predict")
 TIMINGS = Path(".nightjar/timings")

@@ -5,10 +5,10 @@ from itertools import groupby
 from pathlib import Path
 
 from nightjar.core import contracts, tables
+from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from nightjar.core.harness import Stage, main
-from nightjar.core.journal import contents
+from stages._runtime.stage import Stage, main
 
 SIDES = {"train": contracts.TRAIN_QUESTIONS, "dev": contracts.DEV_QUESTIONS, "test": contracts.QUESTIONS}
 

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nightjar.benchmarks import evaluated, registry
-from nightjar.core import contracts, harness
+from nightjar.core import contracts
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import METRICS, replace, temporary_sibling
-from nightjar.core.params import Augment
 from nightjar.core.tables import read_rows
+from nightjar.params.params import Augment
+from stages._runtime import stage as harness
 from stages.report import headline, pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark

@@ -6,9 +6,9 @@ A run that was killed resumes after the last texts that it recorded.
 from importlib.metadata import version
 from pathlib import Path
 
+from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.harness import Stage, main
-from nightjar.core.journal import code, digest
+from stages._runtime.stage import Stage, main
 
 INDEX, QUESTIONS, RETRIEVE = Path("data/index"), Path("data/questions"), Path("data/retrieve")
 OUTPUT = Path("data/rerank")
@@ -17,7 +17,7 @@ PACKAGES = ("pyarrow", "torch", "transformers")
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
-    from nightjar.lm.load import device_name, load, prepare
+    from nightjar.models.load import device_name, load, prepare
     from stages.rerank.build import embedded, read_tasks, write
 
     settings, card = stage.params.rerank, registry.card(stage.item)
@@ -36,7 +36,7 @@ def run(stage: Stage) -> None:
         "machine": [device_name(), stage.params.threads],
         "card": [card.name, card.version],
         "code": [
-            code("nightjar/lm", "nightjar/search/reranker.py", "stages/rerank"),
+            code("nightjar/models", "nightjar/search/reranker.py", "stages/rerank"),
             *map(version, PACKAGES),
         ],
         "texts": digest(

@@ -17,9 +17,9 @@ from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
-from nightjar.core.search_params import Rerank
 from nightjar.core.tables import ArtifactWriter, read_rows
-from nightjar.lm.load import LanguageModel
+from nightjar.models.load import LanguageModel
+from nightjar.params.retrieve import Rerank
 from nightjar.search.fuse import Rankings
 from nightjar.search.rankings import Passages, Ranking, Side, rankings_table, read_rankings
 from nightjar.search.reranker import Prompts, embed, prompts, reorder, shared_prefix

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nightjar.core.harness import Stage, main
+from stages._runtime.stage import Stage, main
 
 INDEX, QUESTIONS, SPLIT = Path("data/index"), Path("data/questions"), Path("data/split")
 OUTPUT = Path("data/retrieve")

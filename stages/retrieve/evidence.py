@@ -26,8 +26,8 @@ from nightjar.core.contracts import (
     Table,
 )
 from nightjar.core.errors import NightjarError
-from nightjar.core.search_params import Retrieval
 from nightjar.core.tables import ArtifactWriter, batches
+from nightjar.params.retrieve import Retrieval
 from nightjar.search.fuse import Rankings
 from nightjar.search.rankings import Side, rankings_table
 from stages.retrieve.overlap import as_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.core.contracts import DEV, SUPERVISED, TEST, TRAIN
-from nightjar.core.harness import Stage, log, main
+from stages._runtime.stage import Stage, log, main
 from stages.split.build import build
 
 INGESTED = Path("data/ingest/natural_instructions")

@@ -1,10 +1,10 @@
 """python -m stages.train RECIPE: models/train/RECIPE, an adapter or a model, and how it was trained."""
 
-from nightjar.core.harness import Stage, main
+from stages._runtime.stage import Stage, main
 
 
 def run(stage: Stage) -> None:
-    from nightjar.core.params import check_training
+    from nightjar.params.params import check_training
     from stages.train.fit import ENCODED, MODEL, TRAINED, fit
     from stages.train.launch import launch
 

@@ -15,9 +15,9 @@ from accelerate import Accelerator
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, sha256_of, temporary_sibling
-from nightjar.core.harness import log
-from nightjar.core.params import SHARDED, Params, Recipe, check_training
-from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.params.params import SHARDED, Params, Recipe, check_training
+from stages._runtime.stage import log
 from stages.train import checkpoint, logs
 from stages.train.checkpoint import Checkpoints
 from stages.train.examples import Examples

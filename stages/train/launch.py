@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import display
-from nightjar.core import params as params_module
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Params
+from nightjar.params import params as params_module
+from nightjar.params.params import Params
 
 CONFIGURATIONS = Path("profiles/accelerate")
 

@@ -21,8 +21,8 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
 from nightjar.core.errors import first_line
-from nightjar.core.harness import log
-from nightjar.core.params import Recipe
+from nightjar.params.params import Recipe
+from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights
 from stages.train.examples import Examples
 from stages.train.model import batch, learner, learning, loss_of, to

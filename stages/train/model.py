@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from nightjar.core.params import Recipe
-from nightjar.lm.weights import write_checksums
+from nightjar.models.weights import write_checksums
+from nightjar.params.params import Recipe
 from stages.train.examples import Examples
 from stages.train.packing import IGNORED, Packed, Padded, pack, pad
 from stages.train.plan import Unit, pairs

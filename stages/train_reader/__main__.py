@@ -1,6 +1,6 @@
 """python -m stages.train_reader RECIPE: models/readers/RECIPE, a reader for each task of a benchmark."""
 
-from nightjar.core.harness import Stage, main
+from stages._runtime.stage import Stage, main
 
 PACKAGES = ("torch", "transformers")
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import torch
 
-from nightjar.core.reader_params import ReaderRecipe
-from nightjar.lm.reader import (
+from nightjar.models.reader import (
     Base,
     FrozenStates,
     LiveStates,
@@ -21,7 +20,8 @@ from nightjar.lm.reader import (
     answer_scores,
     passes,
 )
-from nightjar.lm.reader.tokens import PADDED
+from nightjar.models.reader.tokens import PADDED
+from nightjar.params.readers import ReaderRecipe
 from stages.train_reader.sides import Examples, Task
 
 # As published (Guo et al. 2023). The rate has no warm-up.

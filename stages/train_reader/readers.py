@@ -11,13 +11,13 @@ from typing import Any
 import torch
 
 from nightjar.benchmarks import registry
+from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import remove, replace, safe_name, temporary_sibling
-from nightjar.core.harness import Stage, log
-from nightjar.core.journal import code, digest
-from nightjar.lm.load import device_name, prepare
-from nightjar.lm.reader import RECORD, load, save
-from nightjar.lm.weights import verify
+from nightjar.models.load import device_name, prepare
+from nightjar.models.reader import RECORD, load, save
+from nightjar.models.weights import verify
+from stages._runtime.stage import Stage, log
 from stages.train_reader.fit import Trained, fit
 from stages.train_reader.sides import QUESTIONS, Task, read_tasks
 
@@ -44,7 +44,10 @@ def train(stage: Stage) -> None:
         "recipe": recipe.model_dump(),
         "seed": seed,
         "machine": [device_name(), stage.params.threads],
-        "code": [code("nightjar/lm/reader", "stages/train_reader"), *map(version, ("torch", "transformers"))],
+        "code": [
+            code("nightjar/models/reader", "stages/train_reader"),
+            *map(version, ("torch", "transformers")),
+        ],
         "tasks": [
             digest({"targets": dict(task.targets), "train": vars(task.train), "dev": vars(task.dev)})
             for task in tasks

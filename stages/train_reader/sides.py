@@ -22,8 +22,8 @@ from nightjar.benchmarks.reader_inputs import (
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
-from nightjar.core.reader_params import ReaderInputs, ReaderRecipe
-from nightjar.lm.reader.tokens import Tokens
+from nightjar.models.reader.tokens import Tokens
+from nightjar.params.readers import ReaderInputs, ReaderRecipe
 from nightjar.search.rankings import Side
 
 QUESTIONS = Path("data/questions")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench import decode
-from nightjar.lm.generate import generate
-from nightjar.lm.load import load, prepare
+from nightjar.models.generate import generate
+from nightjar.models.load import load, prepare
 from tests.conftest import ROOT
 
 

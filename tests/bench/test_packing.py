@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench.packing import padded_passes, parse
-from nightjar.lm.load import load, prepare
+from nightjar.models.load import load, prepare
 from stages.train.model import loss_of
 from stages.train.packing import IGNORED, pack
 

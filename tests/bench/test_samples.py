@@ -8,10 +8,10 @@ from pathlib import Path
 from bench import full_stop, samples
 from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.question import Question
-from nightjar.core.params import load as load_params
-from nightjar.lm import samples as engine
-from nightjar.lm.load import load, prepare
-from nightjar.lm.samples import Ends
+from nightjar.models import samples as engine
+from nightjar.models.load import load, prepare
+from nightjar.models.samples import Ends
+from nightjar.params.params import load as load_params
 from tests.conftest import ROOT
 
 

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import nightjar
-from nightjar import benchmarks, core, judge, lm, search, tools
+from nightjar import benchmarks, core, judge, models, search, tools
 from nightjar.benchmarks import registry, scores
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.text import metrics
 from tests.conftest import ROOT
 
-LAZY = ["core", "judge", "lm", "prompts", "search"]
+LAZY = ["core", "judge", "models", "prompts", "search"]
 HEAVY = ["torch", "faiss", "transformers", "pandas", "prefect"]
 
 
@@ -86,7 +86,7 @@ def test_imports_load_no_large_library() -> None:
     assert _loaded("\n".join(f"import nightjar.{package}" for package in nightjar.__all__)) == []
     names = "LexicalIndex, Rankings, reciprocal_rank, Encoder, load_encoder"
     assert _loaded(f"from nightjar.search import {names}\nLexicalIndex.build(['a b']).search(['a'], 1)") == []
-    assert _loaded("from nightjar.lm import load_tokenizer") == []
+    assert _loaded("from nightjar.models import load_tokenizer") == []
     assert _loaded("import nightjar\nnightjar.search.DenseIndex") == ["faiss"]
 
 
@@ -104,9 +104,9 @@ QUESTION = Question("b", "t", "1", {}, ("a",))
         (lambda: metrics.score([None], [["the cat"]]), "predictions[0]: a NoneType instead of a text"),
         (lambda: search.LexicalIndex.build("the cat"), "texts: a str"),
         (lambda: search.LexicalIndex.build(LINES).search("cat", 1), "queries: a str"),
-        (lambda: lm.Prompt(0, "the cat", 5), "prompt 0: a text instead of ids"),
-        (lambda: lm.Prompt(0, [1], 5, stop="cat"), "stop: a str"),
-        (lambda: lm.generate_text(None, "the cat", 5), "prompts: a str"),
+        (lambda: models.Prompt(0, "the cat", 5), "prompt 0: a text instead of ids"),
+        (lambda: models.Prompt(0, [1], 5, stop="cat"), "stop: a str"),
+        (lambda: models.generate_text(None, "the cat", 5), "prompts: a str"),
         (lambda: tools.answer(None, "the cat"), "prompts: a str"),
         (lambda: scores.score(registry.card("supernatinst"), "x", [QUESTION], ["Paris"]), "answers[0]: a str"),
         (lambda: judge.score_answers("key", "answers"), "answer_files: a str"),
@@ -117,10 +117,10 @@ QUESTION = Question("b", "t", "1", {}, ("a",))
         (lambda: search.LexicalIndex.build(LINES).search(["cat"], 0), "k: 0 is not allowed"),
         (lambda: search.DenseIndex.build([np.eye(2, dtype=np.float32)]).search([1.0, 0.0], 1), "queries of shape (2,)"),
         (lambda: search.reciprocal_rank([search.Rankings.empty(1, 1), search.Rankings.empty(2, 1)]), "1 and 2 queries"),
-        (lambda: lm.Prompt(0, [], 5), "prompt 0: no ids"),
-        (lambda: lm.Prompt(0, [1], 0), "max_new_tokens: 0 is not allowed"),
-        (lambda: lm.prepare(0, 0), "threads: 0 is not allowed"),
-        (lambda: lm.load_model(""), "path: the name is empty"),
+        (lambda: models.Prompt(0, [], 5), "prompt 0: no ids"),
+        (lambda: models.Prompt(0, [1], 0), "max_new_tokens: 0 is not allowed"),
+        (lambda: models.prepare(0, 0), "threads: 0 is not allowed"),
+        (lambda: models.load_model(""), "path: the name is empty"),
         (lambda: core.read(3, core.contracts.TASKS), "path: a int instead of a path"),
         (lambda: tools.insert("a cat", [(9, tools.Call("Calculator", "1"), None)]), "offset 9 is outside"),
         (lambda: tools.answer(None, ["a"], days=[]), "1 prompts, but 0 days"),
@@ -149,6 +149,6 @@ def test_paths_may_be_texts(workdir: Path) -> None:
     assert benchmarks.score_files("supernatinst", "file.jsonl", "file.jsonl")["metrics"]["rougeL"] == 100
     assert benchmarks.compare_files("supernatinst", "file.jsonl", "file.jsonl", "file.jsonl")["n"] == 1
     assert judge.Texts(references="file.jsonl").keys() == [("t", "1")]
-    for missing in (lm.load_model, lm.load_tokenizer, search.SentenceEncoder, search.load_encoder):
+    for missing in (models.load_model, models.load_tokenizer, search.SentenceEncoder, search.load_encoder):
         with pytest.raises(core.NightjarError, match="nowhere"):
             missing("nowhere")

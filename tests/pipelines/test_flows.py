@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nightjar.core.driver_params import Nightly
+from nightjar.params.drivers import Nightly
 from pipelines.serving import server as servers
 from tests.pipelines.conftest import Api, Repo, environment, wait_for
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from nightjar.core import history
 from pipelines.commands.plan import plan
+from stages._runtime import history
 from tests.pipelines.conftest import Repo, environment
 
 DVC = """

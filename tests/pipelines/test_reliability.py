@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from nightjar.core.config import read_yaml
-from nightjar.core.driver_params import Nightly
+from nightjar.params.drivers import Nightly
 from pipelines.project import places
 from pipelines.serving import marks
 from pipelines.serving import server as servers

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nightjar.core import params
-from nightjar.core.harness import Stage
-from nightjar.core.journal import Journal, Shard
+from nightjar.params import params
+from stages._runtime.checkpoint import Journal, Shard
+from stages._runtime.stage import Stage
 from tests import shard_project
 from tests.conftest import ROOT
 from tests.in_process import run_stage

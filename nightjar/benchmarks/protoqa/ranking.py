@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nightjar.benchmarks.protoqa.tokens import STOP_WORDS
 
 if TYPE_CHECKING:
-    from nightjar.core.predict_params import PredictBenchmark
+    from nightjar.params.predict import PredictBenchmark
 
 
 def answer_of(text: str, cut: bool = True, required: bool = False) -> str:

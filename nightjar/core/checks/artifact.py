@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 from nightjar.core import contracts
 from nightjar.core.checks.finding import MOST_ROWS, Collector, Finding
 from nightjar.core.contracts import REJECTED, TOKENS, TOKENS_FILE, Table
-from nightjar.core.facts import ROWS
 from nightjar.core.files import FILE, kind
 from nightjar.core.tables import REJECTED_FILE, UNREADABLE
+
+ROWS = ("rows_in", "rows_out", "rows_rejected")
 
 # The tables of a name; where it has several, an artifact's own columns tell which.
 _TABLES: dict[str, list[Table]] = {}
@@ -276,7 +277,7 @@ def check_facts(facts: Mapping[str, Any], outputs: Mapping[str, Path]) -> list[F
     the contract's version, that the stage counted when it wrote them.
 
     `outputs` are the artifacts to check, by the name that the facts have for them. Facts of an older release name
-    no tables; then the first rule alone can be held. The form of the facts is that of `nightjar.core.facts.fault`.
+    no tables; then the first rule alone can be held. The form of the facts is that of `stages._runtime.facts.fault`.
     """
     stage = str(facts.get("stage", "facts"))
     rows_in, out, rejected = (facts.get(name, 0) for name in ROWS)

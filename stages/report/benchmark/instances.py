@@ -15,7 +15,7 @@ from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import Question, drawn, questions_of
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.core import contracts, tables
-from nightjar.core.predict_params import System
+from nightjar.params.predict import System
 from nightjar.search.rankings import read_rankings
 from stages.report import numbers
 from stages.report.benchmark.answers import Key, cut, first, is_right

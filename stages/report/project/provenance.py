@@ -14,8 +14,8 @@ from typing import Any
 import nightjar
 import stages
 from nightjar.benchmarks.card import Card
-from nightjar.core import profiles
-from nightjar.core.params import Params, Recipe
+from nightjar.params import profiles
+from nightjar.params.params import Params, Recipe
 from stages.report.read import code_tree, systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
@@ -25,7 +25,7 @@ SAMPLE = Path("data/sample")
 GROUPS = tuple(
     name
     for name, field in Params.model_fields.items()
-    if getattr(field.annotation, "__module__", "") != "nightjar.core.driver_params"
+    if getattr(field.annotation, "__module__", "") != "nightjar.params.drivers"
 )
 NOT_RECORDED = "not recorded"
 _SAMPLE = "the sample written for this project: invented, not a benchmark"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import facts as stage_facts
 from nightjar.core.files import METRICS
-from nightjar.core.params import Params
+from nightjar.params.params import Params
+from stages._runtime import facts as stage_facts
 
 _READ = ("base_model", "ingest", "split", "index", "questions", "retrieve")
 

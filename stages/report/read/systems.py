@@ -9,7 +9,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Baseline, Card
-from nightjar.core.params import Params, Recipe
+from nightjar.params.params import Params, Recipe
 from stages.report.read.facts import Node
 from stages.report.read.results import BOUND, CONTROL
 

@@ -124,6 +124,6 @@ def test_a_character_that_the_encoding_lacks_is_escaped(encoding: str, shown: by
 
 
 def test_a_stage_on_bad_input_ends_with_2_though_nobody_hears_it() -> None:
-    code = "import sys\nfrom nightjar.core.harness import main\nsys.argv = ['split', 'more']\nmain('split', print)"
+    code = "import sys\nfrom stages._runtime.stage import main\nsys.argv = ['split', 'more']\nmain('split', print)"
     assert run_program(code, "2> /dev/full").returncode == 2
     assert run_program(code, ">&- 2>&-").returncode == 2

@@ -8,8 +8,8 @@ import gc
 import pytest
 
 from nightjar.core import garbage
-from nightjar.core.harness import Stage, main
-from nightjar.lm.load import prepare
+from nightjar.models.load import prepare
+from stages._runtime.stage import Stage, main
 from tests.conftest import ROOT
 from tests.in_process import captured
 

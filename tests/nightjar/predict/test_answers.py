@@ -11,13 +11,13 @@ import pytest
 
 from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.registry import card
-from nightjar.core import profiles
-from nightjar.core.params import load as load_params
-from nightjar.core.params import validate
-from nightjar.core.predict_params import PredictBenchmark
-from nightjar.lm.generate import generate
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.sample import Sampling, generator_for
+from nightjar.models.generate import generate
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.sample import Sampling, generator_for
+from nightjar.params import profiles
+from nightjar.params.params import load as load_params
+from nightjar.params.params import validate
+from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.answers import Asked, answering, ask, before_full_stop, limit, stops
 from nightjar.predict.predictor import about
 from nightjar.tools import Toolbox

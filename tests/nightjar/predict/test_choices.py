@@ -16,12 +16,12 @@ from nightjar.benchmarks.classification.card import CARD
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Encoding
-from nightjar.core.profiles import read_yaml
-from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.params.params import Encoding
+from nightjar.params.profiles import read_yaml
 from nightjar.predict.choices import choosing
 from tests.conftest import ROOT
-from tests.nightjar.lm.test_choices import plain
+from tests.nightjar.models.test_choices import plain
 from tests.nightjar.predict.test_answers import Asked
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ends_as_unbroken, finish

@@ -8,8 +8,8 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
-from nightjar.core.params import load as load_params
-from nightjar.lm.load import load
+from nightjar.models.load import load
+from nightjar.params.params import load as load_params
 from nightjar.predict import extracted
 
 ROOT = Path(__file__).parents[3]

@@ -17,17 +17,17 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import load as load_params
-from nightjar.lm.load import load, prepare
-from nightjar.lm.sample import generator_for
-from nightjar.lm.samples import Ends
+from nightjar.models.load import load, prepare
+from nightjar.models.sample import generator_for
+from nightjar.models.samples import Ends
+from nightjar.params.params import load as load_params
 from nightjar.predict.prompts import write_prompts
 from nightjar.predict.ranked import ranked_again
 from nightjar.predict.sampled import sampling
 from nightjar.tools.lines import lines
 from nightjar.tools.question_answering import HEAD, prompt
 from tests.conftest import ROOT
-from tests.nightjar.lm.test_samples import HEAT, TOP_P, alone
+from tests.nightjar.models.test_samples import HEAT, TOP_P, alone
 from tests.nightjar.predict.test_answers import Asked
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ends_as_unbroken, finish

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from nightjar.core import contracts, params, tables
+from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.harness import Stage
+from nightjar.params import params
 from nightjar.predict.served import at_once
+from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT

@@ -11,12 +11,13 @@ import pytest
 
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.scoring import score
-from nightjar.core import contracts, params, tables
+from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.predict_params import System
-from nightjar.lm.load import load, prepare
-from nightjar.lm.perplexity import text_loss
+from nightjar.models.load import load, prepare
+from nightjar.models.perplexity import text_loss
+from nightjar.params import params
+from nightjar.params.predict import System
 from nightjar.predict.prompts import write_prompts
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ROOT, ends_as_unbroken, finish

@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Encoding
-from nightjar.core.predict_params import EncodingName
+from nightjar.params.params import Encoding
+from nightjar.params.predict import EncodingName
 from nightjar.prompts.encoding import encode
 from nightjar.prompts.encodings import MIXED, NAMED, named, variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.load import LanguageModel, load
+from nightjar.models.load import LanguageModel, load
 from nightjar.search.reranker import embed, prompts, reorder, shared_prefix
 from tests import tiny_models
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from nightjar.tools import Call, Request, Text, Tool, call_losses, make
 from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
 from nightjar.tools.filter import Tokens

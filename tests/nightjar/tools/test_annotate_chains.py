@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from nightjar.tools import Call, Losses, Text, make
 from nightjar.tools.annotate import SPARE, Annotator, Candidate, Settings
 from stages.augment.texts import Source, row

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from nightjar.tools import Request, Text, Tool, Toolbox, insert, make, remove
 from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, Annotator, Settings
 from nightjar.tools.filter import Tokens

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.lm.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.prompts.tool_prompts import EXAMPLES, instructions
 from nightjar.tools import Call, Text, Toolbox, make
 from nightjar.tools.annotate import Annotator, Settings

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.generate import Generated, Row, generate
-from nightjar.lm.load import load, load_tokenizer, prepare
-from nightjar.lm.sample import Sampling, generator_for
+from nightjar.models.generate import Generated, Row, generate
+from nightjar.models.load import load, load_tokenizer, prepare
+from nightjar.models.sample import Sampling, generator_for
 from nightjar.tools import (
     Answered,
     Call,

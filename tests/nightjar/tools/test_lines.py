@@ -10,7 +10,7 @@ from weakref import WeakSet
 import pytest
 import torch
 
-from nightjar.lm.load import LanguageModel, load
+from nightjar.models.load import LanguageModel, load
 from nightjar.tools import lines as module
 from nightjar.tools.lines import lines
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.load import load
+from nightjar.models.load import load
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make
 from nightjar.tools.lines import lines

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.weights import digest
+from nightjar.models.weights import digest
 from nightjar.tools.reader import Reader, model_folder
 
 

@@ -18,7 +18,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.zeroscrolls.examples import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
-from nightjar.lm.weights import digest, write_checksums
+from nightjar.models.weights import digest, write_checksums
 from pipelines.cli import main
 from pipelines.commands import evaluation
 from tests import tiny_models

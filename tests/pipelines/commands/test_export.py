@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core import contracts, tables
-from nightjar.core.params import ModelSource
-from nightjar.lm.weights import write_checksums
+from nightjar.models.weights import write_checksums
+from nightjar.params.params import ModelSource
 from pipelines.cli import main
 from pipelines.commands import export as command
 from pipelines.commands.model_card import base_of

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.profiles import about, names
+from nightjar.params.profiles import about, names
 from pipelines.commands.plan import plan
 from tests.conftest import ROOT
 

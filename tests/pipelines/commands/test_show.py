@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.core import contracts, history, tables
+from nightjar.core import contracts, tables
 from pipelines.commands import show
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
 from pipelines.run import headline
 from pipelines.run.results import Result
+from stages._runtime import history
 from tests.pipelines.conftest import Repo
 
 

@@ -9,11 +9,12 @@ import pytest
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.subset import WHOLE
-from nightjar.core import contracts, history, tables
-from nightjar.core.driver_params import Nightly
+from nightjar.core import contracts, tables
+from nightjar.params.drivers import Nightly
 from pipelines.graph.graph import Graph, Stage
 from pipelines.nightly import sample
 from pipelines.nightly.stages import Night
+from stages._runtime import history
 
 # Benchmarks by their tasks.
 TASKS = {"many": dict.fromkeys(map(str, range(10)), 20), "one": {"t": 300}}

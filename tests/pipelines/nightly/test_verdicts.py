@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.core.driver_params import Nightly
+from nightjar.params.drivers import Nightly
 from pipelines.commands.nightly import ledger as show
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import facts as nightly_facts

@@ -40,7 +40,8 @@ stages:
 MAKE = """
 import json
 from pathlib import Path
-from nightjar.core import checks, contracts, tables
+from nightjar.core import contracts, tables
+from nightjar.core import checks
 leak = int(Path("params.yaml").read_text().split()[1])
 row = {"dataset": "d", "file": "f", "index": 0, "outputs": ["o"]}
 with tables.ArtifactWriter(Path("data/split")) as writer:

@@ -9,8 +9,8 @@ import psutil
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.core.driver_params import Rebuild, load_rebuild
 from nightjar.core.errors import NightjarError
+from nightjar.params.drivers import Rebuild, load_rebuild
 from pipelines.graph import graph as graphs
 from pipelines.run import resources
 from pipelines.run.room import Limits, Needs

@@ -24,12 +24,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from nightjar.core import history
 from pipelines.graph import dvc_worker
 from pipelines.process.identity import alive, identity
 from pipelines.run import run_stage as stage_runs
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages
+from stages._runtime import history
 from tests.pipelines.conftest import Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow

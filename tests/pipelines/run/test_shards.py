@@ -16,9 +16,8 @@ import click
 import psutil
 import pytest
 
-from nightjar.core import history
-from nightjar.core.driver_params import Shards
 from nightjar.core.errors import NightjarError
+from nightjar.params.drivers import Shards
 from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
 from pipelines.graph import graph as graphs
@@ -26,6 +25,7 @@ from pipelines.run import shards
 from pipelines.run.results import Result
 from pipelines.run.room import Needs
 from pipelines.run.shards import simple
+from stages._runtime import history
 from tests.conftest import ROOT
 from tests.pipelines.conftest import Repo, lives, wait_for
 

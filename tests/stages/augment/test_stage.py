@@ -13,10 +13,10 @@ import pytest
 
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
-from nightjar.core.held_out import held_out
-from nightjar.lm.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import remove
+from stages._runtime.held_out import held_out
 from tests import shard_project
 from tests.conftest import ROOT
 from tests.in_process import run_stage

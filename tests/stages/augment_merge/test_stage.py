@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from nightjar.core import contracts, tables
-from nightjar.core.held_out import held_out
+from stages._runtime.held_out import held_out
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.stages.augment_merge.test_merge import row

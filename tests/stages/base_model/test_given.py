@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.lm.weights import digest, write_checksums
+from nightjar.models.weights import digest, write_checksums
 from stages.base_model.given import MODEL, Given, given, name_of, ready
 from tests import tiny_models
 

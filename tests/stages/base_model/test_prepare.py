@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import EncoderSource, ModelSource
-from nightjar.lm.load import load
-from nightjar.lm.sources import find
-from nightjar.lm.tokenizer import load_tokenizer
-from nightjar.lm.weights import digest
+from nightjar.models.load import load
+from nightjar.models.sources import find
+from nightjar.models.tokenizer import load_tokenizer
+from nightjar.models.weights import digest
+from nightjar.params.params import EncoderSource, ModelSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
 from stages.base_model.prepare import make_encoder_ready, make_ready

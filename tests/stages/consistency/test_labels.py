@@ -11,7 +11,7 @@ import torch
 
 from nightjar.benchmarks.classification.card import CARD
 from nightjar.core.errors import NightjarError
-from nightjar.lm import reader
+from nightjar.models import reader
 from tests.tiny_models import sentence_encoder
 
 TEXTS = ["a fine film", "a film that is as long as it is dull , and longer still", "so so"]

@@ -13,10 +13,11 @@ import pytest
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
-from nightjar.core import contracts, params, tables
+from nightjar.core import contracts, tables
 from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.lm.tokenizer import load_tokenizer
+from nightjar.models.tokenizer import load_tokenizer
+from nightjar.params import params
 from stages.encode.questions import QuestionBuild
 from stages.encode.work import inputs
 from stages.train.examples import Examples

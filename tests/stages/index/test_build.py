@@ -13,15 +13,15 @@ import pytest
 
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
-from nightjar.core.journal import Journal
-from nightjar.core.params import Index
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
+from nightjar.params.params import Index
 from nightjar.search.dense import DenseIndex
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools.passages import Passages
 from nightjar.tools.tool import Request
+from stages._runtime.checkpoint import Journal
 from stages.index import build as build_module
 from stages.index.build import Compute, build
 from stages.retrieve.retriever import Retriever

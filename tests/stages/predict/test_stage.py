@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from nightjar.core import contracts, params, tables
+from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.harness import Stage
-from nightjar.core.journal import Journal
+from nightjar.params import params
+from stages._runtime.checkpoint import Journal
+from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.conftest import ROOT
 from tests.pipelines import forked
@@ -78,7 +79,7 @@ def finish(folder: Path, patch: pytest.MonkeyPatch, item: str = ITEM) -> Stage:
 # The stage as DVC starts it, which kills itself, as the machine would, once that many questions are in its journal.
 DYING = """
 import os, runpy, signal, sys
-from nightjar.core.journal import Journal
+from stages._runtime.checkpoint import Journal
 
 add, left = Journal.add, [int(sys.argv.pop())]
 

@@ -20,9 +20,9 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
 from nightjar.core.contracts import DEV, DEV_QUESTIONS, DOCUMENTS, EVIDENCE, QUESTIONS, TRAIN, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Index
-from nightjar.core.search_params import Retrieval
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
+from nightjar.params.params import Index
+from nightjar.params.retrieve import Retrieval
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.fuse import Rankings
 from nightjar.search.lexical import words

@@ -14,9 +14,9 @@ import torch
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Recipe
-from nightjar.lm.load import load
-from nightjar.lm.weights import write_checksums
+from nightjar.models.load import load
+from nightjar.models.weights import write_checksums
+from nightjar.params.params import Recipe
 from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
 from tests.conftest import ROOT
 from tests.pipelines import forked
@@ -36,7 +36,8 @@ import dvc.repo, dvclive, peft.utils.transformers_weight_conversion
 import transformers.models.llama.modeling_llama, transformers.models.t5.modeling_t5
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 import stages.train.__main__, stages.train.fit, stages.train.launch
-from nightjar.core import harness, params
+from nightjar.params import params
+from stages._runtime import stage as harness
 from stages.train import checkpoint, loop
 
 get_checkpoint_conversion_mapping("llama")  # transformers compiles all its patterns once

@@ -16,9 +16,9 @@ from accelerate.commands.launch import launch_command_parser
 from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
-from nightjar.core.params import Recipe, Train
-from nightjar.core.profiles import names
-from nightjar.lm.weights import write_checksums
+from nightjar.models.weights import write_checksums
+from nightjar.params.params import Recipe, Train
+from nightjar.params.profiles import names
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.pipelines import forked

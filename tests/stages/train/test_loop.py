@@ -14,9 +14,9 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
 
-from nightjar.core.params import Recipe
-from nightjar.lm.load import LanguageModel, load, prepare
-from nightjar.lm.weights import digest
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.weights import digest
+from nightjar.params.params import Recipe
 from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
 from stages.train.checkpoint import Checkpoints

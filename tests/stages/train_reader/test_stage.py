@@ -15,14 +15,16 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Reading
 from nightjar.benchmarks.question import Question
-from nightjar.core import contracts, params, tables
+from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
+from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
-from nightjar.core.harness import Stage
-from nightjar.core.journal import Journal, contents
-from nightjar.core.reader_params import ReaderRecipe
-from nightjar.lm.reader import Base
-from nightjar.lm.weights import write_checksums
+from nightjar.models.reader import Base
+from nightjar.models.weights import write_checksums
+from nightjar.params import params
+from nightjar.params.readers import ReaderRecipe
+from stages._runtime.checkpoint import Journal
+from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
 from stages.train_reader import readers
 from stages.train_reader.__main__ import run as train

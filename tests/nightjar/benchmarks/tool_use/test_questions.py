@@ -18,8 +18,8 @@ from nightjar.benchmarks.tool_use.tasks import GROUPS
 from nightjar.core import contracts
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
-from nightjar.core.params import Encoding
 from nightjar.core.tables import ArtifactWriter
+from nightjar.params.params import Encoding
 
 # Questions of the sample, by task.
 SAMPLE = {

@@ -16,7 +16,7 @@ from nightjar.benchmarks.zeroscrolls.examples import Example, built, of_parts
 from nightjar.benchmarks.zeroscrolls.prompts import REQUEST, highlighted, prompt, requested, whole
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
-from nightjar.lm.tokenizer import Tokenizer
+from nightjar.models.tokenizer import Tokenizer
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
 QUERY = "Who did it and why?"

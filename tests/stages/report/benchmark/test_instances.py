@@ -10,7 +10,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.scores import from_rows
 from nightjar.core import contracts, tables
-from nightjar.core.predict_params import System
+from nightjar.params.predict import System
 from stages.report.benchmark import instances
 from stages.report.read.rankings import INDEX
 from tests.stages.report.building import EVIDENCE, NAME, QUESTIONS, SCORED, asked

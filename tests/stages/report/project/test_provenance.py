@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.core import params as params_module
 from nightjar.core.config import read_yaml
+from nightjar.params import params as params_module
 from stages.report.project import provenance
 from stages.report.read import code_tree, systems
 from stages.report.read.facts import Node

@@ -1,0 +1,67 @@
+"""Language models: load them, score texts with them, generate with them.
+
+`load_model` reads a directory of weights (after `prepare`, which makes a process repeatable), `load_tokenizer` its
+tokenizer alone, without torch where that can be. `generate_text` continues prompts, greedy or by a `Sampling`; `stream`
+takes any number of them, each with its own limit and stop strings, and gives texts as they finish. `sample_texts` draws
+many samples of one prompt, `stream_samples` of many.
+`continuation_logprobs` gives the log-probabilities of texts.
+"""
+
+from typing import TYPE_CHECKING
+
+from nightjar.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from nightjar.models.generate import Generated, Prompt, stream
+    from nightjar.models.generate import generate as generate_text
+    from nightjar.models.load import LanguageModel, prepare
+    from nightjar.models.load import load as load_model
+    from nightjar.models.sample import Sampling, generator_for
+    from nightjar.models.samples import Ends, Sample, stream_samples
+    from nightjar.models.samples import samples as sample_texts
+    from nightjar.models.score import continuation_logprobs, logprobs_at
+    from nightjar.models.tokenizer import Tokenizer, load_tokenizer
+
+__all__ = [
+    "Ends",
+    "Generated",
+    "LanguageModel",
+    "Prompt",
+    "Sample",
+    "Sampling",
+    "Tokenizer",
+    "continuation_logprobs",
+    "generate_text",
+    "generator_for",
+    "load_model",
+    "load_tokenizer",
+    "logprobs_at",
+    "prepare",
+    "sample_texts",
+    "stream",
+    "stream_samples",
+]
+
+# The modules have the names load and generate, so their functions have longer ones here.
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Ends": "samples:Ends",
+        "Generated": "generate:Generated",
+        "Prompt": "generate:Prompt",
+        "LanguageModel": "load:LanguageModel",
+        "Sample": "samples:Sample",
+        "Sampling": "sample:Sampling",
+        "Tokenizer": "tokenizer:Tokenizer",
+        "continuation_logprobs": "score:continuation_logprobs",
+        "generate_text": "generate:generate",
+        "generator_for": "sample:generator_for",
+        "load_model": "load:load",
+        "load_tokenizer": "tokenizer:load_tokenizer",
+        "logprobs_at": "score:logprobs_at",
+        "prepare": "load:prepare",
+        "sample_texts": "samples:samples",
+        "stream_samples": "samples:stream_samples",
+        "stream": "generate:stream",
+    },
+)

@@ -1,0 +1,100 @@
+"""Forward passes of encoder-decoders: the prompts are read once, then the decoder writes token by token.
+
+Prompts are padded at the end, which T5's relative positions do not see, and masked: every row gives what it would give
+alone. The encoder reads them in passes of few tokens. With padding, T5's bias is a number for each row, head and pair
+of tokens: 60 GB for 7 prompts of 8,192 tokens and 64 heads. A row alone needs no mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.functional import pad
+from transformers import DynamicCache, EncoderDecoderCache
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.load import LanguageModel
+
+# Tokens of a pass of the encoder, padding included; a longer prompt is read alone.
+PASS = 2048
+
+
+@dataclass
+class Batch:
+    """The state after a forward pass: what a decoding loop goes on from.
+
+    `logits` is (rows, 1, vocabulary) in float32, `mask` (rows, columns of the decoder) with 1 for a token that counts,
+    and `encoded` has the prompts as the encoder left them.
+    """
+
+    logits: torch.Tensor
+    cache: Any
+    mask: torch.Tensor
+    encoded: Any = None
+
+
+def start_token(lm: LanguageModel) -> int:
+    """The id that the decoder begins every text with. Raises NightjarError if the model names none."""
+    for config in (lm.model.generation_config, lm.model.config):
+        token = getattr(config, "decoder_start_token_id", None)
+        if token is not None:
+            return int(token)
+    raise NightjarError(
+        "this encoder-decoder has no decoder_start_token_id", "models.language_model", "add it to config.json"
+    )
+
+
+@torch.inference_mode()
+def begin(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> Batch:
+    """Read `rows` of ids (each at least one); returns the state with the logits of the first token to be written."""
+    width = max(map(len, rows))
+    hidden = torch.cat(
+        [pad(_encoded(lm, some), (0, 0, 0, width - max(map(len, some)))) for some in _passes(rows)]
+    )
+    mask = _mask(lm, rows)
+    cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+    nothing = torch.empty(len(rows), 0, dtype=torch.long, device=lm.device)
+    return step(lm, Batch(torch.empty(0), cache, nothing, (hidden, mask)), [start_token(lm)] * len(rows))
+
+
+def _passes(rows: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
+    """The rows in their order, in parts of at most PASS tokens with padding, or of one row."""
+    first = 0
+    for last in range(1, len(rows) + 1):
+        if last == len(rows) or (last + 1 - first) * max(map(len, rows[first : last + 1])) > PASS:
+            yield rows[first:last]
+            first = last
+
+
+def _encoded(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    """What the encoder makes of rows, (rows, longest, size)."""
+    width, end = max(map(len, rows)), lm.tokenizer.end
+    ids = torch.tensor([[*row, *[end] * (width - len(row))] for row in rows], device=lm.device)
+    mask = _mask(lm, rows) if min(map(len, rows)) < width else None
+    hidden: torch.Tensor = lm.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+    return hidden
+
+
+def _mask(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    """1 for the tokens of rows and 0 for what follows them, (rows, longest)."""
+    width = max(map(len, rows))
+    return torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=lm.device)
+
+
+@torch.inference_mode()
+def step(lm: LanguageModel, batch: Batch, tokens: Sequence[int]) -> Batch:
+    """One more token a row; returns the state with the logits that follow it, (rows, 1, vocabulary)."""
+    hidden, mask = batch.encoded
+    ids = torch.tensor(tokens, device=lm.device)[:, None]
+    result = lm.model(
+        encoder_outputs=(hidden,),
+        attention_mask=mask,
+        decoder_input_ids=ids,
+        past_key_values=batch.cache,
+        use_cache=True,
+    )
+    columns = torch.cat([batch.mask, torch.ones_like(ids)], dim=1)
+    return Batch(result.logits[:, -1:].float(), result.past_key_values, columns, batch.encoded)

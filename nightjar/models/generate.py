@@ -1,0 +1,324 @@
+"""The decode engine: any number of prompts, continued in a batch that is kept full, greedy or sampled.
+
+A finished text leaves the batch at once and the next prompt takes its place: the same pass reads the prompt and one
+token of each other text. What neighbouring prompts begin with is computed once. A controller can steer: start a call
+when its marker is likely enough, forbid the marker, let a text wait for a result, feed the result in, and take back a
+call that came to nothing. A text that waits is parked outside of the batch; it returns when its result is there.
+
+A text depends on its prompt (and its generator) alone, not on which others are decoded, on how many at a time, or on
+how long a result takes; `rows` has the reason, docs/reliability.md the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.given import check_count, check_list
+from nightjar.models import encoder_decoder
+from nightjar.models.detokenise import Detokeniser
+from nightjar.models.forward import Prefix, causal_only, common_length, prefill, shared_lengths
+from nightjar.models.load import LanguageModel
+from nightjar.models.row import Answer, Controller, Generated, Prompt, Row
+from nightjar.models.rows import PASS, Pool, advance
+from nightjar.models.sample import Sampling
+
+__all__ = [
+    "BATCH",
+    "Answer",
+    "Controller",
+    "Generated",
+    "Prompt",
+    "Row",
+    "arrange",
+    "batches",
+    "generate",
+    "stream",
+]
+
+# Rows of a batch, if the caller does not say.
+BATCH = 16
+# A beginning of more than PASS tokens is shared up to a multiple of so many: with blocks of queries of other sizes,
+# attention on the CPU sums in another order, and a text might not be the one that its prompt gives alone.
+BLOCK = 32
+
+
+def generate(
+    lm: LanguageModel,
+    prompts: Sequence[Sequence[int]],
+    max_new_tokens: int,
+    stop: Sequence[str] = (),
+    sampling: Sampling | None = None,
+    controller: Controller | None = None,
+    base: Prefix | None = None,
+    batch_size: int = BATCH,
+    batch_tokens: int | None = None,
+) -> list[Generated]:
+    """Continue every prompt (ids, at least one) until a stop string, the end token, or `max_new_tokens`; in order.
+
+    What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
+    What prompts have in common is computed once. Otherwise as `stream`.
+    """
+    check_list(prompts, "prompts")
+    order, shared = arrange(lm, prompts)
+    asked = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
+    found = dict(stream(lm, asked, sampling, controller, base, batch_size, batch_tokens))
+    return [found[number] for number in range(len(prompts))]
+
+
+def arrange(lm: LanguageModel, prompts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The order in which prompts are best given to `stream`, and how many ids each shares with those around it.
+
+    Prompts that begin alike are neighbours; for an encoder-decoder, which shares nothing, those of like length are, the
+    longest first.
+    """
+    if lm.encoder_decoder:
+        by_length = sorted(range(len(prompts)), key=lambda number: (-len(prompts[number]), number))
+        return by_length, [0] * len(prompts)
+    return shared_lengths(prompts)
+
+
+def stream(
+    lm: LanguageModel,
+    prompts: Iterable[Prompt],
+    sampling: Sampling | None = None,
+    controller: Controller | None = None,
+    base: Prefix | None = None,
+    batch_size: int = BATCH,
+    batch_tokens: int | None = None,
+) -> Iterator[tuple[int, Generated]]:
+    """Continue prompts, taken one by one as there is room; their numbers and texts as they finish.
+
+    Without `sampling` the likeliest token is taken, the lowest id among equals. `base`: a prefix the prompts may begin
+    with. At most `batch_size` rows are decoded together. `batch_tokens` bounds the tokens that there is memory for:
+    those of these rows and of rows that wait, prompts and limits included, unless one alone has more. What tools feed
+    in, and one beginning that prompts share, come on top.
+
+    An encoder-decoder reads each prompt whole, in batches that end together, and takes neither base nor controller: in
+    its relative positions, tokens taken back would leave a gap. Raises NightjarError if it is given one, for a
+    prompt that has, with its limit, more tokens than a causal model has positions, and for a batch without rows.
+    """
+    check_count(batch_size, "batch_size")
+    if lm.encoder_decoder:
+        if controller is not None or base is not None:
+            causal_only(lm, "decoding that is steered")
+        return _encoded(lm, prompts, sampling, batch_size, batch_tokens)
+    return _Engine(lm, prompts, sampling, controller or Controller(), base, batch_size, batch_tokens).run()
+
+
+class _Engine:
+    """The rows of a run: those in the batch, those that wait, and the prompts that are still to come."""
+
+    def __init__(
+        self,
+        lm: LanguageModel,
+        prompts: Iterable[Prompt],
+        sampling: Sampling | None,
+        controller: Controller,
+        base: Prefix | None,
+        batch_size: int,
+        batch_tokens: int | None,
+    ) -> None:
+        self.lm, self.sampling, self.controller, self.base = lm, sampling, controller, base
+        self.size = batch_size
+        self.prompts = iter(prompts)
+        self.next = next(self.prompts, None)
+        self.shared: Prefix | None = None
+        self.running: list[Row] = []
+        self.parked: list[Row] = []
+        self.pool = Pool(batch_tokens)
+
+    def run(self) -> Iterator[tuple[int, Generated]]:
+        while self.running or self.parked or self.next is not None:
+            finished = self._step()
+            for row in finished:
+                yield row.number, row.result()
+
+    @torch.inference_mode()
+    def _step(self) -> list[Row]:
+        """Let rows return and enter, read what is pending in one pass, and write a token of each row that was read."""
+        self._unpark()
+        self._admit()
+        read = self._pass()
+        rows = [row for row in read if row.unread]
+        for row in rows:
+            row.unread = False
+            self._consult(row)
+        written = [row for row in self.running if not row.pending and not row.ended]
+        if written:
+            self._write(written)
+        finished = [row for row in self.running if row.ended]
+        for row in finished:
+            assert row.segment is not None
+            self.pool.free(row.segment)
+        self.running = [row for row in self.running if not row.ended]
+        return finished
+
+    def _admit(self) -> None:
+        """Take prompts while there is room for them."""
+        while self.next is not None and len(self.running) < self.size:
+            prompt = self.next
+            if not self._fits(prompt):
+                return
+            _check_positions(self.lm, prompt)
+            generator = self.sampling.generator(prompt.number) if self.sampling else None
+            row = Row(prompt, Detokeniser(self.lm.tokenizer), generator)
+            row.segment = self.pool.take(prompt.most)
+            prefix, known = self._prefix(prompt)
+            if prefix is not None:
+                # The last id is read in any case: its logits are needed.
+                self.pool.load(row.segment, prefix, min(known, len(prompt.ids) - 1))
+            row.pending = list(prompt.ids[row.segment.length :])
+            self.running.append(row)
+            self.next = next(self.prompts, None)
+
+    def _prefix(self, prompt: Prompt) -> tuple[Prefix | None, int]:
+        """A prefix that the prompt begins with, and how many of its ids; computed if the prompt before had another.
+
+        It depends on the prompt alone, not on those before it: a run that resumes computes the same.
+        """
+        known = common_length([self.base.ids, prompt.ids]) if self.base else 0
+        if known >= prompt.shared:
+            return self.base, known
+        count = prompt.shared
+        if count > PASS:
+            count -= (count - known) % BLOCK
+        wanted = list(prompt.ids[:count])
+        if self.shared is None or self.shared.ids != wanted:
+            # The old one goes first, so that there is never memory for two.
+            self.shared = None
+            self.shared = prefill(self.lm, wanted, self.base)
+        return self.shared, count
+
+    def _pass(self) -> list[Row]:
+        """Read what is pending: the tokens just written, and prompts as far as they fit into a pass.
+
+        A prompt of more than PASS tokens is read in pieces of so many, whatever else is read: what it computes depends
+        on itself alone. At least one piece is read, so that no prompt holds a place in the batch unread.
+        """
+        chosen = [row for row in self.running if len(row.pending) == 1]
+        total, pieces = len(chosen), 0
+        for row in self.running:
+            count = min(len(row.pending), PASS)
+            if count > 1 and (total + count <= PASS or not pieces):
+                chosen.append(row)
+                total, pieces = total + count, pieces + 1
+        if chosen:
+            reads = [(row.segment, row.pending[:PASS]) for row in chosen if row.segment is not None]
+            for row, logits in zip(chosen, advance(self.lm, self.pool, reads), strict=True):
+                row.pending, row.logits = row.pending[PASS:], logits
+        return chosen
+
+    def _write(self, rows: Sequence[Row]) -> None:
+        """Choose and write the next token of each row, all from one tensor of logits."""
+        logits = torch.stack([row.logits for row in rows if row.logits is not None])
+        chosen: list[int | None] = []
+        for row, own in zip(rows, logits, strict=True):
+            token = self.controller.choose(row, own)
+            if token is not None:
+                row.mark, row.mark_logits = len(row.ids), own.clone()
+            chosen.append(token)
+        for row, token, drawn in zip(rows, chosen, _draw(self.sampling, rows, logits), strict=True):
+            row.append(drawn if token is None else token, self.controller.holds(row))
+
+    def _consult(self, row: Row) -> None:
+        """Do what the controller asks."""
+        answer = self.controller.after(row)
+        if answer is Answer.END:
+            row.ended = True
+        elif answer is Answer.WAIT:
+            # The pass has the logits of all rows: keep this row's alone.
+            row.logits = row.logits.clone() if row.logits is not None else None
+            self.running.remove(row)
+            self.parked.append(row)
+        elif answer is Answer.TAKE_BACK:
+            row.take_back()
+
+    def _unpark(self) -> None:
+        """Let rows return whose results are there. Blocks if there is nothing else to do."""
+        if not self.parked:
+            return
+        room = self.size - len(self.running)
+        idle = not self.running and (self.next is None or not self._fits(self.next))
+        back = self.controller.ready(self.parked, wait=idle)[:room]
+        for row, text in zip(back, self.controller.results(back), strict=True):
+            self.parked.remove(row)
+            self.running.append(row)
+            if text is None:
+                row.take_back()
+                continue
+            row.feed(self.lm.tokenizer.continuation(text))
+
+    def _fits(self, prompt: Prompt) -> bool:
+        """Whether the pool may take the prompt; one that is alone always fits."""
+        alone = not self.running and not self.parked
+        return alone or self.pool.fits(prompt.most)
+
+
+def _check_positions(lm: LanguageModel, prompt: Prompt) -> None:
+    most: int | None = getattr(lm.model.config, "max_position_embeddings", None)
+    if most is None or prompt.most <= most:
+        return
+    asked = f"{len(prompt.ids)} tokens and at most {prompt.max_new_tokens} new ones"
+    what = f"{asked}, but the model has {most} positions"
+    raise NightjarError(what, f"prompt {prompt.number}", "lower max_source_length or max_new_tokens")
+
+
+def _draw(sampling: Sampling | None, rows: Sequence[Row], logits: torch.Tensor) -> list[int]:
+    """A token for each row by its logits, in one call and with one transfer from the device."""
+    if sampling is not None:
+        return sampling.draw(logits, [row.generator for row in rows if row.generator is not None])
+    likeliest: list[int] = logits.argmax(-1).tolist()
+    return likeliest
+
+
+def _encoded(
+    lm: LanguageModel,
+    prompts: Iterable[Prompt],
+    sampling: Sampling | None,
+    batch_size: int,
+    batch_tokens: int | None,
+) -> Iterator[tuple[int, Generated]]:
+    """As `stream`, for an encoder-decoder: each batch is decoded to its end."""
+    for batch in batches(prompts, batch_size, batch_tokens):
+        yield from _together(lm, batch, sampling)
+
+
+def batches(prompts: Iterable[Prompt], batch_size: int, batch_tokens: int | None) -> Iterator[list[Prompt]]:
+    """The batches in which an encoder-decoder answers prompts, in their order.
+
+    The keys and values of a batch are padded: each row counts as the longest prompt with the longest continuation.
+    """
+    batch: list[Prompt] = []
+    for prompt in prompts:
+        some = [*batch, prompt]
+        tokens = len(some) * (max(len(one.ids) for one in some) + max(one.max_new_tokens for one in some))
+        if batch and (len(batch) == batch_size or (batch_tokens is not None and tokens > batch_tokens)):
+            yield batch
+            batch = []
+        batch.append(prompt)
+    if batch:
+        yield batch
+
+
+@torch.inference_mode()
+def _together(
+    lm: LanguageModel, prompts: Sequence[Prompt], sampling: Sampling | None
+) -> list[tuple[int, Generated]]:
+    rows = [
+        Row(prompt, Detokeniser(lm.tokenizer), sampling.generator(prompt.number) if sampling else None)
+        for prompt in prompts
+    ]
+    batch = encoder_decoder.begin(lm, [prompt.ids for prompt in prompts])
+    while True:
+        places = [place for place, row in enumerate(rows) if not row.ended]
+        logits = batch.logits[places, -1]
+        tokens = [lm.tokenizer.end] * len(rows)
+        for place, token in zip(places, _draw(sampling, [rows[p] for p in places], logits), strict=True):
+            rows[place].append(token, held=False)
+            tokens[place] = token
+        if all(row.ended for row in rows):
+            return [(row.number, row.result()) for row in rows]
+        batch = encoder_decoder.step(lm, batch, tokens)

@@ -1,0 +1,125 @@
+"""Load a language model, causal or encoder-decoder (T5, mT5), with or without a LoRA adapter, ready for use."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from transformers.utils import logging as transformers_logging
+
+from nightjar.core import garbage
+from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_optional_path, as_path, check_count
+from nightjar.models.headers import refusing
+from nightjar.models.pretrained import (
+    ADAPTER_CONFIG,
+    check_finite,
+    check_vocabulary,
+    read_adapter,
+    read_model,
+)
+from nightjar.models.rows import enable
+from nightjar.models.tokenizer import PROBE, Tokenizer, load_tokenizer
+from nightjar.models.weights import verify
+
+# The models that this process has loaded and still uses.
+LOADED: WeakSet[LanguageModel] = WeakSet()
+# Never float16: T5's activations leave its range.
+PRECISIONS = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model in evaluation mode on its device, its tokenizer, and the digests that identify it.
+
+    `reads_rows`: whether rows of any lengths can be read in one line (`rows.enable`).
+    """
+
+    model: Any
+    tokenizer: Tokenizer
+    sha256: str
+    adapter_sha256: str | None = None
+    reads_rows: bool = False
+
+    @property
+    def encoder_decoder(self) -> bool:
+        """Whether an encoder reads the prompt and a decoder writes the answer, as in T5."""
+        return self.tokenizer.encoder_decoder
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = self.model.device
+        return device
+
+
+def prepare(seed: int, threads: int) -> None:
+    """Make this process repeatable: seed, number of threads, deterministic kernels, quiet libraries.
+
+    Raises NightjarError if `threads` is below 1.
+    """
+    check_count(threads, "threads")
+    garbage.as_usual()
+    # Read at the first matrix product: with AMX, those in bfloat16 sum in another order where more than 32 rows are
+    # together. Answers would depend on the batch, and with tools on the time that these take (docs/reliability.md).
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+    # Read when CUDA starts: without it, its matrix products may differ in the last bits from run to run.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.manual_seed(seed)
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    # Deterministic mode fills memory before it is written, to show reads of it; that takes a tenth of a forward pass.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+
+
+def device_name() -> str:
+    """What models run on here, "cpu" or the name of the GPU: the last bits of what they compute depend on it."""
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+
+
+def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = None) -> LanguageModel:
+    """The model of a directory of safetensors, on the GPU if there is one.
+
+    `adapter` is a directory of a LoRA adapter, merged into the weights, or of a whole fine-tuned model, which then
+    takes the place of `path`. `precision`: float32 or bfloat16. Checksums are verified first.
+    Raises NightjarError if a directory is missing, damaged or of the wrong kind, and for weights that are not those of
+    the configuration.
+    """
+    path, adapter = as_path(path), as_optional_path(adapter, "adapter")
+    if precision not in PRECISIONS:
+        raise NightjarError(f"no precision {precision!r}", path, f"give one of {', '.join(PRECISIONS)}")
+    base_digest = verify(path)
+    adapter_digest = verify(adapter) if adapter is not None else None
+    tokenizer = load_tokenizer(path)
+    model = read_whole(path, tokenizer, adapter, getattr(torch, precision))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = model.to(device).eval()
+    check_finite(model, tokenizer.encode(PROBE), adapter or path)
+    reads_rows = not tokenizer.encoder_decoder and enable(model)
+    lm = LanguageModel(model, tokenizer, base_digest, adapter_digest, reads_rows)
+    LOADED.add(lm)
+    return lm
+
+
+def read_whole(
+    path: Path, tokenizer: Tokenizer, adapter: Path | None, dtype: torch.dtype, values: bool = True
+) -> Any:
+    """The model of `load`, without its checksums; with `values` false only checked, on the meta device."""
+    whole = adapter is not None and not (adapter / ADAPTER_CONFIG).exists()
+    source = adapter if whole and adapter is not None else path
+    kind = AutoModelForSeq2SeqLM if tokenizer.encoder_decoder else AutoModelForCausalLM
+    model = read_model(source, kind, dtype, values)
+    check_vocabulary(tokenizer.backend.get_vocab().values(), model, source)
+    if adapter is not None and not whole:
+        # Merged in float32: in bfloat16 the small update would be rounded away.
+        model = read_adapter(model.float(), adapter)
+        if values:
+            with refusing("this adapter cannot be merged into the weights", adapter):
+                model = model.merge_and_unload().to(dtype)
+    return model

@@ -1,0 +1,203 @@
+"""The one way from a model directory to a model and a tokenizer of transformers: complete, or refused in one line.
+
+transformers draws tensors that are missing at random and passes over those that it has no place for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.modules import module as modules
+from transformers import AutoModel, AutoModelForTextEncoding, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import shown
+from nightjar.models.headers import AGAIN, read_json_object, refusing
+from nightjar.models.weights import stored
+
+ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
+# No code of a model runs; without the word, transformers asks on the terminal.
+OFFLINE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+# A model may register tensors several times, tied ones above all, and have buffers that its file has not.
+_TIMES, _MORE_TENSORS, _MORE_ELEMENTS = 8, 10_000, 2**26
+# Missing tensors that a message names.
+_NAMED = 5
+
+
+def read_tokenizer(folder: Path, **more: str) -> Any:
+    """The tokenizer of a model directory as transformers makes it. Raises NightjarError if it cannot."""
+    with refusing("transformers cannot load this tokenizer", folder):
+        return AutoTokenizer.from_pretrained(str(folder), **OFFLINE, **more)
+
+
+def read_model(
+    folder: Path,
+    kind: Any,
+    dtype: torch.dtype,
+    values: bool = True,
+    fix: str = AGAIN,
+    gguf: str | None = None,
+) -> Any:
+    """The model of a directory as the class `kind` of transformers, with the tensors of the directory and no others.
+
+    With `values` false, it is on the meta device: all is checked and nothing computed. `gguf` is the file if it is one.
+    An encoder (AutoModel, AutoModelForTextEncoding) may lack its pooler, which it then has not, and its file may have
+    the head of another task, or a decoder. Raises NightjarError for tensors that are missing, unexpected, of another
+    shape or not floating-point.
+    """
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    found = stored(folder)
+    size = sum(it.size for it in found.values()) if gguf is None else 8 * (folder / gguf).stat().st_size
+    more: dict[str, Any] = {"use_safetensors": True} if gguf is None else {"gguf_file": gguf}
+    more |= {} if values else {"device_map": "meta"}
+    if (folder / ADAPTER_CONFIG).exists():
+        raise NightjarError("it holds an adapter, no whole model", folder, "give the directory of its base")
+    with refusing("transformers cannot load this model", folder, fix), at_most(len(found), size, folder):
+        model, told = kind.from_pretrained(
+            str(folder),
+            dtype=dtype,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **OFFLINE,
+            **more,
+        )
+    missing, unexpected = set(told["missing_keys"]), set(told["unexpected_keys"])
+    if kind in (AutoModel, AutoModelForTextEncoding):
+        if any(name.startswith("pooler.") for name in missing):
+            model.pooler = None
+        missing = {name for name in missing if not name.startswith("pooler.")}
+        unexpected -= set(_of_heads(model, unexpected))
+    own = dict(model.named_parameters())
+    refuse_differences(
+        folder,
+        fix,
+        missing=missing,
+        unexpected=unexpected,
+        of_another_shape={name for name, *_ in told["mismatched_keys"]},
+        not_floating_point={name for name, it in found.items() if not it.floating and name in own},
+        not_finite=_not_finite(own) if values else set(),
+    )
+    return model
+
+
+def _of_heads(model: Any, names: Iterable[str]) -> Iterator[str]:
+    """Those of the names that belong to no part of an encoder, but to what some task puts on it."""
+    parts = {name for name, _ in model.named_children()}
+    for name in names:
+        first, _, _ = name.removeprefix(f"{model.base_model_prefix}.").partition(".")
+        if first not in parts:
+            yield name
+
+
+def read_adapter(model: Any, folder: Path) -> Any:
+    """`model` with the adapter of a directory, whose tensors are exactly those that its configuration asks for.
+
+    Raises NightjarError for tensors that are missing, unexpected or of another shape, for settings that peft does
+    not know, and for an adapter that is no change of weights, such as a learnt prompt.
+    """
+    from peft import PeftConfig, PeftModel, load_peft_weights, set_peft_model_state_dict
+
+    if not (folder / ADAPTER).is_file():
+        raise NightjarError(f"no {ADAPTER} in this adapter", folder, AGAIN)
+    found, told = stored(folder), read_json_object(folder / ADAPTER_CONFIG)
+    size = sum(it.size for it in found.values()) + sum(it.numel() for it in model.parameters())
+    with (
+        refusing("peft cannot load this adapter", folder),
+        at_most(len(found) + len(list(model.parameters())), size, folder),
+    ):
+        config = PeftConfig.from_pretrained(str(folder))
+        if unknown := sorted(key for key, value in told.items() if value and not hasattr(config, key)):
+            what = f"settings that this version of peft does not know: {shown(', '.join(unknown), 300, quoted=False)}"
+            raise NightjarError(what, folder / ADAPTER_CONFIG, "make the adapter with this version of peft")
+        if config.is_prompt_learning:
+            raise NightjarError(
+                "a learnt prompt, which has no weights to merge", folder, "give a LoRA adapter"
+            )
+        any_shape: Any = {"ignore_mismatched_sizes": True}  # what has another shape is missing then
+        made: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False, **any_shape)
+        # Once more, for the report that is not returned.
+        mapping = getattr(model, "_checkpoint_conversion_mapping", None)
+        held = load_peft_weights(str(folder), "cpu", key_mapping=mapping)
+        report: Any = set_peft_model_state_dict(made, held, **any_shape)
+    own = {name for name in report.missing_keys if "default" in name.split(".")}
+    other_shape = {name for name in own if name.replace(".default", "") in held}
+    learnt = {name: value for name, value in made.named_parameters() if "default" in name.split(".")}
+    refuse_differences(
+        folder,
+        AGAIN,
+        missing=own - other_shape,
+        of_another_shape=other_shape,
+        unexpected=set(report.unexpected_keys),
+        not_finite=set() if model.device.type == "meta" else _not_finite(learnt),
+    )
+    return made
+
+
+def _not_finite(values: Mapping[str, torch.Tensor]) -> set[str]:
+    """The names of those whose sum is not finite, which takes a tenth of the time of a look at every element."""
+    return {name for name, value in values.items() if not bool(value.sum(dtype=torch.float32).isfinite())}
+
+
+def refuse_differences(folder: Path, fix: str, **differences: set[str]) -> None:
+    """Raise NightjarError with the names of the tensors that differ, by how they do, if there are any."""
+    told = []
+    for how, names in differences.items():
+        if names:
+            first = ", ".join(shown(name, 120, quoted=False) for name in sorted(names)[:_NAMED])
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            told.append(f"tensors {how.replace('_', ' ')}: {first}{more}")
+    if told:
+        raise NightjarError(
+            f"the weights are not those of the configuration ({'; '.join(told)})", folder, fix
+        )
+
+
+@torch.inference_mode()
+def check_finite(model: Any, ids: list[int], folder: Path) -> None:
+    """Read a few tokens. Raise NightjarError if the model cannot, or gives values that are not finite."""
+    with refusing("this model cannot read a text", folder):
+        given = torch.tensor([ids], device=model.device)
+        more = {"decoder_input_ids": given} if model.config.is_encoder_decoder else {}
+        if not bool(model(input_ids=given, **more)[0].isfinite().all()):
+            raise NightjarError("what this model computes is not finite", folder, AGAIN)
+
+
+def check_vocabulary(ids: Iterable[int], model: Any, folder: Path) -> None:
+    """Raise NightjarError if the tokenizer has no tokens, or ids that the model has no embedding for."""
+    largest, rows = max(ids, default=-1), model.get_input_embeddings().weight.shape[0]
+    if not 0 <= largest < rows:
+        what = f"the tokenizer's largest id is {largest:,}" if largest >= 0 else "the tokenizer has no tokens"
+        raise NightjarError(
+            f"{what}, the model has embeddings for {rows:,}", folder, "give the tokenizer of the model"
+        )
+
+
+@contextmanager
+def at_most(tensors: int, elements: int, where: Path) -> Iterator[None]:
+    """Stop a model that registers many more tensors or elements than its file has, before they are filled."""
+    counts = {"tensors": 0, "elements": 0}
+    limits = {"tensors": _TIMES * tensors + _MORE_TENSORS, "elements": _TIMES * elements + _MORE_ELEMENTS}
+
+    def count(_: Any, name: str, value: torch.Tensor | None) -> None:
+        counts["tensors"] += 1
+        counts["elements"] += 0 if value is None else value.numel()
+        for what, most in limits.items():
+            if counts[what] > most:
+                told = f"the configuration asks for far more {what} than the weights have"
+                raise NightjarError(told, where, AGAIN)
+
+    hooks = [
+        modules.register_module_parameter_registration_hook(count),
+        modules.register_module_buffer_registration_hook(count),
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

@@ -1,0 +1,169 @@
+"""One text being written by the decode engine, and how it can be steered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import torch
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.given import check_count, check_texts
+from nightjar.models.detokenise import Detokeniser
+from nightjar.models.rows import Segment
+
+# Bounds what a row may cost in tokens that do not stay, as a multiple of its limit.
+EFFORT = 8
+
+
+class Answer(Enum):
+    """What a controller can ask for beside feeding text."""
+
+    TAKE_BACK = "remove what was written since the last token the controller chose, that token included"
+    WAIT = "read no more of this row until the controller's `results` has text for it, or takes it back"
+    END = "end this text here"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is to be continued: ids (at least one), until one of the texts `stop`, or for `max_new_tokens`.
+
+    `number` is how the controller, the sampling and the results refer to it. The first `shared` ids are those of the
+    prompts around it too. Raises NightjarError without an id, for a `stop` that is not a list of texts,
+    and for a limit below 1.
+    """
+
+    number: int
+    ids: Sequence[int]
+    max_new_tokens: int
+    stop: Sequence[str] = ()
+    shared: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.ids, str) or not len(self.ids):
+            what = "a text instead of ids" if self.ids else "no ids"
+            raise NightjarError(
+                what, f"prompt {self.number}", "encode a text that is not empty by the tokenizer"
+            )
+        check_texts(self.stop, "stop")
+        check_count(self.max_new_tokens, "max_new_tokens")
+
+    @property
+    def most(self) -> int:
+        """The tokens of the prompt and its longest continuation, without what may be fed in."""
+        return len(self.ids) + self.max_new_tokens
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
+
+    `stopped`: whether it ended by itself, not by the limit. `ids`: those that the text was decoded from, with what was
+    fed in and the stop string, without an end token.
+    """
+
+    text: str
+    tokens: int
+    stopped: bool
+    ids: tuple[int, ...] = ()
+
+
+class Row:
+    """One text being written.
+
+    `mark` is the number of ids before the last token that the controller chose, `mark_logits` the logits it chose by.
+    `written` counts every token the model ever wrote, `fed` those fed in, `uncounted` the present ids that do not count
+    against the limit: those fed in, and those the controller adds. `text` is the decoded text; its first `given`
+    characters end with text that was fed in, where no stop string is looked for.
+
+    `pending` are ids to be read. Without any, `logits` has what the last pass or a mark gave.
+    """
+
+    def __init__(
+        self, prompt: Prompt, detokeniser: Detokeniser, generator: torch.Generator | None = None
+    ) -> None:
+        self.prompt, self.number = prompt, prompt.number
+        self.detokeniser, self.generator = detokeniser, generator
+        self.segment: Segment | None = None
+        self.text = ""
+        self.written = self.fed = self.uncounted = self.given = 0
+        self.ended = self.stopped = False
+        self.pending: list[int] = []
+        self.unread = False
+        self.logits: torch.Tensor | None = None
+        self.mark = 0
+        self.mark_logits: torch.Tensor | None = None
+
+    @property
+    def ids(self) -> list[int]:
+        """The new ids."""
+        return self.detokeniser.ids
+
+    def append(self, token: int, held: bool) -> None:
+        """Write a token, which may end the row. `held`: neither the end token nor a stop string does."""
+        self.written += 1
+        if token == self.detokeniser.tokenizer.end and not held:
+            self.ended = self.stopped = True
+            return
+        settled = self.detokeniser.settled_length
+        self.text = self.detokeniser.add([token])
+        self.pending, self.unread = [token], True
+        limit = self.prompt.max_new_tokens
+        found = [] if held else self._stops(settled)
+        if found:
+            self.text = self.text[: min(found)]
+            self.ended = self.stopped = True
+        elif (len(self.ids) - self.uncounted >= limit and not held) or self.written >= EFFORT * limit:
+            self.ended = True
+
+    def _stops(self, settled: int) -> list[int]:
+        """Where stop strings begin. One may begin in the text that was settled, and searched, before this token."""
+        found = (self.text.find(mark, max(self.given, settled - len(mark) + 1)) for mark in self.prompt.stop)
+        return [place for place in found if place >= 0]
+
+    def feed(self, ids: list[int]) -> None:
+        """Write ids that are not the model's."""
+        self.text = self.detokeniser.add(ids)
+        self.fed += len(ids)
+        self.uncounted += len(ids)
+        self.pending = ids
+        if ids:
+            self.given = len(self.text)
+
+    def take_back(self) -> None:
+        """Remove the tokens since the row's mark; the logits from before them return."""
+        assert self.segment is not None
+        self.text = self.detokeniser.cut(self.mark)
+        self.segment.length = len(self.prompt.ids) + self.mark
+        self.logits = self.mark_logits
+
+    def result(self) -> Generated:
+        return Generated(self.text, self.written + self.fed, self.stopped, tuple(self.ids))
+
+
+class Controller:
+    """Steers decoding; this one does nothing. `lm/` knows no tools: `tools/decode.py` has the one that calls them."""
+
+    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+        """A token to write in the place of the model's choice, given the (vocabulary,) logits; None to leave it.
+
+        Tokens are forbidden by setting their logits to minus infinity, in place.
+        """
+        return None
+
+    def after(self, row: Row) -> Answer | None:
+        """Called when the model has read the tokens written so far."""
+        return None
+
+    def holds(self, row: Row) -> bool:
+        """Whether an end token or stop string met now is not the text's end; the controller must then deal with it."""
+        return False
+
+    def ready(self, rows: Sequence[Row], wait: bool) -> list[Row]:
+        """Those of the rows that wait whose results are there. With `wait`, blocks until there is one at least."""
+        return list(rows)
+
+    def results(self, rows: Sequence[Row]) -> list[str | None]:
+        """For each of the rows, which are ready: text to feed in, or None to take back what was written."""
+        return [None] * len(rows)

@@ -1,0 +1,228 @@
+"""Many samples of each of some prompts, computed once where they are alike.
+
+A prompt is read once. Its samples that have drawn the same tokens so far are one row of a pass: each draws its next
+token with its own random numbers from the logits of that row, so samples are distributed as independent ones. Rows of
+several prompts share a pass. They are read without padding and do not depend on those beside them (`rows`): a sample is
+the one that its generator would draw alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from nightjar.core.given import check_count
+from nightjar.models.forward import causal_only
+from nightjar.models.load import LanguageModel
+from nightjar.models.row import Prompt
+from nightjar.models.rows import Pool, Segment, advance
+from nightjar.models.sample import Sampling
+
+# Rows of a pass, if the caller does not say: enough for fast matrix products. Their logits are the largest tensors.
+ROWS = 64
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sampled text before its stop string `stop`; None: it ended at the end token or by its number of tokens.
+
+    `tokens` counts those drawn, the end token included.
+    """
+
+    text: str
+    stop: str | None
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What ends a sample: one of the texts `stop`, and a number of tokens."""
+
+    max_new_tokens: int
+    stop: Sequence[str] = ()
+
+
+def samples(
+    lm: LanguageModel,
+    ids: Sequence[int],
+    count: int,
+    sampling: Sampling,
+    ends: Ends,
+    rows: int = ROWS,
+    tokens: int | None = None,
+) -> list[Sample]:
+    """`count` continuations of one prompt, `ids`, in the order of their numbers: see `stream_samples`."""
+    prompt = Prompt(0, ids, ends.max_new_tokens, ends.stop)
+    ((_, found),) = stream_samples(lm, [prompt], count, sampling, rows, tokens)
+    return found
+
+
+def stream_samples(
+    lm: LanguageModel,
+    prompts: Iterable[Prompt],
+    count: int,
+    sampling: Sampling,
+    rows: int = ROWS,
+    tokens: int | None = None,
+) -> Iterator[tuple[int, list[Sample]]]:
+    """`count` continuations of each prompt, in the order of their numbers: the prompts' numbers and these, as they end.
+
+    Sample n of the prompt of number p draws with the generator of row p * count + n of `sampling`: it depends on the
+    model, the prompt and this generator alone. At most `rows` rows are read in a pass. `tokens` bounds those of all
+    rows in memory, prompts and limits included: samples that would need more are drawn one group after another. Raises
+    NightjarError for an encoder-decoder.
+    """
+    causal_only(lm, "drawing samples of a prompt")
+    check_count(count, "count")
+    return _Forest(lm, count, sampling, rows, tokens).grow(prompts)
+
+
+@dataclass(eq=False)
+class _Tree:
+    """The samples of a prompt: those found, the groups that are not begun, and how many of this one have not ended.
+
+    `segment` has what was read of the prompt, `logits` are those behind it. `need`: its tokens in memory, at most.
+    """
+
+    prompt: Prompt
+    segment: Segment
+    groups: deque[range]
+    need: int
+    logits: torch.Tensor | None = None
+    open: int = 0
+    found: dict[int, Sample] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class _Node:
+    """Samples that have drawn the same `ids` so far; none yet at the root of a tree.
+
+    `samples` has the number and the generator of each. `segment` has what was read: first the parent's, then the
+    node's own. `unread`: children that were not read yet.
+    """
+
+    tree: _Tree
+    ids: list[int]
+    samples: list[tuple[int, torch.Generator]]
+    segment: Segment
+    parent: _Node | None = None
+    unread: int = 0
+
+
+class _Forest:
+    """The trees of the prompts whose samples are being drawn, and their nodes that wait to be read."""
+
+    def __init__(
+        self, lm: LanguageModel, count: int, sampling: Sampling, rows: int, tokens: int | None
+    ) -> None:
+        self.lm, self.count, self.sampling, self.rows, self.tokens = lm, count, sampling, rows, tokens
+        self.pool, self.taken = Pool(), 0
+        self.waiting: deque[_Node] = deque()
+
+    @torch.inference_mode()
+    def grow(self, prompts: Iterable[Prompt]) -> Iterator[tuple[int, list[Sample]]]:
+        """The samples of each prompt, as they end."""
+        coming = iter(prompts)
+        ahead = next(coming, None)
+        while ahead is not None or self.waiting:
+            while ahead is not None and len(self.waiting) < self.rows and self._fits(ahead):
+                self.waiting.append(self._plant(ahead))
+                ahead = next(coming, None)
+            nodes = [self.waiting.popleft() for _ in range(min(self.rows, len(self.waiting)))]
+            logits = self._read(nodes)
+            if grown := [place for place, node in enumerate(nodes) if node.samples]:
+                self._draw([nodes[place] for place in grown], logits[grown])
+            for tree in {id(node.tree): node.tree for node in nodes}.values():
+                while not tree.open and tree.groups and tree.logits is not None:
+                    self._draw([self._begin(tree)], tree.logits)
+                if not tree.open:
+                    yield tree.prompt.number, self._fell(tree)
+
+    def _group(self, prompt: Prompt) -> int:
+        """How many samples of a prompt are drawn together."""
+        return self.count if self.tokens is None else max(1, min(self.count, self.tokens // prompt.most))
+
+    def _fits(self, prompt: Prompt) -> bool:
+        """Whether there is room for the prompt; one that is alone always fits."""
+        need = self._group(prompt) * prompt.most
+        return not self.taken or self.tokens is None or self.taken + need <= self.tokens
+
+    def _plant(self, prompt: Prompt) -> _Node:
+        """A tree for the prompt; its root."""
+        group = self._group(prompt)
+        groups = deque(range(first, min(first + group, self.count)) for first in range(0, self.count, group))
+        tree = _Tree(prompt, self.pool.take(prompt.most), groups, group * prompt.most)
+        self.taken += tree.need
+        return _Node(tree, [], [], tree.segment)
+
+    def _begin(self, tree: _Tree) -> _Node:
+        """The root of a tree again, with the samples of its next group."""
+        numbers, first = tree.groups.popleft(), tree.prompt.number * self.count
+        tree.open = len(numbers)
+        own = [(number, self.sampling.generator(first + number)) for number in numbers]
+        return _Node(tree, [], own, tree.segment)
+
+    def _fell(self, tree: _Tree) -> list[Sample]:
+        """Give the memory of a tree back; its samples in order."""
+        self.pool.free(tree.segment)
+        self.taken -= tree.need
+        return [tree.found[number] for number in range(self.count)]
+
+    def _draw(self, nodes: Sequence[_Node], logits: torch.Tensor) -> None:
+        """Draw the next token of every sample of the nodes, by the logits behind each: (nodes, vocabulary)."""
+        drawn = self.sampling.draws(logits, [[own for _, own in node.samples] for node in nodes])
+        for node, tokens in zip(nodes, drawn, strict=True):
+            for child in _children(node, tokens):
+                sample = self._ended(child)
+                if sample is None:
+                    self.waiting.append(child)
+                    node.unread += 1
+                else:
+                    node.tree.found.update((number, sample) for number, _ in child.samples)
+                    node.tree.open -= len(child.samples)
+            if node.parent is not None and not node.unread:
+                self.pool.free(node.segment)
+
+    def _ended(self, node: _Node) -> Sample | None:
+        """The sample of a node that is at its end."""
+        prompt = node.tree.prompt
+        if node.ids[-1] == self.lm.tokenizer.end:
+            return Sample(self.lm.tokenizer.decode(node.ids[:-1]), None, len(node.ids))
+        text = self.lm.tokenizer.decode(node.ids)
+        place, stop = min(
+            ((place, mark) for mark in prompt.stop if (place := text.find(mark)) >= 0),
+            default=(len(text), None),
+        )
+        if stop is None and len(node.ids) < prompt.max_new_tokens:
+            return None
+        return Sample(text[:place], stop, len(node.ids))
+
+    def _read(self, nodes: Sequence[_Node]) -> torch.Tensor:
+        """The logits behind the last token of each node, (nodes, vocabulary)."""
+        copied = []
+        for node in nodes:
+            if (parent := node.parent) is None:
+                continue
+            parent.unread -= 1
+            # The last child continues its parent's row, the others continue copies of it.
+            if parent.unread or parent.parent is None:
+                node.segment = self.pool.take(node.tree.prompt.most)
+                copied.append((parent.segment, node.segment))
+        self.pool.copy(copied)
+        reads = [(node.segment, node.ids[-1:] or node.tree.prompt.ids) for node in nodes]
+        logits = advance(self.lm, self.pool, reads)
+        for node, own in zip(nodes, logits, strict=True):
+            if node.parent is None:
+                node.tree.logits = own[None].clone()
+        return logits
+
+
+def _children(node: _Node, tokens: Sequence[int]) -> list[_Node]:
+    """The samples by the token that each has drawn, in the order of the first that drew it."""
+    groups: dict[int, list[tuple[int, torch.Generator]]] = {}
+    for token, sample in zip(tokens, node.samples, strict=True):
+        groups.setdefault(token, []).append(sample)
+    return [_Node(node.tree, [*node.ids, token], some, node.segment, node) for token, some in groups.items()]

@@ -1,0 +1,153 @@
+"""A client of servers with the OpenAI interface for completions (llama.cpp, vLLM, TGI and others).
+
+A request has the text of a prompt, the stop strings and the largest number of tokens; decoding is greedy. How requests
+are sent, and their limits, are in `http_client`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Self
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
+
+PREFIX = "server:"
+# Requests at once.
+AT_ONCE = 4
+# The largest count of tokens that a table of predictions can hold.
+MOST_TOKENS = 2**31 - 1
+# Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
+# llama-cpp-python is 1.1. A server that refuses unknown names gets neither.
+NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The text after a prompt, and whether the limit of tokens ended it. Tokens are those that the server counted."""
+
+    text: str
+    cut: bool
+    tokens: int | None
+    prompt_tokens: int | None
+
+
+@dataclass(frozen=True)
+class Address:
+    """`url` is the part before /v1/completions. `model` is None for the only model of a server."""
+
+    url: str
+    model: str | None
+
+    @classmethod
+    def parse(cls, source: str) -> Address:
+        """From `server:URL` or `server:URL#MODEL`. Raises NightjarError for anything else.
+
+        An address must not have a password: it would be in files and logs.
+        """
+        fix = f"write {PREFIX}http://HOST:PORT, or {PREFIX}URL#MODEL for one of several models"
+        # Neither a password nor a key in a query is repeated.
+        named = re.sub(r"\?[^#]*", "?…", re.sub(r"//.*@", "//…@", source))
+        try:
+            url = address(source.removeprefix(PREFIX))
+        except ValueError as error:
+            raise NightjarError(str(error), named, fix) from None
+        if url.userinfo:
+            raise NightjarError("the address has a password", named, f"set it as {KEY}")
+        if url.query:
+            raise NightjarError("not the address of a server", named, fix)
+        base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
+        base = base.removesuffix("/completions").removesuffix("/v1")
+        return cls(base.rstrip("/"), url.fragment or None)
+
+
+class Server:
+    """A connection to a server; use it as a context manager. Threads may share it.
+
+    Raises NightjarError, with one line for each fault, from every method: the server cannot be reached, is too slow,
+    refuses the request, has no such endpoint, or gives an answer that is not a completion.
+    """
+
+    def __init__(self, address: Address, limits: Limits | None = None) -> None:
+        self.address = address
+        self._http = HttpClient(address.url, PREFIX + address.url, limits or Limits())
+        self.model = address.model or ""
+        self.neutral = True
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self._http)
+            if not self.address.model:
+                self.model = self._only_model()
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
+
+    def complete(self, prompt: str, max_tokens: int, stop: Sequence[str]) -> Completion:
+        """The greedy continuation of a prompt, without the stop string that ended it."""
+        body = {
+            "model": self.model,
+            "prompt": prompt,
+            "max_tokens": max_tokens,
+            "temperature": 0,
+            "stop": list(stop) or None,
+        }
+        found = self._complete(body)
+        try:
+            choice = found["choices"][0]
+            text = choice["text"]
+        except (LookupError, TypeError):
+            text = None
+        if not isinstance(text, str):
+            raise self._fault("the answer has no completion")
+        counts = {} if (used := found.get("usage")) is None else used
+        if not isinstance(counts, dict):
+            raise self._fault("usage of the answer is not an object")
+        return Completion(
+            text,
+            choice.get("finish_reason") == "length",
+            self._count(counts, "completion_tokens"),
+            self._count(counts, "prompt_tokens"),
+        )
+
+    def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a request, without a penalty where the server can be asked for that (`neutral`)."""
+        if self.neutral:
+            try:
+                return self._http.ask("POST", "/v1/completions", {**body, **NEUTRAL})
+            except Refused as error:
+                if not any(name in error.said for name in NEUTRAL):
+                    raise
+                self.neutral = False
+        return self._http.ask("POST", "/v1/completions", body)
+
+    def _only_model(self) -> str:
+        """The name of the only model."""
+        found = self._http.ask("GET", "/v1/models")
+        try:
+            names = [one["id"] for one in found["data"]]
+        except (LookupError, TypeError):
+            names = []
+        fix = f"give {PREFIX}{self.address.url}#MODEL"
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise self._fault("it names no model", fix)
+        if len(names) > 1:
+            raise self._fault(f"it has several models: {', '.join(names[:10])}", fix)
+        return names[0]
+
+    def _fault(self, what: str, fix: str = "check that it has the OpenAI interface") -> NightjarError:
+        return self._http.fault(what, fix)
+
+    def _count(self, counts: Mapping[str, Any], name: str) -> int | None:
+        """A count of tokens, or None where the server gives none."""
+        value = counts.get(name)
+        if value is None or (type(value) is int and 0 <= value <= MOST_TOKENS):
+            return value
+        told = json.dumps(value) if isinstance(value, int | float) else type(value).__name__
+        raise self._fault(f"{name} of the answer is not a count of tokens: {told}")

@@ -1,0 +1,269 @@
+"""Many samples of several texts, computed once where they are alike.
+
+The keys and values of all that was read are one row: those of the beginning that the texts share, then those of each
+text, then those of the tokens that were sampled. Samples with the same tokens so far share them: they are nodes of a
+tree. A mask lets every token see its own ancestors alone, so that it is computed as it would be in a text of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from random import Random
+from typing import Any
+
+import torch
+from transformers import DynamicCache
+
+from nightjar.models.forward import Prefix, causal_only, common_length
+from nightjar.models.load import LanguageModel
+
+# Nodes of one forward pass: bounds the memory of their logits.
+MOST_NODES = 256
+# Tokens of samples that grow together, at their longest: bounds the memory of their keys and values. One token of GPT-J
+# takes 0.46 MB in bfloat16; without a bound, 8 texts with 200 samples each of 64 tokens take 47 GB.
+MOST_SAMPLED = 16_384
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Where samples begin: behind the first `length` ids of the row numbered `row`. One sample a seed."""
+
+    row: int
+    length: int
+    seeds: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A sampled text up to its stop string, which is not part of it; `stopped`: whether it came to one."""
+
+    text: str
+    stopped: bool
+
+
+class TokenTree:
+    """Rows of ids as the model has read them, from which samples grow.
+
+    `base`: a prefix that the rows may begin with; it is used as far as all of them do. Raises NightjarError for an
+    encoder-decoder.
+    """
+
+    @torch.inference_mode()
+    def __init__(
+        self, lm: LanguageModel, rows: Sequence[tuple[Sequence[int], Sequence[int]]], base: Prefix | None
+    ) -> None:
+        """`rows`: pairs (context, text) of ids, each at least one."""
+        causal_only(lm, "sampling")
+        self.lm = lm
+        # Nothing is predicted from the last id.
+        read = [[*context, *text[:-1]] for context, text in rows]
+        begin = [len(context) - 1 for context, _ in rows]
+        shared = min(common_length([*read, base.ids]), *begin) if base else 0
+        width = max(map(len, read)) - shared
+        # Padding is behind the tokens, where no token sees it.
+        padded = [row[shared:] + [lm.tokenizer.end] * (width + shared - len(row)) for row in read]
+        cache: Any = base.cache(len(read), shared) if base and shared else DynamicCache()
+        first = min(begin)
+        result = lm.model(
+            input_ids=torch.tensor(padded, device=lm.device),
+            position_ids=torch.arange(shared, shared + width, device=lm.device).expand(len(read), -1),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=torch.arange(first - shared, width, device=lm.device),
+        )
+        self.shared, self.lengths = shared, [len(row) for row in read]
+        # Of each row, the logits that precede the tokens of its text: (tokens, vocabulary).
+        self._logits = [
+            result.logits[row, begin[row] - first : self.lengths[row] - first] for row in range(len(read))
+        ]
+        self._cache: Any = DynamicCache()
+        for number, layer in enumerate(cache.layers):
+            keys, values = (
+                torch.cat([part[:1, :, :shared], *_own(part, shared, self.lengths)], dim=2)
+                for part in (layer.keys, layer.values)
+            )
+            self._cache.update(keys, values, number)
+            layer.keys = layer.values = None  # a layer at a time stands in memory twice
+
+    @torch.inference_mode()
+    def probabilities(self, token: int) -> list[list[float]]:
+        """Of each row, P(token | context, text[:i]) for each i below len(text): the p_i of Toolformer."""
+        values = []
+        for logits in self._logits:
+            own = logits.float()
+            values.append((own[:, token] - own.logsumexp(-1)).exp().tolist())
+        return values
+
+    @torch.inference_mode()
+    def sample(
+        self,
+        beginnings: Sequence[Beginning],
+        token: int,
+        temperature: float,
+        most: int,
+        stop: str,
+        possible: Callable[[str], bool],
+    ) -> list[list[Sampled]]:
+        """For each beginning and each of its seeds a text sampled behind `token`, from softmax(logits / temperature).
+
+        A sample ends at `stop`, at the end token, after `most` tokens, or as soon as its text is not `possible`. What
+        it draws depends on its seed and its beginning alone. Beginnings grow in groups that have at most MOST_SAMPLED
+        tokens, or one beginning. The tree is used up: samples can be drawn once.
+        """
+        self._logits = []
+        results: list[list[Sampled]] = [[Sampled("", False)] * len(one.seeds) for one in beginnings]
+        columns = self._cache.layers[0].keys.shape[2]
+        groups = _groups([len(one.seeds) * (most + 1) for one in beginnings])
+        for group in groups:
+            # The rows stay for the groups that follow.
+            kept = columns if group is not groups[-1] else 0
+            self._grow(group, beginnings, results, (token, temperature, most, stop), possible, kept)
+            for layer in self._cache.layers if kept else ():
+                layer.keys, layer.values = (part[:, :, :kept].clone() for part in (layer.keys, layer.values))
+        return results
+
+    def _grow(
+        self,
+        group: Sequence[int],
+        beginnings: Sequence[Beginning],
+        results: list[list[Sampled]],
+        how: tuple[int, float, int, str],
+        possible: Callable[[str], bool],
+        kept: int,
+    ) -> None:
+        """Put the samples of the beginnings of these numbers into `results`; the first `kept` columns stay."""
+        token, temperature, most, stop = how
+        nodes = [
+            _Node(
+                [token],
+                beginnings[number].length,
+                [(number, place, Random(seed)) for place, seed in enumerate(beginnings[number].seeds)],
+            )
+            for number in group
+        ]
+        seen = self._seen([beginnings[number] for number in group])
+        while nodes:
+            drawn, seen = self._step(nodes, seen, temperature)
+            children = [
+                (number, child)
+                for number, (node, tokens) in enumerate(zip(nodes, drawn, strict=True))
+                for child in node.children(tokens)
+            ]
+            nodes, parents = [], []
+            for number, child in children:
+                text, ended = self._read(child, stop)
+                closed = ended or child.ids[-1] == self.lm.tokenizer.end
+                if not closed and len(child.ids) <= most and possible(text):
+                    nodes.append(child)
+                    parents.append(number)
+                for beginning, place, _ in child.samples:
+                    results[beginning][place] = Sampled(text, ended)
+            seen = _compact(self._cache, seen[parents], kept) if nodes else seen
+
+    def _seen(self, beginnings: Sequence[Beginning]) -> torch.Tensor:
+        """Of each beginning, which columns it sees: those that all rows share, and its own row's up to its length."""
+        columns = self._cache.layers[0].keys.shape[2]
+        seen = torch.zeros(len(beginnings), columns, dtype=torch.bool, device=self.lm.device)
+        starts = list(accumulate((one - self.shared for one in self.lengths), initial=self.shared))
+        seen[:, : self.shared] = True
+        for number, one in enumerate(beginnings):
+            start = starts[one.row]
+            seen[number, start : start + one.length - self.shared] = True
+        return seen
+
+    def _read(self, node: _Node, stop: str) -> tuple[str, bool]:
+        """The text of a node up to the stop string, and whether it has one."""
+        # The first id is the token that all samples begin behind.
+        ids = node.ids[1:]
+        text, found, _ = self.lm.tokenizer.decode(ids).partition(stop)
+        return text, bool(found)
+
+    def _step(
+        self, nodes: Sequence[_Node], seen: torch.Tensor, temperature: float
+    ) -> tuple[list[list[int]], torch.Tensor]:
+        """What the samples of each node draw next, and what each node sees now: its own column too."""
+        lm, old = self.lm, seen.shape[1]
+        seen = torch.cat([seen, torch.eye(len(nodes), dtype=torch.bool, device=seen.device)], dim=1)
+        drawn: list[list[int]] = []
+        for first in range(0, len(nodes), MOST_NODES):
+            some = nodes[first : first + MOST_NODES]
+            last = first + len(some)
+            allowed = seen[first:last, : old + last]
+            mask = torch.zeros(allowed.shape, dtype=lm.model.dtype, device=lm.device)
+            mask.masked_fill_(~allowed, torch.finfo(mask.dtype).min)
+            ids = torch.tensor([[node.ids[-1] for node in some]], device=lm.device)
+            places = torch.tensor([[node.length + len(node.ids) - 1 for node in some]], device=lm.device)
+            result = lm.model(
+                input_ids=ids,
+                attention_mask=mask[None, None],
+                position_ids=places,
+                past_key_values=self._cache,
+                use_cache=True,
+            )
+            drawn += _draw(result.logits[0].float(), temperature, some)
+        return drawn, seen
+
+
+@dataclass(frozen=True)
+class _Node:
+    """Samples that have the same tokens so far: `ids`, behind the first `length` ids of their row.
+
+    Each sample is the number of its beginning, its place there, and what it draws from.
+    """
+
+    ids: list[int]
+    length: int
+    samples: list[tuple[int, int, Random]]
+
+    def children(self, tokens: Sequence[int]) -> list[_Node]:
+        """The samples by the token that each has drawn, in the order of the first that drew it."""
+        groups: dict[int, list[tuple[int, int, Random]]] = {}
+        for token, sample in zip(tokens, self.samples, strict=True):
+            groups.setdefault(token, []).append(sample)
+        return [_Node([*self.ids, token], self.length, samples) for token, samples in groups.items()]
+
+
+def _own(part: torch.Tensor, shared: int, lengths: Sequence[int]) -> list[torch.Tensor]:
+    """The columns of each row behind those that all share, without padding."""
+    return [part[row : row + 1, :, shared:length] for row, length in enumerate(lengths)]
+
+
+def _draw(logits: torch.Tensor, temperature: float, nodes: Sequence[_Node]) -> list[list[int]]:
+    """A token for each sample of each node: where a uniform number falls in the cumulated probabilities."""
+    cumulated = (logits / temperature).softmax(-1).double().cumsum(-1)
+    widest = max(len(node.samples) for node in nodes)
+    uniform = [
+        [random.random() for _, _, random in node.samples] + [0.0] * (widest - len(node.samples))
+        for node in nodes
+    ]
+    wanted = torch.tensor(uniform, dtype=torch.float64, device=logits.device) * cumulated[:, -1:]
+    places = torch.searchsorted(cumulated, wanted, right=True).clamp(max=logits.shape[1] - 1).tolist()
+    return [row[: len(node.samples)] for row, node in zip(places, nodes, strict=True)]
+
+
+def _groups(tokens: Sequence[int]) -> list[list[int]]:
+    """The numbers of neighbours that have at most MOST_SAMPLED together, or one that has more."""
+    groups: list[list[int]] = []
+    room = 0
+    for number, own in enumerate(tokens):
+        if not groups or own > room:
+            groups.append([])
+            room = MOST_SAMPLED
+        groups[-1].append(number)
+        room -= own
+    return groups
+
+
+def _compact(cache: Any, seen: torch.Tensor, kept: int) -> torch.Tensor:
+    """Remove the columns behind the first `kept` that no node sees once they are more than half of all; what each node
+    sees of the others."""
+    used = seen.any(0)
+    used[:kept] = True
+    if 2 * int(used.sum()) > seen.shape[1]:
+        return seen
+    columns = used.nonzero()[:, 0]
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[:, :, columns], layer.values[:, :, columns]
+    return seen[:, columns]

@@ -1,0 +1,134 @@
+"""Model directories: what is in one, and the checksums that tell whether it is still what it was.
+
+Only safetensors and GGUF are read, never pickle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_input, sha256_of
+from nightjar.core.json_text import recorded
+from nightjar.models.headers import (
+    AGAIN,
+    Tensor,
+    check_merges,
+    check_sizes,
+    read_json,
+    read_json_object,
+    tensors,
+)
+from nightjar.models.sources import KEPT
+
+CHECKSUMS, CONFIG, INDEX, RECIPE = (
+    "checksums.json",
+    "config.json",
+    "model.safetensors.index.json",
+    "recipe.json",
+)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The weight files of a model directory: its safetensors, or else its one GGUF.
+
+    Raises NightjarError if there are none, only pickled ones or several GGUFs, and for a pipe or a device among the
+    model's files.
+    """
+    if not folder.is_dir():
+        raise NightjarError(
+            "no such model directory", folder, "check the path, or run: nightjar rebuild base_model"
+        )
+    for pattern in (*KEPT, "*.gguf"):
+        for file in folder.glob(pattern):
+            check_input(file)
+    for pattern in ("*.safetensors", "*.gguf"):
+        if files := sorted(folder.glob(pattern)):
+            if pattern == "*.gguf" and len(files) > 1:
+                raise NightjarError(
+                    f"{len(files)} GGUF files, of which one would be used", folder, "leave one"
+                )
+            return files
+    if any(folder.glob("*.bin")):
+        fix = "give safetensors or GGUF, or save it as safetensors where you trust it (save_pretrained)"
+        raise NightjarError("only pickled weights in this model directory", folder, fix)
+    raise NightjarError("no weights in this model directory", folder, "give safetensors or GGUF")
+
+
+def digest(folder: Path) -> str:
+    """One sha256 for a model directory: of its weight file, or of the list of digests if there are several."""
+    sums = [sha256_of(path) for path in weight_files(folder)]
+    return sums[0] if len(sums) == 1 else hashlib.sha256("\n".join(sums).encode()).hexdigest()
+
+
+def stored(folder: Path) -> dict[str, Tensor]:
+    """The tensors in the safetensors files of a model directory, by name. Raises NightjarError if one is damaged."""
+    return {name: told for file in folder.glob("*.safetensors") for name, told in tensors(file).items()}
+
+
+def check(folder: Path) -> None:
+    """Raise NightjarError if a file of a model directory is damaged, as far as its own words show.
+
+    JSON files keep to the rules of `headers.read_json`, weight files are what their headers describe, config.json asks
+    for no more layers than there are tensors, and a list of shards names files of the directory.
+    """
+    files = weight_files(folder)
+    for file in sorted(folder.glob("*.json")):
+        check_merges(read_json(file), file)
+    found = stored(folder)
+    if (folder / CONFIG).exists() and found:
+        check_sizes(read_json_object(folder / CONFIG), len(found), folder / CONFIG)
+    if (folder / INDEX).exists():
+        shards = read_json_object(folder / INDEX).get("weight_map")
+        names = {file.name for file in files}
+        if not isinstance(shards, dict) or not all(
+            isinstance(it, str) and it in names for it in shards.values()
+        ):
+            raise NightjarError("it names weight files that are missing", folder / INDEX, AGAIN)
+
+
+def read_recipe(folder: Path) -> dict[str, Any]:
+    """How a trained model was trained: the parameters that predict must repeat (calls, evidence).
+
+    Raises NightjarError if there is no recipe.json, or one of these is no value that a recipe has.
+    """
+    file = folder / RECIPE
+    if not file.is_file():
+        raise NightjarError("no recipe.json", folder, "run: nightjar rebuild train")
+    recipe = read_json_object(file)
+    evidence, names = recipe.get("evidence"), [recipe.get(key, "") for key in ("data", "recipe")]
+    for what, right in {
+        "evidence is no number of passages": type(evidence) is int and evidence >= 0,
+        "calls is neither true nor false": isinstance(recipe.get("calls"), bool),
+        "data and recipe are no names": all(isinstance(name, str) for name in names),
+    }.items():
+        if not right:
+            raise NightjarError(what, file, "make the model again: nightjar rebuild train")
+    return recipe
+
+
+def write_checksums(folder: Path) -> str:
+    """Record the digest of a model directory beside its weights; returns it."""
+    value = digest(folder)
+    (folder / CHECKSUMS).write_text(json.dumps({"sha256": value}) + "\n", encoding="utf-8")
+    return value
+
+
+def verify(folder: Path) -> str:
+    """The digest of a model directory. Raises NightjarError if it is not the recorded one, or a file is damaged."""
+    value = digest(folder)
+    record = folder / CHECKSUMS
+    if record.exists():
+        expected = recorded(record).get("sha256")
+        if not isinstance(expected, str):
+            raise NightjarError("unreadable checksum file", record, "make the model again")
+        if value != expected:
+            what = f"the weights' sha256 is {value[:12]}…, recorded was {expected[:12]}…"
+            raise NightjarError(
+                what, folder, "the files changed or are damaged: delete the folder, make it again"
+            )
+    check(folder)
+    return value

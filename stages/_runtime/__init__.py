@@ -1,0 +1,1 @@
+"""What every stage shares: parameters in, errors as one line, facts out, work that resumes."""

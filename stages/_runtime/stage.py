@@ -1,0 +1,238 @@
+"""What every stage's `python -m stages.<stage> [item]` shares: parameters in, errors as one line, facts out.
+
+The facts of a run (rows in, out and rejected, what it read and wrote, versions, seed) are a DVC metric in
+data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. Those of good runs go to the
+local history, which `nightjar plan` reads, unless a driver times the whole run. The machine is among the
+facts of stages that run a model: what a model computes depends on it, and it remains with the result where DVC restores
+that on another machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn
+
+from nightjar.core import checks, display, garbage
+from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.files import metrics_file, write_text
+from nightjar.params import params as params_module
+from nightjar.params.params import Params
+from stages._runtime import history, machine
+from stages._runtime.checkpoint import FOLDER, Journal, Shard
+
+log = logging.getLogger("nightjar")
+
+
+@dataclass
+class Stage:
+    """One run of one stage: its name, its parameters, and the facts it collects on the way.
+
+    `folder` is where questions, predictions, scores, the report, facts and journals of the run are; a path in it is
+    named in the facts from there. Everything else is read in the current folder, the project.
+    """
+
+    name: str
+    params: Params
+    # The share of the work that this run does; it writes no artifact then, only its part of the journal.
+    shard: Shard | None = None
+    folder: Path = Path()
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_rejected: int = 0
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def item(self) -> str:
+        """What follows the @ in the stage's name: a dataset, a tool, a recipe."""
+        return self.name.partition("@")[2]
+
+    def reads(self, *paths: Path) -> None:
+        self.inputs.extend(map(self._named, paths))
+
+    def writes(self, *paths: Path) -> None:
+        self.outputs.extend(map(self._named, paths))
+
+    def _named(self, path: Path) -> str:
+        return (path.relative_to(self.folder) if path.is_relative_to(self.folder) else path).as_posix()
+
+    @contextlib.contextmanager
+    def resumed(
+        self,
+        decides: Mapping[str, Any],
+        units: int,
+        compute: Callable[[int], Any],
+        things: str,
+        size: Callable[[int], int] = lambda unit: 1,
+    ) -> Iterator[Iterable[Any] | None]:
+        """The values of all units in order: those that an earlier run recorded, and the others, computed now.
+
+        `size` is how many of `things` a unit has. Otherwise as `resumed_in_any_order`.
+        """
+
+        def one_by_one(todo: Sequence[int]) -> Iterator[tuple[int, Any]]:
+            return ((unit, compute(unit)) for unit in todo)
+
+        with self.resumed_in_any_order(decides, units, one_by_one, things, size) as values:
+            yield values
+
+    @contextlib.contextmanager
+    def resumed_in_any_order(
+        self,
+        decides: Mapping[str, Any],
+        units: int | Sequence[str],
+        compute: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
+        things: str,
+        size: Callable[[int], int] = lambda unit: 1,
+    ) -> Iterator[Iterable[Any] | None]:
+        """As `resumed`, for units that are computed together: `compute` gives those asked for, as they are done.
+
+        `units` is their number, or the key of each, by which a later run with others finds it. A unit is recorded as
+        soon as it is computed, in the journal of the runs that `decides` determines. The journal
+        is removed when the block ends without an error. A shard computes its share and gets None: only the run that
+        publishes has all values.
+        """
+        keys = None if isinstance(units, int) else units
+        count = units if isinstance(units, int) else len(units)
+        with Journal(self.name, decides, self.shard, self.folder / FOLDER, keys) as journal:
+            todo = journal.todo(count)
+            if recorded := sum(map(size, journal)):
+                total = sum(map(size, range(count)))
+                log.info("%d of %d %s were done before", recorded, total, things)
+            progress = Progress(things, sum(map(size, todo)))
+            for unit, value in compute(todo):
+                journal.add(unit, value)
+                progress.add(size(unit))
+            if self.shard:
+                yield None
+            else:
+                yield map(journal.__getitem__, range(count))
+                journal.remove()
+
+    def count(self, rows_in: int, rows_out: int, rejected: int = 0) -> None:
+        """Account for the rows. Raises NightjarError unless rows in = rows out + rows rejected."""
+        if rows_in != rows_out + rejected:
+            what = f"{rows_in} rows went in, but {rows_out} came out and {rejected} were rejected"
+            raise NightjarError(what, self.name, "this is a fault of the stage: please report it")
+        self.rows_in, self.rows_out, self.rows_rejected = rows_in, rows_out, rejected
+
+
+class Progress:
+    """Logs how many of `total` things are done, about ten times and at the end."""
+
+    def __init__(self, things: str, total: int) -> None:
+        self.things, self.total, self.done = things, total, 0
+
+    def add(self, number: int = 1) -> None:
+        before, self.done = self.done, self.done + number
+        if self.done >= self.total or self.done * 10 // self.total > before * 10 // self.total:
+            log.info("%d of %d %s", self.done, self.total, self.things)
+
+
+def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str, Any]:
+    """The facts of a run; with `model`, a model ran, and the machine is among them."""
+    return {
+        "stage": stage.name,
+        "inputs": stage.inputs,
+        "outputs": stage.outputs,
+        # What the checks hold the artifacts against later, whatever became of them.
+        "tables": {
+            path: checks.inventory(stage.folder / path)
+            for path in stage.outputs
+            if checks.is_artifact(stage.folder / path)
+        },
+        "rows_in": stage.rows_in,
+        "rows_out": stage.rows_out,
+        "rows_rejected": stage.rows_rejected,
+        "seed": stage.params.seed,
+        "versions": {name: version(name) for name in ("nightjar", *packages)},
+        # Only the report reads the facts of these stages, so no other stage runs again on another machine.
+        **({"machine": machine.describe()} if model else {}),
+        **stage.details,
+    }
+
+
+def main(
+    folder: str,
+    run: Callable[[Stage], None],
+    items: tuple[str, ...] | Callable[[Params], Iterable[str]] = (),
+    packages: tuple[str, ...] = ("pyarrow",),
+    threads: bool = False,
+    shards: bool = False,
+) -> None:
+    """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
+
+    `items` are the words allowed after the stage's name, which may depend on the parameters; `packages` those whose
+    versions belong to the facts. With `threads`, the stage runs models (`before_models`). With `shards`, `--shard I/N`
+    may follow: the run does that share of the work and writes neither artifact nor facts.
+    """
+    display.protect()
+    garbage.seldom()
+    display.log_to_stderr()
+    started = time.monotonic()
+    name, shard = folder, None
+    try:
+        arguments = sys.argv[1:]
+        if shards and len(arguments) > 1 and arguments[-2] == "--shard":
+            shard = Shard.parse(arguments[-1])
+            arguments = arguments[:-2]
+        params = params_module.load()
+        allowed = tuple(items(params) if callable(items) else items)
+        if (len(arguments) != 1 or arguments[0] not in allowed) if items else bool(arguments):
+            wanted = f"one of {', '.join(allowed)}" if items else "no argument"
+            raise NightjarError(
+                f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
+            )
+        name = f"{folder}@{arguments[0]}" if items else folder
+        stage = Stage(name, params, shard)
+        if not sys.stderr.isatty():
+            os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
+        if threads:
+            before_models(params)
+            os.environ["HF_HUB_OFFLINE"] = "1"
+        carry_out(stage, run, packages, threads)
+    except NightjarError as error:
+        _fail(error)
+    except OSError as error:
+        told = from_os_error(error, name)
+        if told is None:
+            raise
+        _fail(told)
+    if not shard and not os.environ.get(history.TIMED):
+        history.append(Path(), name, time.monotonic() - started)
+
+
+def before_models(params: Params) -> None:
+    """Set the threads of numerical libraries, before they are loaded: the order of floating-point sums depends on it,
+    and so do the bytes of a trained model.
+    """
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(params.threads)))
+    os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_DISABLE_TELEMETRY="1")
+
+
+def carry_out(stage: Stage, run: Callable[[Stage], None], packages: tuple[str, ...], models: bool) -> None:
+    """Run a stage and write its facts; with `models`, the machine is among them. A shard has no facts."""
+    started = time.monotonic()
+    run(stage)
+    if stage.shard:
+        log.info("%s: shard %s done, %.1f s", stage.name, stage.shard, time.monotonic() - started)
+        return
+    facts = json.dumps(_facts(stage, packages, models), indent=2, sort_keys=True) + "\n"
+    write_text(stage.folder / metrics_file(stage.name), facts)
+    counts = f"{stage.rows_in} rows in, {stage.rows_out} out, {stage.rows_rejected} rejected"
+    log.info("%s: %s, %.1f s", stage.name, counts, time.monotonic() - started)
+
+
+def _fail(error: NightjarError) -> NoReturn:
+    print(f"nightjar: {error}", file=sys.stderr)
+    raise SystemExit(2)

@@ -1,0 +1,234 @@
+"""The HTTP client against servers that drip, flood, compress, repeat the key, or are behind a proxy."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import socket
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.fuzz_servers import talking
+from nightjar.core.errors import NightjarError
+from nightjar.models import http_client
+from nightjar.models.http_client import HttpClient, Limits
+from nightjar.models.server import Address, Server
+from tests.completions_server import completion, serving
+
+QUICK = Limits(connect=1.0, answer=0.1, size=1000, attempts=2, pause=0.0)
+PATIENT = Limits(connect=5.0, answer=60.0, size=1000, attempts=2, pause=0.0)
+SECRET = "sk-0123456789-abcdefghijklmnopqrstuvwxyz"
+
+
+def ask(url: str, limits: Limits = PATIENT) -> dict[str, Any]:
+    with HttpClient(url, f"server:{url}", limits) as client:
+        return client.ask("POST", "/x", {})
+
+
+def drip(connection: socket.socket) -> None:
+    """A header or a body that never ends: a byte in every hundredth of a second."""
+    for _ in range(1000):
+        connection.sendall(b"x")
+        time.sleep(0.01)
+
+
+def drip_a_body(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n")
+    drip(connection)
+
+
+def drip_steps(connection: socket.socket) -> None:
+    for _ in range(1000):
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        time.sleep(0.01)
+
+
+def silence(connection: socket.socket) -> None:
+    while connection.recv(100):
+        pass
+
+
+@pytest.mark.parametrize("talk", [drip, drip_a_body, drip_steps, silence])
+def test_an_answer_has_one_deadline_however_it_comes(talk: Callable[[socket.socket], None]) -> None:
+    with talking(talk) as url, pytest.raises(NightjarError, match="no answer in time"):
+        ask(url, QUICK)
+
+
+def test_attempts_and_pauses_have_the_same_deadline() -> None:
+    busy = Limits(answer=0.1, attempts=1000, pause=60.0)
+    with serving(lambda body: (503, {})) as served, pytest.raises(NightjarError, match="no answer in time"):
+        Server(Address(served.url, "m"), busy).__enter__().complete("a", 1, ())
+
+
+def flood(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(b" " * 2**16)
+
+
+def test_an_endless_answer_is_not_kept() -> None:
+    limits = Limits(answer=60.0, size=2**20)
+    tracemalloc.start()
+    try:
+        with talking(flood) as url, pytest.raises(NightjarError, match="more than 1,048,576 bytes"):
+            ask(url, limits)
+        assert tracemalloc.get_traced_memory()[1] < 2**23
+    finally:
+        tracemalloc.stop()
+
+
+def reply(body: bytes, encoding: str) -> Callable[[socket.socket], None]:
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return lambda connection: connection.sendall(head.encode() + body)
+
+
+def test_a_compressed_answer_is_limited_in_what_it_contains() -> None:
+    said = gzip.compress(b'{"a": 1}')
+    with talking(reply(said, "gzip")) as url:
+        assert ask(url) == {"a": 1}
+    bomb = gzip.compress(b" " * 2**25)
+    tracemalloc.start()
+    try:
+        with (
+            talking(reply(bomb, "GZIP")) as url,
+            pytest.raises(NightjarError, match="more than 100,000 bytes"),
+        ):
+            ask(url, Limits(size=100_000))
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
+    for body, encoding, told in (
+        (said[:-1], "gzip", "cannot be decompressed"),
+        (b"{}", "gzip", "cannot be decompressed"),
+        (gzip.compress(said), "gzip, gzip", "an encoding that was not asked for"),
+        (zlib.compress(b"{}"), "deflate", "an encoding that was not asked for"),
+    ):
+        with talking(reply(body, encoding)) as url, pytest.raises(NightjarError, match=told):
+            ask(url)
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+@pytest.mark.parametrize("before", [0, 150, 190, 199, 5000])
+def test_the_key_is_hidden_before_a_message_is_cut(
+    status: int, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(http_client.KEY, SECRET)
+    said = {"error": {"message": "x" * before + f" Bearer {SECRET} is wrong"}}
+    with serving(lambda body: (status, said)) as served, pytest.raises(NightjarError) as raised:
+        Server(Address(served.url, "m"), PATIENT).__enter__().complete("a", 1, ())
+    assert SECRET[:6] not in str(raised.value)
+
+
+KEYS = ("a\"b'c\\d/e  f%-0123456789", SECRET, SECRET * 2)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_key_is_hidden_in_every_form(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(http_client.KEY, key)
+    quoted = json.dumps({"error": {"header": f"Bearer {key}"}}).encode()
+    plain = json.dumps(key)[1:-1].encode()
+    escaped = b'{"error": "%b"}' % "".join(f"\\u{ord(sign):04x}" for sign in key).encode()
+    answers = (
+        b"HTTP/1.1 400 No\r\n\r\n" + quoted,
+        b"HTTP/1.1 400 No\r\n\r\n" + escaped,
+        b"HTTP/1.1 200 OK\r\n\r\n" + quoted[:-4],
+        b'HTTP/1.1 200 OK\r\n\r\n{"xxxxxxxxxx%b": 1, "xxxxxxxxxx%b": 2}' % (plain, plain),
+        b'HTTP/1.1 200 OK\r\n\r\n{"xxxxxxxxxx%b\\ud800": 1}' % plain,
+        b"HTTP/1.1 302 There\r\nLocation: http://h/?%b\r\n\r\n" % key.encode(),
+        b"Bearer %b\r\n\r\n" % key.encode(),
+        b"HTTP/1.1 200 OK\r\nBearer %b\r\n\r\n" % key.encode(),
+    )
+    for answer in answers:
+        with talking(lambda connection, said=answer: connection.sendall(said)) as url:
+            with pytest.raises(NightjarError) as raised:
+                ask(url, PATIENT)
+            assert not any(part in str(raised.value) for part in (key, "0123456789", "c\\d", "c\\\\d"))
+
+
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in (*PROXIES, "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9", "//[", "http://h:99999", "\udcff"]
+)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]", "0.0.0.0"])
+def test_loopback_is_never_asked_through_a_proxy(
+    host: str, proxy: str, no_proxies: pytest.MonkeyPatch
+) -> None:
+    for name in PROXIES:
+        no_proxies.setenv(name, proxy)
+    with serving(lambda body: completion("yes")) as served:
+        address = Address.parse(f"server:{served.url.replace('127.0.0.1', host)}")
+        with Server(address, PATIENT) as server:
+            assert server.complete("a", 1, ()).text == "yes"
+
+
+def test_other_hosts_are_asked_through_the_proxy_of_the_environment(no_proxies: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    def talk(connection: socket.socket) -> None:
+        asked.append(b"once")
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n{}")
+
+    with talking(talk) as url:
+        for name in ("http_proxy", "ALL_PROXY"):
+            no_proxies.setenv(name, url.removeprefix("http://"))
+            assert ask("http://192.0.2.1:1") == {}
+            no_proxies.delenv(name)
+        assert len(asked) == 2
+        no_proxies.setenv("http_proxy", url)
+        no_proxies.setenv("no_proxy", "192.0.2.1")
+        with pytest.raises(NightjarError, match=r"192\.0\.2\.1"):
+            ask("http://192.0.2.1:1", QUICK)
+        assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("proxy", "told"),
+    [
+        ("socks5://me:word@h:1", "the proxy is invalid: not the address of a server"),
+        ("http://me:wo/rd@h", "the proxy is invalid: not an address"),
+        ("http://h:99999", "the proxy is invalid: the port is out of range"),
+        ("http://h:0", "the proxy is invalid: the port is out of range"),
+        ("http://a..b", "the proxy is invalid: the host name is invalid"),
+        ("http://\udcff", "the proxy is invalid"),
+        ("garbage garbage", "the proxy is invalid: the host name is invalid"),
+    ],
+)
+def test_an_invalid_proxy_is_one_line_without_its_password(
+    proxy: str, told: str, no_proxies: pytest.MonkeyPatch
+) -> None:
+    no_proxies.setenv("https_proxy", proxy)
+    with pytest.raises(NightjarError, match=f"^https_proxy: {told}.*; set it to http://HOST:PORT") as raised:
+        ask("https://server.example")
+    assert "wo" not in str(raised.value)
+
+
+def test_certificates_that_cannot_be_read(no_proxies: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    no_proxies.setenv("SSL_CERT_FILE", os.fspath(tmp_path / "none.pem"))
+    with pytest.raises(NightjarError, match="SSL_CERT_FILE, SSL_CERT_DIR: the certificates cannot be read"):
+        ask("https://server.example")
+
+
+def test_redirects_are_not_followed() -> None:
+    target: list[str] = []
+    with serving(lambda body: target.append("asked") or completion("no")) as other:
+        head = f"HTTP/1.1 307 There\r\nLocation: {other.url}/v1/completions\r\n\r\n".encode()
+        told = f"it redirects to {other.url}/v1/completions"
+        with talking(lambda it: it.sendall(head)) as url, pytest.raises(NightjarError, match=told):
+            ask(url)
+    assert not target

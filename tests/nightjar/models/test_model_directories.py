@@ -1,0 +1,333 @@
+"""Damaged model directories are refused in one line that names them, and unusual but whole ones are read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.headers import tensors
+from nightjar.models.load import load
+from nightjar.models.pretrained import read_model
+from nightjar.models.reader import load as load_reader
+from nightjar.models.weights import check, read_recipe
+from nightjar.search.encoder import SentenceEncoder
+from tests import tiny_models
+
+CONFIG, WEIGHTS, ADAPTER = "config.json", "model.safetensors", "adapter_model.safetensors"
+NORM, Q_PROJ = "model.norm.weight", "model.layers.1.self_attn.q_proj.weight"
+Change = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def adapter(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.adapter(tiny_model, tmp_path_factory.mktemp("adapter"))
+
+
+@pytest.fixture(scope="module")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.sentence_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+def weights(change: Callable[[dict[str, torch.Tensor]], object], file: str = WEIGHTS) -> Change:
+    """Change the tensors of a directory."""
+
+    def apply(folder: Path) -> None:
+        held = load_file(folder / file)
+        change(held)
+        save_file(held, folder / file, {"format": "pt"})
+
+    return apply
+
+
+def settings(file: str = CONFIG, **values: Any) -> Change:
+    """Change keys of a JSON file."""
+
+    def apply(folder: Path) -> None:
+        told = json.loads((folder / file).read_text())
+        (folder / file).write_text(json.dumps(told | values))
+
+    return apply
+
+
+def content(change: Callable[[bytes], bytes], file: str = WEIGHTS) -> Change:
+    """Change the bytes of a file."""
+    return lambda folder: (folder / file).write_bytes(change((folder / file).read_bytes()))
+
+
+def header(change: Callable[[dict[str, Any]], object]) -> Change:
+    """Change the header of a weight file, and its length with it."""
+
+    def apply(data: bytes) -> bytes:
+        length = int.from_bytes(data[:8], "little")
+        told = json.loads(data[8 : 8 + length])
+        change(told)
+        text = json.dumps(told).encode()
+        return len(text).to_bytes(8, "little") + text + data[8 + length :]
+
+    return content(apply)
+
+
+def pipe(file: str) -> Change:
+    def apply(folder: Path) -> None:
+        (folder / file).unlink(missing_ok=True)
+        os.mkfifo(folder / file)
+
+    return apply
+
+
+def device(file: str) -> Change:
+    def apply(folder: Path) -> None:
+        (folder / file).unlink(missing_ok=True)
+        (folder / file).symlink_to("/dev/zero")
+
+    return apply
+
+
+def vocabulary(change: Callable[[dict[str, Any]], object]) -> Change:
+    """Change tokenizer.json."""
+
+    def apply(folder: Path) -> None:
+        told = json.loads((folder / "tokenizer.json").read_text())
+        change(told)
+        (folder / "tokenizer.json").write_text(json.dumps(told))
+
+    return apply
+
+
+def empty(told: dict[str, Any]) -> None:
+    told["added_tokens"] = []
+    told["model"] |= {"vocab": {}, "merges": []}
+
+
+MODELS: dict[str, tuple[Change, str]] = {
+    "a tensor is missing": (weights(lambda w: w.pop(Q_PROJ)), f"missing: {Q_PROJ}"),
+    "a tensor too many": (weights(lambda w: w.update(other=w[NORM] + 1)), "unexpected: other"),
+    "another shape": (weights(lambda w: w.update({NORM: torch.ones(3)})), f"another shape: {NORM}"),
+    "no number": (weights(lambda w: w[NORM].fill_(torch.nan)), f"not finite: {NORM}"),
+    "integers": (weights(lambda w: w.update({NORM: w[NORM].int()})), f"not floating point: {NORM}"),
+    "no tensors": (weights(lambda w: w.clear()), "missing: lm_head.weight, model.embed_tokens.weight"),
+    "fewer layers": (settings(num_hidden_layers=1), r"unexpected: model\.layers\.1"),
+    "more layers": (settings(num_hidden_layers=3), r"missing: model\.layers\.2"),
+    "a billion layers": (settings(num_hidden_layers=10**9), "num_hidden_layers is out of range"),
+    "a billion labels": (settings(num_labels=10**9), "num_labels is out of range"),
+    "a billion tokens": (settings(vocab_size=10**9), "far more elements than the weights"),
+    "width 0": (settings(hidden_size=0), "another shape: model.embed_tokens.weight"),
+    "width as text": (settings(hidden_size="wide"), "cannot load this model"),
+    "negative width": (settings(intermediate_size=-48), "cannot load this model"),
+    "epsilon as text": (settings(rms_norm_eps="small"), "cannot load this model"),
+    "no such activation": (settings(hidden_act="none"), "cannot load this model"),
+    "unknown type": (settings(model_type="none"), "model type `none`"),
+    "code of its own": (settings(model_type="mine", auto_map={"AutoConfig": "c.C"}), "custom code"),
+    "deep": (content(lambda data: b'{"a":' * 500 + b"1" + b"}" * 500, CONFIG), "nested too deeply"),
+    "a key twice": (content(lambda data: b'{"model_type": "llama",' + data[1:], CONFIG), "occurs twice"),
+    "half a character": (settings(architectures=["\ud800"]), "not valid Unicode"),
+    "a list": (content(lambda data: b"[]", CONFIG), "not a JSON object"),
+    "cut": (content(lambda data: data[:-1]), r"its tensors have [\d,]+ bytes"),
+    "cut in the header": (content(lambda data: data[:99]), "cut off"),
+    "header alone": (content(lambda data: data[: 8 + int.from_bytes(data[:8], "little")]), ", 0 follow"),
+    "empty": (content(lambda data: b""), "cut off"),
+    "garbage": (content(lambda data: bytes(range(256)) * 99), "not a safetensors file"),
+    "an endless header": (content(lambda data: b"\xff" * 8 + data), "not a safetensors file"),
+    "overlap": (header(lambda h: h[NORM].update(data_offsets=[0, 128])), "overlap or leave gaps"),
+    "a shape of other size": (header(lambda h: h[NORM].update(shape=[31])), "not that of its data"),
+    "a negative shape": (header(lambda h: h[NORM].update(shape=[-8, -4])), "not that of its data"),
+    "unknown numbers": (header(lambda h: h[NORM].update(dtype="F33")), "does not describe"),
+    "a tensor as text": (header(lambda h: h.update({NORM: "text"})), "does not describe"),
+    "weights from a pipe": (pipe(WEIGHTS), "a named pipe"),
+    "weights from a device": (device(WEIGHTS), "a character device"),
+    "configuration from a pipe": (pipe(CONFIG), "a named pipe"),
+    "another file from a device": (device("vocab.txt"), "a character device"),
+    "checksums from a pipe": (pipe("checksums.json"), "a named pipe"),
+    "an id without embedding": (
+        vocabulary(lambda t: t["added_tokens"].append(t["added_tokens"][0] | {"id": 5000, "content": "<new>"})),
+        "the model has embeddings for",
+    ),
+    "an empty vocabulary": (vocabulary(empty), "token"),
+    "merges without their prefix": (
+        vocabulary(lambda t: t["model"].update(continuing_subword_prefix="x" * 99)),
+        "merges without the prefix",
+    ),
+    "no vocabulary": (vocabulary(lambda t: t.pop("model")), "tokenizer cannot be read"),
+    "an adapter's configuration": (
+        lambda folder: (folder / "adapter_config.json").write_text("{}"),
+        "holds an adapter",
+    ),
+}  # fmt: skip
+
+
+def refused(read: Callable[[], object], folder: Path, match: str) -> None:
+    with pytest.raises(NightjarError, match=match) as caught:
+        read()
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 1000
+    assert folder.name in str(caught.value)
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_a_damaged_model_is_refused(case: str, tiny_model: Path, tmp_path: Path) -> None:
+    change, match = MODELS[case]
+    folder = shutil.copytree(tiny_model, tmp_path / "damaged")
+    change(folder)
+    refused(lambda: load(folder), folder, match)
+
+
+LORA = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+
+
+def renamed(held: dict[str, torch.Tensor]) -> None:
+    for name in list(held):
+        held[name.replace("base_model.model.", "other.")] = held.pop(name)
+
+
+ADAPTERS: dict[str, tuple[Change, str]] = {
+    "other keys": (weights(renamed, ADAPTER), "missing: .*unexpected: "),
+    "a tensor is missing": (weights(lambda w: w.pop(LORA), ADAPTER), r"missing: .*q_proj\.lora_A"),
+    "a tensor too many": (weights(lambda w: w.update(other=w[LORA] + 1), ADAPTER), "unexpected: other"),
+    "another shape": (weights(lambda w: w.update({LORA: torch.ones(3, 32)}), ADAPTER), "another shape: .*lora_A"),
+    "no number": (weights(lambda w: w[LORA].fill_(torch.inf), ADAPTER), "not finite"),
+    "cut": (content(lambda data: data[:-9], ADAPTER), "bytes"),
+    "from a pipe": (pipe(ADAPTER), "a named pipe"),
+    "another file": (lambda folder: (folder / ADAPTER).rename(folder / WEIGHTS), f"no {ADAPTER}"),
+    "unknown type": (settings("adapter_config.json", peft_type="NONE"), "peft cannot load this adapter"),
+    "rank 0": (settings("adapter_config.json", r=0), "peft cannot load this adapter"),
+    "rank as text": (settings("adapter_config.json", r="two"), "peft cannot load this adapter"),
+    "a huge rank": (settings("adapter_config.json", r=10**9), "far more elements|allocate"),
+    "other modules": (settings("adapter_config.json", target_modules=["none"]), "peft cannot load"),
+    "a setting of another version": (settings("adapter_config.json", new_scale=3), "does not know: new_scale"),
+    "one that cannot be merged": (settings("adapter_config.json", alora_invocation_tokens=[1]), "be merged"),
+    "a learnt prompt": (
+        lambda folder: (folder / "adapter_config.json").write_text(
+            '{"peft_type": "PROMPT_TUNING", "task_type": "CAUSAL_LM", "num_virtual_tokens": 4}'
+        ),
+        "a learnt prompt",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ADAPTERS)
+def test_a_damaged_adapter_is_refused(case: str, tiny_model: Path, adapter: Path, tmp_path: Path) -> None:
+    change, match = ADAPTERS[case]
+    folder = shutil.copytree(adapter, tmp_path / "damaged")
+    change(folder)
+    refused(lambda: load(tiny_model, adapter=folder), folder, match)
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "../model/model.safetensors", 5])
+def test_a_list_of_shards_names_files_of_the_directory(
+    file: object, tiny_model: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    (folder / WEIGHTS).rename(folder / "model-00001-of-00001.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {NORM: file}}))
+    refused(lambda: load(folder), folder, "names weight files that are missing")
+
+
+def test_a_model_in_shards_is_read(tiny_model: Path, tmp_path: Path) -> None:
+    whole = load(tiny_model)
+    shutil.copytree(tiny_model, tmp_path, dirs_exist_ok=True)
+    (tmp_path / WEIGHTS).unlink()
+    whole.model.save_pretrained(tmp_path, max_shard_size="20KB")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 1
+    read = load(tmp_path).model.state_dict()
+    assert all(torch.equal(read[name], value) for name, value in whole.model.state_dict().items())
+
+
+def test_modules_that_an_adapter_saves_are_read(tiny_t5: Path, tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(r=2, target_modules=["q"], modules_to_save=["lm_head"], task_type="SEQ_2_SEQ_LM")
+    made = get_peft_model(load(tiny_t5).model, config)
+    with torch.no_grad():
+        made.base_model.model.lm_head.modules_to_save["default"].weight.fill_(0.5)
+    made.save_pretrained(tmp_path)
+    assert load(tiny_t5, adapter=tmp_path).model.lm_head.weight.eq(0.5).all()
+    weights(lambda held: held.pop("base_model.model.lm_head.weight"), ADAPTER)(tmp_path)
+    refused(lambda: load(tiny_t5, adapter=tmp_path), tmp_path, r"lm_head\.weight")
+
+
+def test_names_of_older_checkpoints_are_read(tmp_path: Path) -> None:
+    """GPT-2 of the hub: no prefix, and masks that are no weights beside them."""
+    from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=50, n_positions=16, n_embd=8, n_layer=2, n_head=2))
+    model.save_pretrained(tmp_path)
+
+    def older(held: dict[str, torch.Tensor]) -> None:
+        for name in list(held):
+            held[name.removeprefix("transformer.")] = held.pop(name)
+        held["h.0.attn.bias"] = torch.ones(1, 1, 16, 16)
+
+    weights(older)(tmp_path)
+    read = read_model(tmp_path, AutoModelForCausalLM, torch.float32)
+    assert torch.equal(read.transformer.h[1].mlp.c_fc.weight, model.transformer.h[1].mlp.c_fc.weight)
+
+
+def test_an_encoder_may_have_the_head_of_another_task_but_no_layer_less(
+    tiny_encoder: Path, tmp_path: Path
+) -> None:
+    from transformers import BertConfig, BertForMaskedLM
+
+    BertForMaskedLM(BertConfig.from_pretrained(tiny_encoder)).save_pretrained(tmp_path)
+    for file in tiny_encoder.glob("token*"):
+        shutil.copy(file, tmp_path)
+    assert any(name.startswith("cls.") for name in tensors(tmp_path / WEIGHTS))
+    settings(architectures=["BertForMaskedLM"])(tmp_path)
+    for read in (SentenceEncoder, lambda folder: load_reader(folder, 1)):
+        read(tmp_path)
+    settings(num_hidden_layers=1)(tmp_path)
+    for read in (SentenceEncoder, lambda folder: load_reader(folder, 1)):
+        refused(lambda read=read: read(tmp_path), tmp_path, r"unexpected: .*encoder\.layer\.1")
+    settings(num_hidden_layers=3)(tmp_path)
+    for read in (SentenceEncoder, lambda folder: load_reader(folder, 1)):
+        refused(lambda read=read: read(tmp_path), tmp_path, r"missing: encoder\.layer\.2")
+
+
+def test_a_reader_reads_a_text_when_it_is_loaded(tiny_encoder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_encoder, tmp_path / "encoder")
+    settings(hidden_dropout_prob=float("nan"))(folder)
+    refused(lambda: load_reader(folder, 1), folder, "cannot read a text")
+
+
+@pytest.mark.parametrize("value", ["64", 0, -1, 1.5, None])
+def test_the_limit_of_an_encoder_is_a_number_of_tokens(
+    value: object, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny_encoder, tmp_path / "encoder")
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": value}))
+    refused(lambda: SentenceEncoder(folder), folder, "no whole number max_seq_length")
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        ({"evidence": "two"}, "evidence is no number"),
+        ({"evidence": -1}, "evidence is no number"),
+        ({"evidence": True}, "evidence is no number"),
+        ({"calls": "yes"}, "calls is neither"),
+        ({"calls": None}, "calls is neither"),
+        ({"data": ["train"]}, "no names"),
+    ],
+)
+def test_a_recipe_has_the_values_of_one(values: dict[str, object], match: str, tmp_path: Path) -> None:
+    recipe = {"evidence": 0, "calls": False, "data": "train", "recipe": "mine"}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    assert read_recipe(tmp_path) == recipe
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe | values))
+    refused(lambda: read_recipe(tmp_path), tmp_path / "recipe", match)
+
+
+def test_a_header_says_what_safetensors_says(tiny_model: Path) -> None:
+    held = load_file(tiny_model / WEIGHTS)
+    told = tensors(tiny_model / WEIGHTS)
+    assert {name: one.shape for name, one in told.items()} == {n: tuple(v.shape) for n, v in held.items()}
+    assert all(one.floating for one in told.values())
+    check(tiny_model)

@@ -1,0 +1,204 @@
+"""Samples of one prompt against one sample at a time, the whole text read again for each token, and their frequencies
+against all texts that can be drawn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.row import Prompt
+from nightjar.models.sample import Sampling, generator_for, nucleus
+from nightjar.models.samples import Ends, Sample, samples, stream_samples
+from tests.nightjar.models.test_sample import smallest
+
+HEAT, TOP_P = 0.3, 0.8
+
+
+@pytest.fixture(scope="module")
+def llama(tiny_model: Path) -> LanguageModel:
+    prepare(seed=0, threads=1)
+    return load(tiny_model)
+
+
+@pytest.fixture(scope="module", params=["one line", "padded"])
+def lm(request: pytest.FixtureRequest, llama: LanguageModel) -> LanguageModel:
+    return replace(llama, reads_rows=request.param == "one line")
+
+
+@pytest.fixture(scope="module")
+def prompt(llama: LanguageModel) -> list[int]:
+    return llama.tokenizer.encode("Today is the example of a")
+
+
+def by_seed(seed: int, heat: float = HEAT, top_p: float = TOP_P) -> Sampling:
+    return Sampling(heat, lambda number: generator_for(seed, str(number)), top_p)
+
+
+@cache
+def logits(model: torch.nn.Module, ids: tuple[int, ...]) -> torch.Tensor:
+    """Those of the next token, the whole text read. Equal texts are read once, to save time."""
+    with torch.inference_mode():
+        last: torch.Tensor = model(input_ids=torch.tensor([ids])).logits[0, -1].float()
+    return last
+
+
+def probabilities(lm: LanguageModel, ids: Sequence[int], heat: float = HEAT) -> torch.Tensor:
+    chances: torch.Tensor = (logits(lm.model, tuple(ids)) / heat).softmax(-1)
+    return chances
+
+
+def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: Ends) -> Sample:
+    """One sample of the texts that `nucleus` leaves; without a cache, and without the engine's draws."""
+    written: list[int] = []
+    while len(written) < ends.max_new_tokens:
+        tokens, weights = nucleus(probabilities(lm, [*ids, *written])[None], TOP_P)
+        assert tokens is not None
+        left = float(weights.sum()) * (1 - float(torch.rand((), generator=generator, dtype=torch.float64)))
+        sums = weights[0].cumsum(0)
+        token = next(int(one) for one, reached in zip(tokens[0], sums, strict=True) if float(reached) >= left)
+        written.append(token)
+        if token == lm.tokenizer.end:
+            return Sample(lm.tokenizer.decode(written[:-1]), None, len(written))
+        text = lm.tokenizer.decode(written)
+        found = [stop for stop in ends.stop if stop in text]
+        if found:
+            stop = min(found, key=text.index)
+            return Sample(text[: text.index(stop)], stop, len(written))
+    return Sample(lm.tokenizer.decode(written), None, len(written))
+
+
+ENDS = Ends(7, ["p", "e", "["])
+
+
+@pytest.fixture(scope="module")
+def forty(llama: LanguageModel, prompt: list[int]) -> list[Sample]:
+    """Forty samples, each drawn alone."""
+    return [alone(llama, prompt, by_seed(3).generator(number), ENDS) for number in range(40)]
+
+
+@pytest.mark.parametrize(("rows", "tokens"), [(64, None), (3, None), (2, 40)])
+def test_samples_are_those_that_their_generators_draw_alone(
+    lm: LanguageModel, prompt: list[int], forty: list[Sample], rows: int, tokens: int | None
+) -> None:
+    """In passes of any number of rows, and in groups."""
+    ends, sampling = ENDS, by_seed(3)
+    found = samples(lm, prompt, 40, sampling, ends, rows, tokens)
+    assert found == forty
+    assert {one.stop for one in found} >= {None, "p", "e"} and len(set(found)) > 10
+    # A larger number begins with the samples of a smaller one.
+    assert samples(lm, prompt, 11, sampling, ends, rows, tokens) == found[:11]
+    assert samples(lm, prompt, 40, by_seed(4), ends, rows, tokens) != found
+
+
+def test_samples_are_drawn_as_often_as_enumeration_says(llama: LanguageModel, prompt: list[int]) -> None:
+    """Every text of three tokens, the smallest set that reaches top_p taken at each: chi-square, a fixed seed."""
+    from scipy.stats import chisquare
+
+    heat, top_p, count = 0.35, 0.7, 2000
+    expected: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(3):
+        longer = {}
+        for ids, chance in expected.items():
+            table = probabilities(llama, [*prompt, *ids], heat)
+            inside = smallest(table, top_p)
+            assert float(table[inside[:-1]].sum()) < top_p <= float(table[inside].sum())
+            whole = float(table[inside].sum())
+            longer |= {(*ids, token): chance * float(table[token]) / whole for token in inside}
+        expected = longer
+    texts: dict[str, float] = {}
+    for ids, chance in expected.items():
+        assert llama.tokenizer.end not in ids
+        text = llama.tokenizer.decode(list(ids))
+        texts[text] = texts.get(text, 0.0) + chance
+    drawn = Counter(one.text for one in samples(llama, prompt, count, by_seed(8, heat, top_p), Ends(3)))
+    assert drawn.keys() <= texts.keys() and len(texts) > 8
+    common = [text for text, chance in texts.items() if chance * count >= 5]
+    rest = count - sum(drawn[text] for text in common)
+    observed = [*(drawn[text] for text in common), rest]
+    wanted = [*(texts[text] * count for text in common), count * (1 - sum(texts[one] for one in common))]
+    used = slice(None) if wanted[-1] >= 5 else slice(-1)
+    scale = sum(observed[used]) / sum(wanted[used])
+    assert chisquare(observed[used], [one * scale for one in wanted[used]]).pvalue > 0.01
+
+
+def test_the_nucleus_keeps_the_token_that_crosses(llama: LanguageModel, prompt: list[int]) -> None:
+    """Just above the likeliest token's probability there are two tokens, just below there is one."""
+    table = probabilities(llama, prompt)
+    first, second = table.topk(2).indices.tolist()
+    for top_p, inside in (
+        (float(table[first]) * 0.999, {first}),
+        (float(table[first]) * 1.001, {first, second}),
+    ):
+        found = samples(llama, prompt, 60, by_seed(1, HEAT, top_p), Ends(1))
+        assert {one.text for one in found} == {llama.tokenizer.decode([token]) for token in inside}
+
+
+def test_one_sample_of_one_token(lm: LanguageModel, prompt: list[int]) -> None:
+    sampling, ends = by_seed(5), Ends(1)
+    assert samples(lm, prompt, 1, sampling, ends) == [alone(lm, prompt, sampling.generator(0), ends)]
+    assert samples(lm, prompt[:1], 1, sampling, ends)[0].tokens == 1
+
+
+def test_the_end_token_ends_a_sample(llama: LanguageModel, prompt: list[int]) -> None:
+    """An end token at once: an empty text. It is no stop string."""
+    first = int(probabilities(llama, prompt).argmax())
+    backend = replace(llama.tokenizer, end=first)
+    found = samples(replace(llama, tokenizer=backend), prompt, 3, by_seed(1, HEAT, 0.001), Ends(5, ["a"]))
+    assert found == [Sample("", None, 1)] * 3
+
+
+@pytest.mark.parametrize(("rows", "tokens"), [(64, None), (4, None), (5, 150), (8, 30)])
+def test_prompts_that_are_sampled_together_get_the_samples_that_they_get_alone(
+    lm: LanguageModel, prompt: list[int], rows: int, tokens: int | None
+) -> None:
+    """Of any length and limits, with any number of rows, in groups or not."""
+    prompts = [
+        Prompt(3, prompt, 5, ["p"]),
+        Prompt(0, prompt[:1], 1),
+        Prompt(7, prompt * 3, 4, ["e"]),
+        Prompt(2, prompt[1:], 6),
+    ]
+    count, sampling = 9, by_seed(6)
+    found = dict(stream_samples(lm, iter(prompts), count, sampling, rows, tokens))
+    assert found == {
+        one.number: [
+            alone(
+                lm,
+                list(one.ids),
+                sampling.generator(one.number * count + number),
+                Ends(one.max_new_tokens, one.stop),
+            )
+            for number in range(count)
+        ]
+        for one in prompts
+    }
+    assert not dict(stream_samples(lm, [], count, sampling))
+
+
+def test_what_samples_begin_with_is_read_once(llama: LanguageModel, prompt: list[int]) -> None:
+    """The prompt in one pass, and equal beginnings as one row."""
+    read: list[int] = []
+    hook = llama.model.register_forward_pre_hook(
+        lambda model, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
+    )
+    try:
+        found = samples(llama, prompt, 50, by_seed(1, HEAT, 0.001), Ends(4))
+    finally:
+        hook.remove()
+    assert len(set(found)) == 1
+    # Passes have multiples of eight tokens (rows.MULTIPLE).
+    assert read == [len(prompt) + -len(prompt) % 8, 8, 8, 8]
+
+
+def test_an_encoder_decoder_is_refused(tiny_t5: Path) -> None:
+    with pytest.raises(NightjarError, match="drawing samples of a prompt needs a causal model"):
+        samples(load(tiny_t5), [5, 6], 2, by_seed(1), Ends(2))

@@ -1,0 +1,143 @@
+"""The drivers' groups of params.yaml: each can be left out, and every mistake says what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.params.drivers import (
+    Nightly,
+    load_checks,
+    load_nightly,
+    load_rebuild,
+    load_server,
+    load_shards,
+)
+
+LOADERS = {
+    "checks": load_checks,
+    "nightly": load_nightly,
+    "rebuild": load_rebuild,
+    "server": load_server,
+    "shards": load_shards,
+}
+
+
+@pytest.mark.parametrize("group", LOADERS)
+@pytest.mark.parametrize("text", [None, "", "# nothing yet\n", "other: 1\n", "{group}:\n", "{group}: {{}}\n"])
+def test_a_group_that_another_repository_leaves_out(tmp_path: Path, group: str, text: str | None) -> None:
+    file = tmp_path / "params.yaml"
+    default = LOADERS[group](file)
+    if text is not None:
+        file.write_text(text.format(group=group))
+    assert LOADERS[group](file) == default
+
+
+@pytest.mark.parametrize("group", LOADERS)
+@pytest.mark.parametrize("value", ["[]", "0", "''", "false"])
+def test_a_group_that_is_no_mapping(tmp_path: Path, group: str, value: str) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text(f"{group}: {value}\n")
+    told = rf"{group} = .* is not allowed; it should be a mapping of keys to values$"
+    with pytest.raises(NightjarError, match=told):
+        LOADERS[group](file)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("rebuild: {jobs: 0}", "rebuild.jobs = 0 is not allowed; it should be greater than or equal to 1"),
+        (
+            "rebuild: {jobs: x, gpu: 1}",
+            "rebuild.jobs = 'x' is not allowed (and 1 more); it should be a valid integer",
+        ),
+        (
+            "rebuild: {memory_gb: .inf}",
+            "rebuild.memory_gb = inf is not allowed; it should be a finite number",
+        ),
+        (
+            "rebuild: {memory_classes: {a: .inf}}",
+            "rebuild.memory_classes.a = inf is not allowed; it should be a finite number",
+        ),
+        (
+            "rebuild: {backoff_seconds: .inf}",
+            "rebuild.backoff_seconds = inf is not allowed; it should be a finite number",
+        ),
+        (
+            "rebuild: {memory_classes: 3}",
+            "rebuild.memory_classes = 3 is not allowed; it should be a mapping of keys to values",
+        ),
+        (
+            "nightly: {timezone: Berlin}",
+            "nightly.timezone = 'Berlin' is not allowed: no such time zone; write UTC, or one such as Europe/Berlin",
+        ),
+        ("nightly: {minutes: 0}", "nightly.minutes = 0 is not allowed; it should be greater than 0"),
+        (
+            "nightly: {cron: daily}",
+            "nightly.cron = 'daily' is not allowed: not a cron line; write minute, hour, day of month, month and "
+            'day of week, such as "0 2 * * *"',
+        ),
+        (
+            "nightly: {cron: 0 24 * * *}",
+            "nightly.cron = '0 24 * * *' is not allowed: hour '24' is not allowed; write numbers from 0 to 23, "
+            "such as 0",
+        ),
+        (
+            "nightly: {cron: 0 0 30 2 *}",
+            "nightly.cron = '0 0 30 2 *' is not allowed: never comes; name a day that the month has",
+        ),
+        (
+            "server: {database: x}",
+            "server.database = 'x' is not allowed; write postgresql+asyncpg://USER@HOST:PORT/NAME",
+        ),
+        (
+            "server: {database: 'postgresql+asyncpg://me:hunter2@h:5432/d'}",
+            "server.database = 'postgresql+asyncpg://me:…@h:5432/d' is not allowed; leave the password out: it is read "
+            "from PGPASSFILE, PGPASSWORD or ~/.pgpass",
+        ),
+    ],
+)
+def test_what_to_write_instead(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text(text)
+    with pytest.raises(NightjarError) as caught:
+        LOADERS[text.partition(":")[0]](file)
+    assert str(caught.value) == f"{file}: {told}"
+
+
+def test_cron_lines_are_those_that_the_server_takes() -> None:
+    """Against the parser that Prefect reads them with, over every form of a field in every place."""
+    parser = pytest.importorskip("prefect._vendor.croniter").croniter
+    parts = [
+        "*",
+        "0",
+        "5",
+        "12",
+        "31",
+        "60",
+        "7",
+        "mon",
+        "feb",
+        "x",
+        "1-5",
+        "5-1",
+        "*/2",
+        "*/0",
+        "1-9/3",
+        "1,3",
+        "1,",
+        "-1",
+    ]
+    for place in range(5):
+        for part in parts:
+            fields = ["0", "2", "*", "*", "*"]
+            fields[place] = part
+            line = " ".join(fields)
+            try:
+                taken = bool(Nightly(cron=line))
+            except ValueError:
+                taken = False
+            assert taken == parser.is_valid(line), line
+    assert Nightly(cron="@daily") and Nightly(cron="30 1 29 FEB mon-fri,sun")
