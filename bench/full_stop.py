@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Floats
+from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts
