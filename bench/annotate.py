@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.ratios import record
+from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.work import Work, counted
-from nightjar.params import params
 from nightjar.tools import Text, Tool, Toolbox, make, parse, positions
 from nightjar.tools.annotate import Annotator, Candidate, Settings
 from stages.augment.texts import draw, from_documents, suited

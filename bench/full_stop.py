@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
+from nightjar import params
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Floats
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts
 from nightjar.core.tables import read_rows
-from nightjar.params import params
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.ranked import ranked_again
 from nightjar.statistics.paired import p_value

@@ -15,10 +15,10 @@ from pathlib import Path
 import torch
 
 from bench.ratios import record
+from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.models.generate import generate
 from nightjar.models.load import load, prepare
-from nightjar.params import params
 from stages.encode.build import Encoder
 from stages.train.model import learner, loss_of
 from stages.train.packing import pack

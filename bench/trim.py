@@ -23,7 +23,7 @@ import numpy as np
 from nightjar.benchmarks.text.metrics import score
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.score import continuation_logprobs
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import CUE, encode
 from nightjar.prompts.encodings import NAMED
 from nightjar.prompts.model_text import model_input, model_target

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import ModelSource
+from nightjar.params.data import ModelSource
 
 # What a model directory may hold beside its weights; nothing else is copied, no code above all.
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")

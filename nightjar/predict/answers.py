@@ -18,7 +18,7 @@ from nightjar.models.load import LanguageModel
 from nightjar.models.row import Prompt
 from nightjar.models.sample import Sampling, generator_for
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark
 from nightjar.tools import Answered, Calls, Query, Toolbox, answers
 from nightjar.tools.by_text import Written

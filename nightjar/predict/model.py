@@ -11,7 +11,7 @@ from nightjar.models.load import load, prepare
 from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import is_encoder_decoder
 from nightjar.models.weights import RECIPE, read_recipe
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.predict.answers import answering, ask, evidence_of
 from nightjar.predict.choices import choices_of, choosing
 from nightjar.predict.predictor import MODEL, Job, Predictor, Row, about

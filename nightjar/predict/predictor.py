@@ -18,7 +18,8 @@ from nightjar.benchmarks.files import QUESTIONS, read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core.digests import code
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Encoding, Params
+from nightjar.params import Params
+from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark, System
 from nightjar.prompts.encodings import named
 

@@ -8,7 +8,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.files import QUESTIONS, ids, read_questions
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.files import check_output, write_lines
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.predict.predictor import MODEL, encoding_of
 
 # Kinds of tasks whose answers are text that a model writes after the prompt.

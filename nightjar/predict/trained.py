@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Params
+from nightjar.params import Params
 
 TRAINED, RECIPE = Path("models/train"), "recipe.json"
 # Recipes whose instances have a definition and an input; the others are trained on plain text.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nightjar.models.sources import find
 from nightjar.models.weights import verify
-from nightjar.params.params import ModelSource
+from nightjar.params.data import ModelSource
 
 MODEL = "models/base/language_model"
 

@@ -16,7 +16,7 @@ from pipelines.commands.console import say, say_json
 from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Params
+    from nightjar.params import Params
     from nightjar.predict.asking import Event
 
 FORM = 'write one question a line, or JSON Lines {"question": "..."}'

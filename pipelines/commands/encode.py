@@ -16,7 +16,7 @@ from pipelines.commands.console import say, say_exact, say_json
 from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, as_json_option
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Encoding
+    from nightjar.params.data import Encoding
     from stages.ingest.task_file import TaskFile
 
 FORMAT = "give a Super-NaturalInstructions task file"
@@ -139,7 +139,7 @@ def _read(path: Path) -> TaskFile:
 
 def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any]) -> Encoding:
     """The encoding by its name, or by the flags that are given."""
-    from nightjar.params.params import Encoding
+    from nightjar.params.data import Encoding
     from nightjar.prompts.encodings import named
 
     given = {flag: value for flag, value in flags.items() if value is not None}

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nightjar import params as params_module
 from nightjar.benchmarks import evaluated, registry
 from nightjar.benchmarks.evaluated import RECORD
 from nightjar.benchmarks.files import QUESTIONS, read_questions
@@ -25,8 +26,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import METRICS, check_folder, folder_output, metrics_file, remove, write_text
 from nightjar.core.json_text import read
 from nightjar.models.weights import digest as digest_of_weights
-from nightjar.params import params as params_module
-from nightjar.params.params import Params
+from nightjar.params import Params
 from pipelines.commands.options import prepare_model
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals

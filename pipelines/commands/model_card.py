@@ -22,9 +22,9 @@ from nightjar.core.numbers import number
 from nightjar.models.headers import refusing
 from nightjar.models.sources import find
 from nightjar.models.weights import read_recipe, verify, weight_files
-from nightjar.params import profiles
-from nightjar.params.params import ModelSource, Params
-from nightjar.params.params import load as load_params
+from nightjar.params import Params, profiles
+from nightjar.params import load as load_params
+from nightjar.params.data import ModelSource
 from nightjar.predict.trained import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git

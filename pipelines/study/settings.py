@@ -16,7 +16,7 @@ from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.models.weights import digest
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.params.predict import System
 from nightjar.prompts.encodings import NAMED, named
 from pipelines.graph.graph import Graph

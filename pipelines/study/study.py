@@ -23,7 +23,7 @@ from typing import Any
 from nightjar.core.config import PARAMS_FILE, parse, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from nightjar.params.params import validate
+from nightjar.params import validate
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project import places

@@ -21,11 +21,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
+from nightjar import params as params_module
 from nightjar.core import checks, display, garbage
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import metrics_file, write_text
-from nightjar.params import params as params_module
-from nightjar.params.params import Params
+from nightjar.params import Params
 from stages._runtime import history, machine
 from stages._runtime.checkpoint import FOLDER, Journal, Shard
 

@@ -17,7 +17,7 @@ from stages.augment.chains import chains
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
-    from nightjar.params.params import ToolParams
+    from nightjar.params.augment import ToolParams
     from nightjar.tools.annotate import Annotated
 
 CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")

@@ -8,7 +8,7 @@ from typing import Any
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Augment
+from nightjar.params.augment import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import find
 from stages._runtime.held_out import held_out

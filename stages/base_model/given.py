@@ -12,7 +12,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.headers import AGAIN, read_json_object
 from nightjar.models.server import PREFIX, Address
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
-from nightjar.params.params import ModelSource
+from nightjar.params.data import ModelSource
 from stages.base_model.prepare import facts, make_ready
 
 MODEL = Path("models/base/language_model")

@@ -16,7 +16,7 @@ from nightjar.core.files import replace, temporary_sibling
 from nightjar.models.headers import AGAIN, check_sizes, refusing
 from nightjar.models.sources import KEPT, find
 from nightjar.models.weights import CHECKSUMS, check, digest, weight_files, write_checksums
-from nightjar.params.params import EncoderSource, ModelSource
+from nightjar.params.data import EncoderSource, ModelSource
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
 

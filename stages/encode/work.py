@@ -7,7 +7,7 @@ from pathlib import Path
 from nightjar.benchmarks import registry
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.params import Params
+from nightjar.params import Params
 from stages.encode.build import Build, Sources
 from stages.encode.questions import QuestionBuild
 from stages.encode.texts import TextBuild

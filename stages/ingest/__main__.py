@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.params.params import CorpusSource, DatasetPath, RecordsPath
+from nightjar.params.data import CorpusSource, DatasetPath, RecordsPath
 from stages._runtime.stage import Stage, main
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.datasets import ingest

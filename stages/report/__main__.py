@@ -13,7 +13,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import METRICS, replace, temporary_sibling
 from nightjar.core.tables import read_rows
-from nightjar.params.params import Augment
+from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
 from stages.report import headline, pages
 from stages.report.benchmark import instances

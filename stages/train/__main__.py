@@ -4,7 +4,7 @@ from stages._runtime.stage import Stage, main
 
 
 def run(stage: Stage) -> None:
-    from nightjar.params.params import check_training
+    from nightjar.params import check_training
     from stages.train.fit import ENCODED, MODEL, TRAINED, fit
     from stages.train.launch import launch
 

@@ -16,7 +16,8 @@ from accelerate import Accelerator
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, sha256_of, temporary_sibling
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.params.params import SHARDED, Params, Recipe, check_training
+from nightjar.params import Params, check_training
+from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.stage import log
 from stages.train import checkpoint, logs
 from stages.train.checkpoint import Checkpoints

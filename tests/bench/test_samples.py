@@ -11,7 +11,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.models import samples as engine
 from nightjar.models.load import load, prepare
 from nightjar.models.samples import Ends
-from nightjar.params.params import load as load_params
+from nightjar.params import load as load_params
 from tests.conftest import ROOT
 
 

@@ -14,7 +14,7 @@ from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.core import contracts, tables
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark import (

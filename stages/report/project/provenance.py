@@ -14,8 +14,8 @@ from typing import Any
 import nightjar
 import stages
 from nightjar.benchmarks.card import Card
-from nightjar.params import profiles
-from nightjar.params.params import Params, Recipe
+from nightjar.params import Params, profiles
+from nightjar.params.train import Recipe
 from stages.report.read import code_tree, systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems

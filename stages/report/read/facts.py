@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.files import METRICS
-from nightjar.params.params import Params
+from nightjar.params import Params
 from stages._runtime import facts as stage_facts
 
 _READ = ("base_model", "ingest", "split", "index", "questions", "retrieve")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from nightjar.benchmarks.card import Card
 from nightjar.core import contracts, tables
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.search.rankings import Passages, Ranking, read_rankings
 
 CONSISTENCY, INDEX = Path("data/consistency"), Path("data/index")

@@ -9,7 +9,8 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Baseline, Card
-from nightjar.params.params import Params, Recipe
+from nightjar.params import Params
+from nightjar.params.train import Recipe
 from stages.report.read.facts import Node
 from stages.report.read.results import BOUND, CONTROL
 

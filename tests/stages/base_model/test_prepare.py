@@ -17,7 +17,7 @@ from nightjar.models.load import load
 from nightjar.models.sources import find
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import digest
-from nightjar.params.params import EncoderSource, ModelSource
+from nightjar.params.data import EncoderSource, ModelSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
 from stages.base_model.prepare import make_encoder_ready, make_ready
