@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from stages._runtime import history
 
@@ -43,7 +44,7 @@ def table(
 def measured(found: Mapping[str, float], stage: str) -> float:
     """The seconds of a stage. Raises NightjarError if it has not run here."""
     if stage not in found:
-        raise NightjarError(f"no run of {stage} in the history", history.HISTORY, f"nightjar rebuild {stage}")
+        raise NightjarError(f"no run of {stage} in the history", paths.HISTORY, f"nightjar rebuild {stage}")
     return found[stage]
 
 

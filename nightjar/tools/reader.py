@@ -9,8 +9,6 @@ from nightjar.models.sources import find
 from nightjar.models.weights import verify
 from nightjar.params.params import ModelSource
 
-MODEL = "models/base/language_model"
-
 
 def model_folder(source: str) -> Path:
     """The directory of a model: `source` itself, or where the files of hub:NAME@REVISION are.
