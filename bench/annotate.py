@@ -18,8 +18,7 @@ from pathlib import Path
 
 from bench.ratios import record
 from nightjar.core import contracts, tables
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.work import Work, counted
+from nightjar.models.load import LanguageModel, Work, counted, load, prepare
 from nightjar.params import params
 from nightjar.tools import Text, Tool, Toolbox, make, parse, positions
 from nightjar.tools.annotate import Annotator, Candidate, Settings
