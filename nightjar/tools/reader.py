@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nightjar.models.sources import find
-from nightjar.models.weights import verify
+from nightjar.models.weights import find, verify
 from nightjar.params.params import ModelSource
 
 

@@ -64,7 +64,7 @@ def _write_model(folder: Path, output: Path) -> None:
     from safetensors import SafetensorError
 
     from nightjar.models.load import load, prepare
-    from nightjar.models.sources import KEPT
+    from nightjar.models.weights import KEPT
     from nightjar.params.params import load as load_params
     from nightjar.predict.trained import benchmark_of
 

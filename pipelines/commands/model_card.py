@@ -20,8 +20,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.numbers import number
 from nightjar.models.headers import refusing
-from nightjar.models.sources import find
-from nightjar.models.weights import read_recipe, verify, weight_files
+from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import profiles
 from nightjar.params.params import ModelSource, Params
 from nightjar.params.params import load as load_params

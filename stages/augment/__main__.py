@@ -44,8 +44,7 @@ def run(stage: Stage) -> None:
         counts[source] = {"seen": len(sources), "suited": len(suitable), "chosen": len(drawn)}
         chosen += drawn
 
-    from nightjar.models.load import device_name, load, prepare
-    from nightjar.models.work import counted
+    from nightjar.models.load import counted, device_name, load, prepare
     from nightjar.tools.annotate import Annotator, Settings
 
     prepare(stage.params.seed, stage.params.threads)
