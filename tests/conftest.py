@@ -185,7 +185,7 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def minilm() -> Path:
     """The directory of the default sentence encoder, in its installed package."""
-    from nightjar.models.sources import find
+    from nightjar.models.weights import find
     from nightjar.params.data import ModelSource
 
     try:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from nightjar.core import paths
 from nightjar.core.config import Item, Limit, Model, Name, Positive
 
 
@@ -16,7 +17,7 @@ class Index(Model):
     `lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical).
     """
 
-    corpus: Annotated[str, Field(min_length=1)] = "data/ingest/corpus"
+    corpus: Annotated[str, Field(min_length=1)] = paths.CORPUS.as_posix()
     granularity: Literal["words", "sentences"] = "words"
     passage_words: Positive
     min_words: Positive = 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from pipelines.commands.console import say, say_exact, say_json
@@ -159,7 +160,7 @@ def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any
 
 def _tokenizer() -> Any:
     """What counts tokens: the language model's own tokenizer where it was made ready, else GPT-2's."""
-    model = Path("models/base/language_model")
+    model = paths.LANGUAGE_MODEL
     if model.is_dir():
         from nightjar.models.tokenizer import load_tokenizer
 

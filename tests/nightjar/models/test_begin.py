@@ -19,9 +19,8 @@ from transformers import (
     set_seed,
 )
 
-from nightjar.models.choices import continuation_sums, continued
 from nightjar.models.load import LanguageModel, load
-from nightjar.models.perplexity import text_loss
+from nightjar.models.score import continuation_sums, continued, text_loss
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import write_checksums
 from nightjar.params.data import Encoding

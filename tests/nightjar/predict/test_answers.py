@@ -13,7 +13,7 @@ from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.registry import card
 from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.sample import Sampling, generator_for
+from nightjar.models.samples import Sampling, generator_for
 from nightjar.params import load as load_params
 from nightjar.params import profiles, validate
 from nightjar.params.predict import PredictBenchmark
