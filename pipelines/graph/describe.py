@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from pipelines.project import places
+from nightjar.core import paths
 from pipelines.project.git import try_git
 
 
@@ -13,7 +13,7 @@ def tags(root: Path) -> list[str]:
     """The project's folder, its short commit if any, and the profile that `nightjar use` applied, if any."""
     profile = ""
     with contextlib.suppress(OSError, ValueError):
-        profile = (root / places.PROFILE).read_text(encoding="utf-8").strip()[:40]
+        profile = (root / paths.PROFILE).read_text(encoding="utf-8").strip()[:40]
     found = {"commit": short_commit(root), "profile": profile}
     return [root.name, *(f"{name} {value}" for name, value in found.items() if value)]
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.files import write_text
 from nightjar.core.json_text import recorded
-from pipelines.project import places
 
 # Of each lock file: the names of its entries.
 Names = Mapping[str, Iterable[str]]
@@ -24,17 +24,17 @@ Names = Mapping[str, Iterable[str]]
 
 def remember(root: Path, entries: Names, plan: Names) -> None:
     """Record the `entries` that a rebuild finds, or that the interrupted rebuild found before, and DVC's `plan`."""
-    before, found = recorded(root / places.LOCK_ORDER), {}
+    before, found = recorded(root / paths.LOCK_ORDER), {}
     for file, names in entries.items():
         now = list(names)
         kept, _ = _of(before, file) or (now, [])
         found[file] = {"found": kept if now[: len(kept)] == kept else now, "plan": list(plan[file])}
-    write_text(root / places.LOCK_ORDER, json.dumps(found))
+    write_text(root / paths.LOCK_ORDER, json.dumps(found))
 
 
 def forget(root: Path) -> None:
     """Remove the record: the rebuild has finished."""
-    (root / places.LOCK_ORDER).unlink(missing_ok=True)
+    (root / paths.LOCK_ORDER).unlink(missing_ok=True)
 
 
 def placing(root: Path, path: Path, name: str) -> Callable[[list[str]], int]:
@@ -46,7 +46,7 @@ def placing(root: Path, path: Path, name: str) -> Callable[[list[str]], int]:
 
 
 def _place(root: Path, path: Path, name: str, names: list[str]) -> int:
-    found, plan = _of(recorded(root / places.LOCK_ORDER), path.relative_to(root).as_posix()) or ([], [])
+    found, plan = _of(recorded(root / paths.LOCK_ORDER), path.relative_to(root).as_posix()) or ([], [])
     rank = {it: at for at, it in enumerate(plan)}
     if names[: len(found)] != found or name not in rank:  # no rebuild, or another dvc.lock
         return len(names)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from nightjar.core import paths
 from nightjar.core.config import Model
 from nightjar.core.numbers import number
 from pipelines.graph import describe
 from pipelines.graph.graph import Stage
-from pipelines.project import places
 from pipelines.project.intervals import interval
 from pipelines.project.notify import append_line
 
@@ -76,7 +76,7 @@ def keep(root: Path, rows: Rows, kind: str = "rebuild") -> None:
     if rows and not (kind == "rebuild" and before == rows):
         ended, commit = datetime.now(UTC).timestamp(), describe.short_commit(root)
         run = Run(ended=ended, kind=kind, commit=commit, rows=rows)
-        append_line(root / places.SCORES, run.model_dump_json())
+        append_line(root / paths.RUN_SCORES, run.model_dump_json())
 
 
 def history(root: Path) -> list[Run]:
@@ -85,7 +85,7 @@ def history(root: Path) -> list[Run]:
 
 
 def _latest(root: Path) -> Iterator[Run]:
-    file = root / places.SCORES
+    file = root / paths.RUN_SCORES
     for line in reversed(file.read_bytes().splitlines() if file.is_file() else []):
         with contextlib.suppress(ValidationError):
             run = Run.model_validate_json(line)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
+from nightjar.core import paths
 from pipelines.graph.graph import Graph
 from pipelines.run import checks
 from pipelines.run.results import GOOD, Result
 
-HEADLINE = Path("data/report/headline.txt")
-REPORT = Path("data/report/index.html")
+HEADLINE = paths.REPORT / "headline.txt"
+REPORT = paths.REPORT / "index.html"
 
 
 def report_stages(graph: Graph) -> list[str]:

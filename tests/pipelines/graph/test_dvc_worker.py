@@ -17,10 +17,10 @@ from dvc.lock import Lock
 from dvc.parsing import DataResolver
 from dvc.repo import Repo as DvcRepo
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_adapter, dvc_worker
 from pipelines.graph import graph as graphs
-from pipelines.project import places
 from tests.pipelines.conftest import Repo, environment
 
 DVC = """
@@ -172,9 +172,9 @@ def test_while_another_dvc_holds_the_lock_it_is_busy(
     with Lock(repo.root / ".dvc/tmp/lock", wait=True):
         for do in ("graph", "remember", "look", "begin"):
             assert ask(worker, do, "a@1", targets=[], force=False) == {"state": "busy", "holder": ""}
-    assert not (repo.root / places.LOCK_ORDER).exists()
+    assert not (repo.root / paths.LOCK_ORDER).exists()
     assert ask(worker, "remember", targets=["last"]) == {"state": "remembered"}
-    assert (repo.root / places.LOCK_ORDER).exists()
+    assert (repo.root / paths.LOCK_ORDER).exists()
 
 
 DRIVER = """

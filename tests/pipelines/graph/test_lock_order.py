@@ -12,10 +12,10 @@ import pytest
 from dvc.lock import Lock
 from dvc.utils.serialize import load_yaml
 
+from nightjar.core import paths
 from pipelines.graph import dvc_run, lock_order
 from pipelines.graph import graph as graphs
 from pipelines.graph.dvc_adapter import Project
-from pipelines.project import places
 from tests.pipelines.conftest import Repo, wait_for
 
 pytestmark = pytest.mark.slow
@@ -118,7 +118,7 @@ def test_two_files_entries_of_stages_that_are_no_more_and_an_interrupted_rebuild
         run(repo, name)
     assert (order(repo), order(repo, "sub/dvc.lock")) == (["z", "a", "b", "c"], ["y", "x"])
     # A dvc.lock from elsewhere, a damaged record, and no record: a new entry is the last.
-    record = repo.root / places.LOCK_ORDER
+    record = repo.root / paths.LOCK_ORDER
     for text in (
         '{"dvc.lock": {"found": ["a", "z"], "plan": ["d"]}}',
         '{"dvc.lock": {"found": 1}}',
@@ -159,10 +159,10 @@ def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial
     wait_for(lambda: written(repo), 60, "an entry")
     first.terminate()
     first.communicate(timeout=30)
-    assert first.returncode == 130 and (repo.root / places.LOCK_ORDER).is_file()
+    assert first.returncode == 130 and (repo.root / paths.LOCK_ORDER).is_file()
     done = repo.nightjar("rebuild", "--jobs", "4")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert not (repo.root / places.LOCK_ORDER).exists()
+    assert not (repo.root / paths.LOCK_ORDER).exists()
     assert (repo.root / LOCK).read_bytes() == (serial.root / LOCK).read_bytes()
     for path in sorted(serial.root.glob("*.out")):
         assert (repo.root / path.name).read_bytes() == path.read_bytes()

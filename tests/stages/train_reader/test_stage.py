@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nightjar import params
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import Reading, Training
 from nightjar.benchmarks.question import Question
@@ -20,7 +21,6 @@ from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
 from nightjar.models.reader import Base
 from nightjar.models.weights import write_checksums
-from nightjar.params import params
 from nightjar.params.readers import ReaderRecipe
 from stages._runtime.checkpoint import Journal
 from stages._runtime.stage import Stage
