@@ -23,7 +23,7 @@ from pipelines.process import lock
 from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify, places
-from pipelines.project.environment import WEBHOOK
+from pipelines.project.places import WEBHOOK
 from pipelines.serving import server as servers
 
 LOG = places.PREFECT / "serve.log"
@@ -65,8 +65,8 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
     from pipelines.graph import graph as graphs
-    from pipelines.serving import served_runs
-    from pipelines.serving.api import Api
+    from pipelines.serving import flow_runs
+    from pipelines.serving.flow_runs import Api
 
     servers.require()
     root = graphs.read().root
@@ -80,7 +80,7 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
         try:
             serving.start()
             _say_served(serving, settings, as_json)
-            runs = served_runs.Runs(Api(serving.url), serving.deployments)
+            runs = flow_runs.Runs(Api(serving.url), serving.deployments)
             while True:
                 for line in runs.news():
                     say(line, err=as_json)

@@ -20,7 +20,7 @@ from nightjar.params.params import Params
 from nightjar.params.predict import System
 from nightjar.prompts.encodings import NAMED, named
 from pipelines.graph.graph import Graph
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 
 # Weights that no stage of the graph trained.
 BASE = Path("models/base")

@@ -14,7 +14,7 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from pipelines import cli
-from pipelines.process.identity import identity
+from pipelines.process.child import identity
 from pipelines.project import places
 from pipelines.serving import attend
 from pipelines.serving import server as servers

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from pipelines.graph import dvc_worker
-from pipelines.process.identity import alive, identity
+from pipelines.process.child import alive, identity
 from pipelines.run import run_stage as stage_runs
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages
