@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.process.signals import at_signals
-from pipelines.project import places
 from pipelines.serving import attend, flow_runs
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
@@ -43,7 +43,7 @@ def run_flow(
     stop, code, over, recorded = threading.Event(), 0, threading.Event(), True
 
     def late() -> None:
-        told_of = f"Prefect has not recorded all of this run: the next one does (kept in {places.RUNS})"
+        told_of = f"Prefect has not recorded all of this run: the next one does (kept in {paths.RUNS})"
         say(f"nightjar: {kind}: {told_of}", err=True)
 
     attended = attend.Attended(root, kind)

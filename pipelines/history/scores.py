@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from nightjar.core import paths
 from nightjar.core.config import Model
 from nightjar.core.numbers import number
 from pipelines.graph.graph import Stage
-from pipelines.project import git, places
+from pipelines.project import git
 from pipelines.project.notify import append_line
 from pipelines.project.text import interval
 
@@ -75,7 +76,7 @@ def keep(root: Path, rows: Rows, kind: str = "rebuild") -> None:
     if rows and not (kind == "rebuild" and before == rows):
         ended, commit = datetime.now(UTC).timestamp(), git.short_commit(root)
         run = Run(ended=ended, kind=kind, commit=commit, rows=rows)
-        append_line(root / places.SCORES, run.model_dump_json())
+        append_line(root / paths.RUN_SCORES, run.model_dump_json())
 
 
 def history(root: Path) -> list[Run]:
@@ -84,7 +85,7 @@ def history(root: Path) -> list[Run]:
 
 
 def _latest(root: Path) -> Iterator[Run]:
-    file = root / places.SCORES
+    file = root / paths.RUN_SCORES
     for line in reversed(file.read_bytes().splitlines() if file.is_file() else []):
         with contextlib.suppress(ValidationError):
             run = Run.model_validate_json(line)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from pipelines.project import places
 from pipelines.project.names import LOCK_FILE
 
 # A status, say, must not take the lock of the index from somebody who commits.
@@ -44,7 +44,7 @@ def tags(root: Path) -> list[str]:
     """The project's folder, its short commit if any, and the profile that `nightjar use` applied, if any."""
     profile = ""
     with contextlib.suppress(OSError, ValueError):
-        profile = (root / places.PROFILE).read_text(encoding="utf-8").strip()[:40]
+        profile = (root / paths.PROFILE).read_text(encoding="utf-8").strip()[:40]
     found = {"commit": short_commit(root), "profile": profile}
     return [root.name, *(f"{name} {value}" for name, value in found.items() if value)]
 

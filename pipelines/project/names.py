@@ -1,12 +1,13 @@
-"""Names: of runs, of stages as DVC writes them, and of a stage's artifacts in the Prefect UI."""
+"""Names: of runs, of stages as DVC writes them, of artifacts in the Prefect UI, and of secrets in the environment."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,6 +16,8 @@ GRAPH, LOCK_FILE = "dvc.yaml", "dvc.lock"
 # The keys of a run's own artifacts, and the prefixes of those of a stage's checks and progress.
 OWN = ("nightly", "rebuild", "report-page", "scores-history")
 CHECK, PROGRESS = "check-", "progress-"
+# Variables of the environment that no stage needs: the address of the webhook, and the password of the database.
+WEBHOOK, PASSWORD = SECRETS = ("NIGHTJAR_WEBHOOK", "PGPASSWORD")
 
 
 def new_name() -> str:
@@ -61,3 +64,12 @@ def stage_keys(stages: Iterable[str]) -> dict[str, str]:
     used.update(plain.values())
     digests = {name: hashlib.sha256(name.encode()).hexdigest()[:8] for name in plain}
     return {name: key if used[key] == 1 else f"{key}-{digests[name]}" for name, key in plain.items()}
+
+
+def without(names: Collection[str] = SECRETS) -> dict[str, str]:
+    """The environment without these variables, and without the settings of Prefect."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in names and not name.startswith("PREFECT_")
+    }

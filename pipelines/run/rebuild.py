@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nightjar.core import paths
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
-from pipelines.project import places
 from pipelines.project.names import new_name
 from pipelines.run import checks
 from pipelines.run.report import Artifacts, report_stages
@@ -68,7 +68,7 @@ def _rebuild(
     keep_going: bool,
 ) -> End:
     root, graph, artifacts = whole.root, whole.only(targets), Artifacts(whole, shown)
-    logs = root / places.LOGS / new_name()
+    logs = root / paths.LOGS / new_name()
     run = Run(graph, stages, logs, listeners(shown.told, artifacts.tell), shown.stop, jobs, keep_going)
     shown.name(name(graph))
     results = execute(run)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines.graph.graph import Graph
 from pipelines.project.names import CHECK
@@ -15,8 +15,8 @@ from pipelines.run.results import GOOD, Result
 if TYPE_CHECKING:
     from pipelines.flows import Shown
 
-HEADLINE = Path("data/report/headline.txt")
-REPORT = Path("data/report/index.html")
+HEADLINE = paths.REPORT / "headline.txt"
+REPORT = paths.REPORT / "index.html"
 
 
 def report_stages(graph: Graph) -> list[str]:

@@ -26,7 +26,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_worker
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE, Child
-from pipelines.project.places import without
+from pipelines.project.names import without
 from pipelines.run.results import Result
 from stages._runtime import history
 

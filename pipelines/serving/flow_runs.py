@@ -13,10 +13,10 @@ from typing import Any
 
 import httpx
 
+from nightjar.core import paths
 from nightjar.core.files import own_folder
 from nightjar.core.json_text import recorded
 from pipelines.process import lock
-from pipelines.project import places
 from pipelines.project.notify import notify
 
 BUSY = (429, 503)
@@ -59,7 +59,7 @@ def marked(root: Path, run: str, kind: str, alone: bool = False) -> Iterator[Cal
     it ends. A process in which the run is `alone` holds the file to its own end: Prefect may still record the run.
     """
     own_folder(root)
-    path = root / places.RUNS / run
+    path = root / paths.RUNS / run
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = lock.take(path, {"kind": kind})
 
@@ -76,7 +76,7 @@ def marked(root: Path, run: str, kind: str, alone: bool = False) -> Iterator[Cal
 
 def forget(root: Path, run: str) -> None:
     """Remove the file of a flow run that the server has recorded."""
-    (root / places.RUNS / run).unlink(missing_ok=True)
+    (root / paths.RUNS / run).unlink(missing_ok=True)
 
 
 def settle(root: Path, api: Api, deployments: Mapping[str, str] | None = None) -> None:
@@ -84,7 +84,7 @@ def settle(root: Path, api: Api, deployments: Mapping[str, str] | None = None) -
     rebuild/project) without a file, whose processes were killed at once. Those that the server does not take remain.
     """
     known = set()
-    for path in sorted((root / places.RUNS).glob("*")):
+    for path in sorted((root / paths.RUNS).glob("*")):
         known.add(path.name)
         with contextlib.suppress(lock.Taken, httpx.HTTPError, OSError):
             known_of = recorded(path)

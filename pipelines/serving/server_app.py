@@ -21,10 +21,10 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.versions.files import cache_dir
 
-REPORT = Path("data/report")
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -35,7 +35,7 @@ def report_page(request: Request) -> Response:
     """
     root = Path.cwd()
     # The report itself may not be a link to any folder; its parent may, for `data` may be on another disk.
-    report = (root / REPORT).parent.resolve() / REPORT.name
+    report = (root / paths.REPORT).parent.resolve() / paths.REPORT.name
     page = report / (request.path_params["path"] or "index.html")
     try:
         file = page.resolve(strict=True)
@@ -48,7 +48,7 @@ def report_page(request: Request) -> Response:
     except (OSError, RuntimeError, ValueError):  # none, a loop of links, a character that no name has
         pass
     if (report / "index.html").is_file():
-        return PlainTextResponse(f"no such file in {REPORT.as_posix()}\n", 404)
+        return PlainTextResponse(f"no such file in {paths.REPORT.as_posix()}\n", 404)
     return PlainTextResponse("there is no report yet; `nightjar rebuild` or `dvc repro` makes it\n", 404)
 
 

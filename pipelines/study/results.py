@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
 from nightjar.core.numbers import counted_as, number
@@ -23,7 +23,7 @@ from pipelines.versions.files import provided
 if TYPE_CHECKING:
     from pipelines.study.study import Study
 
-FOLDER, SPLIT = Path("data/studies"), "data/split"
+SPLIT = paths.SPLIT.as_posix()
 FILES = ("study.json", "study.csv", "plot.png", "plot.svg")
 SCORE = ("track", "metric", "n", "value", "low", "high")
 # The difference from the first point, of a row of `difference_rows`.
@@ -46,7 +46,7 @@ def is_there(root: Path, commit: str, study: Study) -> bool:
 
 def _artifacts(study: Study) -> list[str]:
     """Questions, predictions, and the split if the study varies it."""
-    names = [f"data/questions/{study.benchmark}", f"data/predict/{study.benchmark}/{study.recipe}"]
+    names = [f"{paths.QUESTIONS}/{study.benchmark}", f"{paths.PREDICTIONS}/{study.benchmark}/{study.recipe}"]
     return [*names, SPLIT] if any(axis.key.startswith("split.") for axis in study.axes) else names
 
 
@@ -202,14 +202,14 @@ def published(result: Result) -> list[str]:
 def check_folder(root: Path, name: str) -> None:
     """Raise NightjarError, before the experiments, if a file of the study `name` must not be written."""
     for file in FILES:
-        check_output(root / FOLDER / name / file)
+        check_output(root / paths.STUDIES / name / file)
 
 
 def write(root: Path, name: str, result: Result) -> Path:
     """Write the files of the study, the plot where there is something to draw; returns the folder."""
     from pipelines.study.results import draw
 
-    folder, rows, stream = root / FOLDER / name, flat(result), io.StringIO()
+    folder, rows, stream = root / paths.STUDIES / name, flat(result), io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

@@ -21,11 +21,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import exact
 
-FOLDER = Path(".nightjar/journal")
 WHOLE = "whole"
 # A folder of journals that has this file keeps those of runs that have published, for later ones with more units.
 KEEP = "keep"
@@ -74,7 +74,7 @@ class Journal:
         stage: str,
         facts: Mapping[str, Any],
         shard: Shard | None = None,
-        folder: Path = FOLDER,
+        folder: Path = paths.JOURNAL,
         keys: Sequence[str] | None = None,
     ) -> None:
         self.shard = shard

@@ -21,13 +21,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nightjar.core import checks, display, garbage
+from nightjar import params as params_module
+from nightjar.core import checks, display, garbage, paths
 from nightjar.core.errors import NightjarError, from_os_error
-from nightjar.core.files import metrics_file, write_text
-from nightjar.params import params as params_module
-from nightjar.params.params import Params
+from nightjar.core.files import write_text
+from nightjar.params import Params
 from stages._runtime import history, machine
-from stages._runtime.checkpoint import FOLDER, Journal, Shard
+from stages._runtime.checkpoint import Journal, Shard
 
 log = logging.getLogger("nightjar")
 
@@ -104,7 +104,7 @@ class Stage:
         """
         keys = None if isinstance(units, int) else units
         count = units if isinstance(units, int) else len(units)
-        with Journal(self.name, decides, self.shard, self.folder / FOLDER, keys) as journal:
+        with Journal(self.name, decides, self.shard, self.folder / paths.JOURNAL, keys) as journal:
             todo = journal.todo(count)
             if recorded := sum(map(size, journal)):
                 total = sum(map(size, range(count)))
@@ -228,7 +228,7 @@ def carry_out(stage: Stage, run: Callable[[Stage], None], packages: tuple[str, .
         log.info("%s: shard %s done, %.1f s", stage.name, stage.shard, time.monotonic() - started)
         return
     facts = json.dumps(_facts(stage, packages, models), indent=2, sort_keys=True) + "\n"
-    write_text(stage.folder / metrics_file(stage.name), facts)
+    write_text(stage.folder / paths.metrics_file(stage.name), facts)
     counts = f"{stage.rows_in} rows in, {stage.rows_out} out, {stage.rows_rejected} rejected"
     log.info("%s: %s, %.1f s", stage.name, counts, time.monotonic() - started)
 

@@ -1,8 +1,8 @@
 """python -m stages.encode RECIPE: data/encode/RECIPE, the token ids that the recipe trains on."""
 
 from importlib.metadata import version
-from pathlib import Path
 
+from nightjar.core import paths
 from nightjar.core.digests import code, contents
 from stages._runtime.stage import Stage, main
 
@@ -20,13 +20,13 @@ CODE = (
 
 
 def run(stage: Stage) -> None:
-    from stages.encode.work import MODEL, SPLIT, work_of
+    from stages.encode.work import work_of
 
     recipe = stage.params.train.recipe(stage.item)
-    output = Path("data/encode") / stage.item
+    output = paths.ENCODED / stage.item
     work, read = work_of(stage.params, stage.item)
-    sides = [SPLIT / unit.contract.name for unit in work.units] if recipe.data not in THINGS else []
-    files = [path for path in sorted(MODEL.iterdir()) if path.suffix in (".json", ".model")]
+    sides = [paths.SPLIT / unit.contract.name for unit in work.units] if recipe.data not in THINGS else []
+    files = [path for path in sorted(paths.LANGUAGE_MODEL.iterdir()) if path.suffix in (".json", ".model")]
     decides = {
         "recipe": [recipe.data, recipe.calls, recipe.evidence, recipe.sequence_tokens],
         "encoding": stage.params.encoding.model_dump(),
@@ -37,7 +37,7 @@ def run(stage: Stage) -> None:
         if encoded is None:
             return
         outcome = work.write(output, encoded)
-    stage.reads(*([SPLIT] if sides else []), *read, MODEL)
+    stage.reads(*([paths.SPLIT] if sides else []), *read, paths.LANGUAGE_MODEL)
     stage.writes(output)
     # Instances, texts or questions; a long text is several rows of the artifact.
     stage.count(sum(unit.rows for unit in work.units), outcome.read, outcome.refused)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nightjar.core.contracts import PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ROWS_PER_GROUP, ArtifactWriter, batches
-from nightjar.params.params import Index
+from nightjar.params.search import Index
 from nightjar.search.dense import DenseIndex, kind_for
 from nightjar.search.encoders import Encoder, identity, load_encoder
 from nightjar.search.lexical import LexicalIndex

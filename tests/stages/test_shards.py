@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.params import params
+from nightjar import params
 from stages._runtime.checkpoint import Journal, Shard
 from stages._runtime.stage import Stage
 from tests import shard_project

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from pipelines.project import git, places
+from nightjar.core import paths
+from pipelines.project import git
 
 
 def test_tags_name_the_commit_and_the_profile_where_there_are_any(tmp_path: Path) -> None:
@@ -19,8 +20,8 @@ def test_tags_name_the_commit_and_the_profile_where_there_are_any(tmp_path: Path
         ["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert not git.short_commit(tmp_path).endswith("+")
-    (tmp_path / places.PROFILE).parent.mkdir()
-    (tmp_path / places.PROFILE).write_text("sample\n")
+    (tmp_path / paths.PROFILE).parent.mkdir()
+    (tmp_path / paths.PROFILE).write_text("sample\n")
     _, commit, profile = git.tags(tmp_path)
     assert known.stdout.startswith(commit.removeprefix("commit ")) and profile == "profile sample"
 

@@ -311,7 +311,6 @@ def test_stop_ends_the_shares_on_a_cluster_with_all_that_they_started(cluster: A
 def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
     cluster: Any, repo: Repo
 ) -> None:
-    """The stages themselves, with the bytes of one process: `python -m bench.shards`."""
     made(repo, "time.sleep(1)")
     killer = threading.Thread(target=_lose_a_worker, args=(cluster, repo))
     killer.start()

@@ -14,7 +14,7 @@ import pytest
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
-from nightjar.params.params import Index
+from nightjar.params.search import Index
 from nightjar.search.dense import DenseIndex
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import identity

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params import params
 from stages._runtime.checkpoint import Journal
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run

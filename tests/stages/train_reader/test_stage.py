@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nightjar import params
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Reading
 from nightjar.benchmarks.question import Question
@@ -21,7 +22,6 @@ from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
 from nightjar.models.reader import Base
 from nightjar.models.weights import write_checksums
-from nightjar.params import params
 from nightjar.params.readers import ReaderRecipe
 from stages._runtime.checkpoint import Journal
 from stages._runtime.stage import Stage
