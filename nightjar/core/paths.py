@@ -47,10 +47,10 @@ CHECKPOINTS, CURVES = OWN / "checkpoints", OWN / "dvclive"
 READERS_WORK = OWN / "readers"
 
 # Kept between runs: the seconds and rows of stages, the outcome of checks, scores of runs, entries that the ledger
-# could not take, the entries of dvc.lock that a rebuild found, the profile, params.yaml as it was before
-# `nightjar use` removed entries that no profile has, and the seconds of tool calls.
+# could not take, the profile, params.yaml as it was before `nightjar use` removed entries that no profile has, and the
+# seconds of tool calls.
 HISTORY, CHECKS, RUN_SCORES = OWN / "history.jsonl", OWN / "checks", OWN / "scores.jsonl"
-LEDGER_ASIDE, LOCK_ORDER, TIMINGS = OWN / "ledger-aside", OWN / "lock_order.json", OWN / "timings"
+LEDGER_ASIDE, TIMINGS = OWN / "ledger-aside", OWN / "timings"
 PROFILE, PARAMS_BEFORE = OWN / "profile", OWN / "params.before.yaml"
 NOTIFICATIONS = OWN / "notifications.jsonl"
 

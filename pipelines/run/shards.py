@@ -22,8 +22,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Shards, load_shards
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import GRACE, Child
+from pipelines.run.resources import Needs
 from pipelines.run.results import Result
-from pipelines.run.room import Needs
 from pipelines.run.run_stage import Lines, Output, environment, run_command
 
 # Characters that have a meaning for a shell. A command with one of them is not split into arguments.
