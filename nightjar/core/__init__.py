@@ -1,4 +1,4 @@
-"""Errors, files, Parquet tables, contracts, parameters and the journal: what every other layer uses.
+"""Errors, files, Parquet tables, contracts and parameters: what every other layer uses.
 
 An artifact is a folder of tables. `contracts` has the schema of each table, `ArtifactWriter` writes them, `read` (an
 Arrow table) and `read_rows` (dictionaries) read one, `check` says what is wrong with an artifact. `load_params` reads

@@ -60,7 +60,7 @@ class ModelPredictor(Predictor):
         self._chosen = {n: asked[n] for n, kind in enumerate(kinds) if kind == "choose"}
         self._drawn = {n: asked[n] for n, kind in enumerate(kinds) if kind == "sample"}
         self._window = window(lm, job.encoding.max_source_length) if self._texts else 0
-        self.decides = job.decides(
+        self.cache_key = job.cache_key(
             model=[lm.sha256, lm.adapter_sha256],
             calls=[calls, toolbox.versions],
             window=self._window,
@@ -107,7 +107,7 @@ def tools_of(params: Params) -> list[Tool]:
 def toolbox_of(job: Job) -> Toolbox:
     """The tools that a system may call. Raises NightjarError if one reads what the system does not name."""
     for name, tool in job.params.augment.tools.items():
-        if tool.resource not in (paths.CORPUS, job.system.resource):
+        if tool.resource not in (paths.CORPUS.as_posix(), job.system.resource):
             fix = f"set {job.key('resource')} to {tool.resource}"
             raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
     return Toolbox(tools_of(job.params))

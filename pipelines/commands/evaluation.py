@@ -1,7 +1,7 @@
 """An evaluation of any model: the stages predict, evaluate and report, run here with a folder of their own.
 
 The folder has the chosen questions and what the stages make. Everything else is read in the project, which is not
-changed. A run that was killed resumes: the stages by their journals, and one whose facts are there is done.
+changed. A run that was killed resumes: the stages by their checkpoints, and one whose facts are there is done.
 """
 
 from __future__ import annotations
@@ -203,8 +203,8 @@ def _prepare(model: Given, record: Mapping[str, Any], params: Params, output: Pa
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
         _write_questions(record, made, params.seed)
-        (made / paths.JOURNAL).mkdir(parents=True)
-        (made / paths.JOURNAL / KEEP).touch()  # a run with a larger limit finds the answers
+        (made / paths.CHECKPOINTS).mkdir(parents=True)
+        (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
         source = ready(model, made / paths.LANGUAGE_MODEL)
         check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
         if source or model.served:  # the report shows where the model came from

@@ -11,7 +11,7 @@ from nightjar.core import paths
 from nightjar.core.numbers import number
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
-from pipelines.project.intervals import interval
+from pipelines.project.text import interval
 
 
 def _print_export(told: dict[str, Any]) -> None:

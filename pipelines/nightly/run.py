@@ -32,9 +32,9 @@ from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
+from pipelines.project.git import baseline
+from pipelines.project.names import new_name
 from pipelines.project.notify import notify
-from pipelines.project.run_name import new_name
-from pipelines.run.baseline import baseline
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 

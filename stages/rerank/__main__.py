@@ -34,7 +34,7 @@ def run(stage: Stage) -> None:
     tasks = read_tasks(card, source, ranked, paths.INDEX, settings.candidates)
     prepare(stage.params.seed, stage.params.threads)
     lm = load(model, settings.precision)
-    decides = {
+    cache_key = {
         "model": lm.sha256,
         "settings": [settings.max_tokens, settings.precision, settings.batch_tokens],
         "machine": [device_name(), stage.params.threads],
@@ -48,8 +48,8 @@ def run(stage: Stage) -> None:
         ),
     }
     sizes = [len(places) for task in tasks for places in task.units]
-    with stage.resumed_in_any_order(
-        decides,
+    with stage.run_resumable(
+        cache_key,
         len(sizes),
         lambda todo: embedded(lm, card, tasks, settings, todo),
         "texts",

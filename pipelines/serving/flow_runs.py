@@ -1,14 +1,12 @@
-"""Which flow runs have a process: each holds a file in .nightjar/runs while it runs, named after the flow run.
-
-The kernel frees the file when the process dies. The next run, or `nightjar serve`, then gives the flow run the state
-that the process wrote before its end, or marks it as crashed.
-"""
+"""Flow runs on the project's Prefect server: its REST API, which runs have a process, and news of them."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import ssl
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,33 @@ from nightjar.core.files import own_folder
 from nightjar.core.json_text import recorded
 from pipelines.process import lock
 from pipelines.project.notify import notify
-from pipelines.serving.api import Api
+
+BUSY = (429, 503)
+
+
+class Api:
+    """The API of the server at `url`."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        # No certificates are read for a server that has none.
+        plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._client = httpx.Client(base_url=f"{url}/api", trust_env=False, verify=plain)
+
+    def ask(self, path: str, body: Any = None, method: str = "", seconds: float = 10.0) -> Any:
+        """The answer to a request, by default GET without a body and POST with one. A busy server is asked again.
+
+        Raises httpx.HTTPError if the server is gone, refuses the request, or does not answer in so many seconds.
+        """
+        method = method or ("GET" if body is None else "POST")
+        deadline = time.monotonic() + seconds
+        while True:
+            answer = self._client.request(method, path, json=body, timeout=seconds)
+            if answer.status_code not in BUSY or time.monotonic() > deadline:
+                answer.raise_for_status()
+                return answer.json() if answer.content else None
+            time.sleep(0.3)
+
 
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 KILLED = {"type": "CRASHED", "name": "Crashed", "message": "its process was killed"}
@@ -94,3 +118,48 @@ def _end(api: Api, run: str, state: State) -> bool:
         return False
     api.ask(f"flow_runs/{run}/set_state", {"state": state, "force": True})
     return True
+
+
+# Of each answer, the latest first: more runs than end between two questions.
+MOST = 50
+
+
+class Runs:
+    """What has been said of the runs of `deployments`, which are names such as `rebuild/project` by their ids."""
+
+    def __init__(self, api: Api, deployments: Mapping[str, str]) -> None:
+        self._api = api
+        self._deployments = deployments
+        self._said: set[tuple[str, bool]] = set()
+        self._first = True
+
+    def news(self) -> list[str]:
+        """A line for each run that has started or ended since the last call, none at the first. Empty if the server
+        does not answer.
+        """
+        wanted = {
+            "deployment_id": {"any_": list(self._deployments)},
+            "state": {"type": {"any_": ["RUNNING", "CANCELLING", *ENDED]}},
+        }
+        body = {"flow_runs": wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": MOST}
+        try:
+            found = self._api.ask("flow_runs/filter", body)
+        except httpx.HTTPError:
+            return []
+        # By the run's id: it gets another name after its start.
+        lines = {key: line for run in reversed(found) for key, line in self._lines(run).items()}
+        new = [] if self._first else [line for key, line in lines.items() if key not in self._said]
+        self._first = False
+        self._said |= lines.keys()
+        return new
+
+    def _lines(self, run: dict[str, Any]) -> dict[tuple[str, bool], str]:
+        name = f"{self._deployments[run['deployment_id']].partition('/')[0]} {run['name']}"
+        state, lines = run["state"], {}
+        over = state["type"] in ENDED
+        if not over or run.get("start_time"):
+            lines[run["id"], False] = f"{name} started: {self._api.url}/runs/flow-run/{run['id']}"
+        if over:
+            told = f": {state['message']}" if state.get("message") else ""
+            lines[run["id"], True] = f"{name} ended: {state['name']}{told}"
+        return lines
