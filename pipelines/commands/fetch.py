@@ -1,0 +1,101 @@
+"""The command `fetch`: published data by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nightjar.core.errors import NightjarError
+from pipelines.commands.console import bytes_bar, say, say_table
+from pipelines.commands.options import printed
+
+
+def _print(parts: Sequence[dict[str, Any]]) -> None:
+    if parts and "state" not in parts[0]:
+        shown = ("name", "megabytes", "licence", "for")
+        say_table([{key: part[key] for key in shown} for part in parts])
+        return
+    for part in parts:
+        say(f"{part['name']}: {part['state']}, {part['files']} files, {part['licence']}")
+    if settings := dict.fromkeys(f"--set {part['reads']}={part['folder']}" for part in parts):
+        say(f"To read them: nightjar use {parts[0]['profile']} {' '.join(settings)}")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--list", "listed", is_flag=True, help="Print every data set, its size, licence and use.")
+@click.option("--accept-licence", is_flag=True, help="Accept the terms of sources that have some.")
+@click.option("--use", "use_it", is_flag=True, help="Write the paths of the data sets to params.yaml.")
+@printed(_print)
+def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bool) -> list[dict[str, Any]]:
+    """Fetch published data sets into data/fetched, at a fixed revision, checked.
+
+    A NAME is a data set (tool_use) or a part of one (tool_use/svamp). What is there and unchanged is not fetched
+    again. A file that was cut off resumes. data/fetched/DATASET.json says where each file comes from.
+
+    \b
+    Example:
+      nightjar fetch --list
+      nightjar fetch protoqa tool_use/svamp --use
+    """
+    from pipelines.fetch.sources import choose, table
+
+    if listed:
+        known = choose(names) if names else list(table().values())
+        return [_described(part) for part in known]
+    if not names:
+        raise NightjarError("no data set is named", "fetch", "give names; nightjar fetch --list prints them")
+    return _fetch(Path(), choose(names), accept_licence, use_it)
+
+
+def _described(part: Any) -> dict[str, Any]:
+    about = part.about
+    return {
+        "name": str(part),
+        "for": about.use,
+        "megabytes": about.megabytes,
+        "licence": about.licence,
+        "terms": about.terms,
+        "citation": about.citation,
+        "sources": [source.address for source in about.sources],
+    }
+
+
+def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[dict[str, Any]]:
+    from nightjar.core import paths
+    from nightjar.core.config import PARAMS_FILE, read_text
+    from nightjar.core.files import write_text
+    from pipelines.fetch import fetch as fetching
+    from pipelines.run.profiles import edited
+
+    if not accepted and (asked := [part for part in parts if part.about.terms]):
+        terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in asked)
+        raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
+    done = []
+    for part in parts:
+        there = fetching.is_there(root, part)
+        if not there:
+            with bytes_bar(str(part)) as bar:
+                fetching.fetch(root, part, bar or (lambda done, whole: None))
+        files = fetching.records(root, part.dataset)[part.part]["files"]
+        done.append({"name": str(part), "state": "unchanged" if there else "fetched", "files": len(files)})
+    datasets = list(dict.fromkeys(part.dataset for part in parts))
+    if any(one["state"] == "fetched" for one in done):
+        fetching.add_to_dvc(root, datasets)
+    folders = {part.reads: (fetching.FETCHED / part.dataset).as_posix() for part in parts}
+    if use_it:
+        write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), folders))
+    profile = paths.PROFILE.read_text("utf-8").strip() if paths.PROFILE.exists() else "sample"
+    return [
+        {
+            **one,
+            "licence": part.about.licence,
+            "reads": part.reads,
+            "folder": folders[part.reads],
+            "profile": profile,
+        }
+        for one, part in zip(done, parts, strict=True)
+    ]

@@ -1,0 +1,151 @@
+"""Fetch a part of a published data set into data/fetched/DATASET, checked, with a record of where it comes from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from nightjar.core import paths
+from nightjar.core.digests import digest
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import own_folder, remove, sha256_of, write_text
+from nightjar.core.json_text import read_object
+from pipelines.fetch.sources import UNKNOWN, Named, Source, checksums
+from pipelines.fetch.transfer import Progress, checkout, download, place, take, unpack
+from pipelines.process.lock import rebuild_lock
+
+FETCHED = paths.DATA / "fetched"
+# Transfers that are not complete; Git and DVC ignore the folder.
+PARTIAL = paths.OWN / "fetch"
+# A file may have so many times the bytes of the table: an archive is packed.
+LIMIT = 12
+_MEGABYTE = 2**20
+
+
+def record_of(dataset: str) -> Path:
+    """The file beside a data set's folder that says where its files come from."""
+    return FETCHED / f"{dataset}.json"
+
+
+def records(root: Path, dataset: str) -> dict[str, Any]:
+    """What was fetched of a data set: for each part its sources, and the sha256 and bytes of each file."""
+    file = root / record_of(dataset)
+    return read_object(file, "delete it, and fetch the data set again") if file.exists() else {}
+
+
+def is_there(root: Path, part: Named) -> bool:
+    """Whether a part was fetched and all its files are there. Raises NightjarError for one that differs."""
+    record = records(root, part.dataset).get(part.part)
+    if record is None:
+        return False
+    folder = root / FETCHED / part.dataset
+    files = record["files"]
+    if any(not (folder / name).exists() for name in files):
+        return False
+    for name, file in files.items():
+        if sha256_of(folder / name) != file["sha256"]:
+            fix = "restore it, or delete it and run the command again"
+            raise NightjarError(f"differs from the file that was fetched for {part}", folder / name, fix)
+    return True
+
+
+def fetch(root: Path, part: Named, progress: Progress) -> None:
+    """Fetch a part, whether or not it is there: its files take their places when all of them are there and right.
+
+    Raises NightjarError for a transfer that fails, a file that is missing or has another sha256; then nothing of the
+    part has changed, and what was transferred is kept for the next attempt.
+    """
+    own_folder(root)
+    work = root / PARTIAL / digest({"part": part.about.model_dump(mode="json")})
+    ready = work / "files"
+    remove(ready)
+    ready.mkdir(parents=True)
+    old = records(root, part.dataset).get(part.part, {"sources": []})["sources"]
+    known = {source["address"]: source["version"] for source in old}
+    versions = [
+        {"address": source.address, "version": _get(source, work / str(number), ready, part, known, progress)}
+        for number, source in enumerate(part.about.sources)
+    ]
+    names = sorted(path.relative_to(ready).as_posix() for path in ready.rglob("*") if path.is_file())
+    _check(part, names, ready)
+    files = {
+        name: {"sha256": sha256_of(ready / name), "bytes": (ready / name).stat().st_size} for name in names
+    }
+    target = root / FETCHED / part.dataset
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        remove(target / name)
+        shutil.move(ready / name, target / name)
+    about = {
+        "licence": part.about.licence,
+        "citation": part.about.citation,
+        "sources": versions,
+        "files": files,
+    }
+    record = {**records(root, part.dataset), part.part: about}
+    write_text(root / record_of(part.dataset), json.dumps(record, indent=1, sort_keys=True) + "\n")
+    remove(work)
+
+
+def _get(
+    source: Source, work: Path, ready: Path, part: Named, known: dict[str, str], progress: Progress
+) -> str:
+    """Put the files of a source into `ready`; the commit or the sha256 that it had."""
+    if source.git:
+        remove(work)
+        revision = known.get(source.git) if source.revision == UNKNOWN else source.revision
+        commit = checkout(source.git, revision, list(source.files), work)
+        take(work, source.files, ready)
+        remove(work)
+        return commit
+    work.mkdir(exist_ok=True)
+    url = str(source.url)
+    file = work / url.rsplit("/", 1)[-1]
+    most = part.about.megabytes * _MEGABYTE * LIMIT
+    if not file.exists():
+        download(url, file, most, progress)
+    found = sha256_of(file)
+    expected = known.get(url, UNKNOWN) if source.sha256 == UNKNOWN else source.sha256
+    if expected not in (found, UNKNOWN):
+        file.unlink()
+        fix = "the publisher may have changed it; compare its page with the table of sources"
+        raise NightjarError(f"the sha256 is {found}, not {expected}", url, fix)
+    if alone := place(file.name, source.files):
+        (ready / alone).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, ready / alone)
+    else:
+        unpack(file, source.files, ready, most)
+    return found
+
+
+def _check(part: Named, names: list[str], ready: Path) -> None:
+    """Raise NightjarError for a file of the table that is missing, and for one with another sha256 than is known."""
+    for source in part.about.sources:
+        for pattern, target in source.files.items():
+            own = target if not target.endswith("/") else str(Path(target) / Path(pattern).name)
+            if not any(Path(name).match(own) for name in names):
+                fix = "the publisher may have moved it; fetch it by hand"
+                raise NightjarError(f"has no file {pattern}", source.address, fix)
+    for name in names:
+        expected = checksums().get(f"{part.dataset}/{name}")
+        if expected and expected != sha256_of(ready / name):
+            fix = "the publisher may have changed it; compare its page with the table of sources"
+            raise NightjarError(f"the sha256 of {name} is not {expected}", str(part), fix)
+
+
+def add_to_dvc(root: Path, datasets: list[str]) -> None:
+    """Version the folders of data sets with DVC, where the project at `root` has it. Raises NightjarError."""
+    if not (root / ".dvc").is_dir():
+        return
+    with rebuild_lock(root, fix="wait for it, and run the command again"):
+        paths = [(FETCHED / dataset).as_posix() for dataset in datasets]
+        done = subprocess.run(
+            [sys.executable, "-m", "dvc", "add", "--quiet", *paths], cwd=root, capture_output=True, text=True
+        )
+    if done.returncode:
+        last = (done.stderr.strip() or "dvc add failed").splitlines()[-1]
+        raise NightjarError(last, FETCHED, "the files are there; add them with dvc add")

@@ -1,0 +1,114 @@
+"""The table of published data, sources.yaml, and the known checksums of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from nightjar.core.config import Item, Model, Name, checked, read_yaml
+from nightjar.core.errors import NightjarError
+
+UNKNOWN = "unknown"
+_TABLE = Path(__file__).with_name("sources.yaml")
+_SUMS = Path(__file__).with_name("sha256sums")
+
+
+class Source(Model):
+    """A Git repository at a revision, or a file or archive of the web, and which of its files are taken.
+
+    `files` maps a name or a pattern to a name in the data set's folder; one that ends in / keeps the file's own name.
+    """
+
+    git: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
+    revision: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = UNKNOWN
+    url: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
+    sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64}|unknown)$")] = UNKNOWN
+    files: Annotated[dict[Name, Name], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_address(self) -> Self:
+        if (self.git is None) == (self.url is None):
+            raise ValueError("a source has one address; give git or url")
+        for place in (*self.files, *self.files.values()):
+            if place.startswith("/") or ".." in PurePosixPath(place).parts:
+                raise ValueError(f"{place} leaves the folder; give a name inside")
+        return self
+
+    @property
+    def address(self) -> str:
+        return str(self.git or self.url)
+
+
+class Part(Model):
+    """What is fetched at once: what `for` is made of it, its licence, and the sources of its files.
+
+    `megabytes` is about what is transferred. `terms`: what a user must accept first.
+    """
+
+    use: Annotated[Name, Field(alias="for")]
+    licence: Name
+    terms: Name | None = None
+    citation: Name
+    megabytes: Annotated[int, Field(ge=1, le=100_000)]
+    sources: Annotated[list[Source], Field(alias="from", min_length=1)]
+
+
+class Dataset(Model):
+    """A folder of data/fetched: the key of params.yaml that `reads` it, and its parts."""
+
+    reads: Annotated[str, Field(pattern=r"^ingest\.\w+\.path$")]
+    parts: Annotated[dict[Item, Part], Field(min_length=1)]
+
+
+class _Table(Model):
+    datasets: dict[Item, Dataset]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A part by its name, DATASET/PART."""
+
+    dataset: str
+    part: str
+    reads: str
+    about: Part
+
+    def __str__(self) -> str:
+        return f"{self.dataset}/{self.part}"
+
+
+@cache
+def table() -> dict[str, Named]:
+    """Every part by its name. Raises NightjarError for a table that is not valid."""
+    found = checked(_Table, {"datasets": read_yaml(_TABLE)}, _TABLE).datasets
+    return {
+        f"{name}/{part}": Named(name, part, dataset.reads, about)
+        for name, dataset in found.items()
+        for part, about in dataset.parts.items()
+    }
+
+
+@cache
+def checksums() -> Mapping[str, str]:
+    """The known sha256 of files by DATASET/NAME, in the form that `sha256sum` writes."""
+    lines = _SUMS.read_text("utf-8").splitlines()
+    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def choose(names: tuple[str, ...]) -> list[Named]:
+    """The parts of these names: of a part, or of a data set for all its parts. Raises NightjarError for an unknown."""
+    known = table()
+    chosen: dict[str, Named] = {}
+    for name in names:
+        fits = {key: part for key, part in known.items() if name in (key, part.dataset)}
+        if not fits:
+            datasets = dict.fromkeys(part.dataset for part in known.values())
+            fix = f"data sets are {', '.join(datasets)}; their parts: nightjar fetch --list"
+            raise NightjarError(f"no data set {name!r}", "fetch", fix)
+        chosen |= fits
+    return list(chosen.values())

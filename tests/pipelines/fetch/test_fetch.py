@@ -1,0 +1,355 @@
+"""`nightjar fetch` against publishers on loopback: what it writes, refuses, resumes and records."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import subprocess
+import tarfile
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from pipelines.cli import main
+from pipelines.fetch import fetch as fetching
+from pipelines.fetch import sources, transfer
+from pipelines.fetch.sources import Named, Part
+from tests.in_process import captured
+from tests.pipelines.fetch.conftest import Publisher
+
+
+def part(*origins: dict[str, Any], megabytes: int = 1) -> Named:
+    about = {
+        "for": "a test",
+        "licence": "MIT",
+        "citation": "none",
+        "megabytes": megabytes,
+        "from": list(origins),
+    }
+    return Named("sums", "all", "ingest.sums.path", Part.model_validate(about))
+
+
+def get(root: Path, one: Named) -> None:
+    fetching.fetch(root, one, lambda done, whole: None)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_a_file_is_fetched_and_recorded(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.files["/v1/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/v1/sums.txt", "files": {"sums.txt": "own/renamed.txt"}})
+    assert not fetching.is_there(tmp_path, one)
+    get(tmp_path, one)
+    assert fetching.is_there(tmp_path, one)
+    digest = sha256(b"1+1\n").hexdigest()
+    assert tree(tmp_path / "data/fetched") == {
+        "sums/own/renamed.txt": b"1+1\n",
+        "sums.json": (tmp_path / "data/fetched/sums.json").read_bytes(),
+    }
+    assert json.loads((tmp_path / "data/fetched/sums.json").read_text())["all"] == {
+        "licence": "MIT",
+        "citation": "none",
+        "sources": [{"address": f"{publisher.url}/v1/sums.txt", "version": digest}],
+        "files": {"own/renamed.txt": {"sha256": digest, "bytes": 4}},
+    }
+
+
+def test_a_file_that_changed_here_is_named(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}})
+    get(tmp_path, one)
+    (tmp_path / "data/fetched/sums/sums.txt").write_text("1+2\n")
+    with pytest.raises(
+        NightjarError, match=r"sums\.txt: differs from the file that was fetched for sums/all"
+    ):
+        fetching.is_there(tmp_path, one)
+    (tmp_path / "data/fetched/sums/sums.txt").unlink()
+    assert not fetching.is_there(tmp_path, one)
+
+
+def test_a_transfer_that_was_cut_off_resumes(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.files["/big.txt"] = bytes(range(256)) * 1000
+    one = part({"url": f"{publisher.url}/big.txt", "files": {"big.txt": "./"}})
+    publisher.cut = 100_000
+    with pytest.raises(NightjarError, match="run the command again; it resumes"):
+        get(tmp_path, one)
+    assert not (tmp_path / "data").exists()
+    publisher.cut = None
+    get(tmp_path, one)
+    assert publisher.ranges == [None, "bytes=100000-"]
+    assert (tmp_path / "data/fetched/sums/big.txt").read_bytes() == publisher.files["/big.txt"]
+
+
+def test_a_file_that_changed_since_it_was_cut_off_is_fetched_whole(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    publisher.files["/big.txt"] = b"a" * 200_000
+    one = part({"url": f"{publisher.url}/big.txt", "files": {"big.txt": "./"}})
+    publisher.cut = 100_000
+    with pytest.raises(NightjarError):
+        get(tmp_path, one)
+    publisher.cut, publisher.files["/big.txt"] = None, b"b" * 150_000
+    get(tmp_path, one)
+    assert (tmp_path / "data/fetched/sums/big.txt").read_bytes() == b"b" * 150_000
+
+
+@pytest.mark.parametrize(
+    ("data", "origin", "words"),
+    [
+        (None, {}, "the server answers 404"),
+        (b"1+1\n", {"sha256": "0" * 64}, "the sha256 is .*, not 000"),
+        (b"1" * (13 * 2**20), {}, "more than the 12582912 bytes"),
+        (b"no archive", {"files": {"a/b.txt": "./"}}, "not a sound archive"),
+    ],
+)
+def test_what_is_not_the_expected_file_is_one_line(
+    tmp_path: Path, publisher: Publisher, data: bytes | None, origin: dict[str, Any], words: str
+) -> None:
+    if data is not None:
+        publisher.files["/sums.txt"] = data
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}, **origin})
+    with pytest.raises(NightjarError, match=words) as caught:
+        get(tmp_path, one)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "data").exists()
+
+
+def test_the_first_fetch_records_an_unknown_sha256_and_later_ones_need_it(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}})
+    get(tmp_path, one)
+    publisher.files["/sums.txt"] = b"2+2\n"
+    with pytest.raises(NightjarError, match="the publisher may have changed it"):
+        get(tmp_path, one)
+    assert (tmp_path / "data/fetched/sums/sums.txt").read_bytes() == b"1+1\n"
+
+
+def test_a_full_disk_leaves_nothing_half_written(
+    tmp_path: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}})
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(fetching.shutil, "copyfile", full)
+    with pytest.raises(OSError, match="No space"):
+        get(tmp_path, one)
+    assert not (tmp_path / "data").exists()
+    monkeypatch.undo()
+    monkeypatch.setenv("SSL_CERT_FILE", "")  # the file is there: nothing is transferred again
+    get(tmp_path, one)
+    assert len(publisher.ranges) == 1
+
+
+def zipped(files: dict[str, bytes], link: str = "") -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (0o120777 if name == link else 0o100644) << 16
+            archive.writestr(info, content)
+    return data.getvalue()
+
+
+def tarred(files: dict[str, bytes], link: str = "") -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            if name == link:
+                info.type, info.linkname, info.size = tarfile.SYMTYPE, "/etc/passwd", 0
+            archive.addfile(info, io.BytesIO(content))
+    return data.getvalue()
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_of_an_archive_only_the_named_files_are_written(
+    tmp_path: Path, publisher: Publisher, pack: Any
+) -> None:
+    publisher.files["/all.archive"] = pack(
+        {
+            "set/a.txt": b"a",
+            "set/b.txt": b"b",
+            "set/more/c.txt": b"c",
+            "../../escaped.txt": b"x",
+            "/etc/evil": b"x",
+        }
+    )
+    one = part({"url": f"{publisher.url}/all.archive", "files": {"set/*.txt": "in/"}})
+    get(tmp_path, one)
+    assert tree(tmp_path / "data/fetched/sums") == {"in/a.txt": b"a", "in/b.txt": b"b"}
+    assert not (tmp_path.parent / "escaped.txt").exists()
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_a_link_in_an_archive_is_refused(tmp_path: Path, publisher: Publisher, pack: Any) -> None:
+    publisher.files["/all.archive"] = pack({"set/a.txt": b"/etc/passwd"}, link="set/a.txt")
+    one = part({"url": f"{publisher.url}/all.archive", "files": {"set/a.txt": "./"}})
+    with pytest.raises(NightjarError, match=r"set/a\.txt is not a file"):
+        get(tmp_path, one)
+
+
+def test_an_archive_that_grows_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    archive = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("a.txt", b"0" * 3_000_000)
+    with pytest.raises(NightjarError, match="more bytes than are expected"):
+        transfer.unpack(archive, {"a.txt": "a.txt"}, tmp_path / "out", 2_000_000)
+
+
+def test_a_missing_file_of_an_archive_is_named(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.files["/all.zip"] = zipped({"set/a.txt": b"a"})
+    one = part({"url": f"{publisher.url}/all.zip", "files": {"set/a.txt": "./", "set/b.txt": "./"}})
+    with pytest.raises(NightjarError, match=r"has no file set/b\.txt"):
+        get(tmp_path, one)
+    assert not (tmp_path / "data").exists()
+
+
+# Git
+
+
+@pytest.fixture
+def repository(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository that Git finds at https://published.example/sums, with two commits."""
+    folder = tmp_path_factory.mktemp("published")
+
+    def git(*arguments: str) -> None:
+        own = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]
+        subprocess.run(["git", *own, *arguments], cwd=folder, check=True, capture_output=True)
+
+    git("init")
+    for option in ("allowFilter", "allowAnySHA1InWant"):
+        git("config", f"uploadpack.{option}", "true")
+    (folder / "data").mkdir()
+    for number, text in enumerate(("1+1\n", "2+2\n")):
+        (folder / "data/sums.txt").write_text(text)
+        (folder / "data/other.bin").write_bytes(bytes(1000))
+        git("add", "--all")
+        git("commit", "-m", "sums")
+        git("tag", f"v{number}")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{folder.as_uri()}.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://published.example/sums")
+    return folder
+
+
+def commit(repository: Path, revision: str) -> str:
+    done = subprocess.run(
+        ["git", "rev-parse", revision], cwd=repository, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+GIT = {"git": "https://published.example/sums", "files": {"data/sums.*": "in/"}}
+
+
+@pytest.mark.parametrize(("revision", "text"), [("v0", "1+1\n"), ("unknown", "2+2\n")])
+def test_one_revision_of_a_repository(tmp_path: Path, repository: Path, revision: str, text: str) -> None:
+    get(tmp_path, part({**GIT, "revision": revision}))
+    assert tree(tmp_path / "data/fetched/sums") == {"in/sums.txt": text.encode()}
+    record = json.loads((tmp_path / "data/fetched/sums.json").read_text())["all"]
+    expected = commit(repository, "v1" if revision == "unknown" else revision)
+    assert record["sources"] == [{"address": GIT["git"], "version": expected}]
+
+
+def test_a_commit_is_a_revision_and_an_unknown_one_is_that_of_the_first_fetch(
+    tmp_path: Path, repository: Path
+) -> None:
+    get(tmp_path, part({**GIT, "revision": commit(repository, "v0")}))
+    get(tmp_path, part({**GIT, "revision": "unknown"}))
+    assert tree(tmp_path / "data/fetched/sums") == {"in/sums.txt": b"1+1\n"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "words"),
+    [
+        ({"revision": "v9"}, "v9"),
+        ({"files": {"data/moved.txt": "./"}}, "has no file data/moved.txt"),
+        ({"git": "https://127.0.0.1:9/sums"}, "check the connection"),
+    ],
+)
+def test_a_repository_that_lacks_it_is_one_line(
+    tmp_path: Path, repository: Path, origin: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(NightjarError, match=words) as caught:
+        get(tmp_path, part({**GIT, **origin}))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "data").exists()
+
+
+# The table
+
+
+def test_the_table_is_valid_and_its_checksums_are_of_files_that_it_names() -> None:
+    known = sources.table()
+    places = [
+        (one.dataset, target if not target.endswith("/") else (Path(target) / Path(pattern).name).as_posix())
+        for one in known.values()
+        for source in one.about.sources
+        for pattern, target in source.files.items()
+    ]
+    unknown = [
+        name
+        for name in sources.checksums()
+        if not any(
+            name.startswith(f"{dataset}/") and Path(name).match(f"{dataset}/{place}")
+            for dataset, place in places
+        )
+    ]
+    assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "words"),
+    [
+        ({"files": {"a": "a"}}, "one address"),
+        ({"git": "https://a.b", "url": "https://a.b", "files": {"a": "a"}}, "one address"),
+        ({"url": "http://a.b", "files": {"a": "a"}}, "pattern"),
+        ({"url": "https://a.b", "files": {"a": "../a"}}, "leaves the folder"),
+        ({"url": "https://a.b", "files": {"a": "/a"}}, "leaves the folder"),
+        ({"git": "https://a.b", "revision": "--upload-pack=x", "files": {"a": "a"}}, "pattern"),
+    ],
+)
+def test_a_source_that_is_not_safe_is_refused(origin: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        part(origin)
+
+
+# The command
+
+
+def test_terms_must_be_accepted_and_an_unknown_name_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = captured(main, ["fetch", "tool_use/svamp", "tool_use/asdiv"])
+    assert done.returncode == 2
+    assert "tool_use/asdiv (CC-BY-NC-4.0: non-commercial use only)" in done.stderr
+    done = captured(main, ["fetch", "sst2"])
+    assert done.returncode == 2
+    assert "no data set 'sst2'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_has_every_data_set_with_licence_and_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = captured(main, ["fetch", "--list", "--json"])
+    listed = json.loads(done.stdout)
+    assert {one["name"] for one in listed} == set(sources.table())
+    assert all(one["licence"] and one["sources"] and one["megabytes"] for one in listed)
