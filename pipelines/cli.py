@@ -25,6 +25,7 @@ COMMANDS = {
     "nightly": "Evaluate every benchmark afresh; has a score moved?",
     "ledger": "The nightly runs and their verdicts.",
     "use": "Apply a profile to params.yaml and print what it changes.",
+    "doctor": "Check environment, data, models, GPU, disk and ports.",
     "fetch": "Fetch published data by name, checked, with its licence.",
     "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
     "evaluate": "Evaluate any model: predictions, scores, a report.",

