@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Floats, Metric
 from nightjar.benchmarks.question import Question
+from nightjar.core.arguments import check_lists
 from nightjar.core.errors import NightjarError
-from nightjar.core.foreign import calling
-from nightjar.core.given import check_lists
+from nightjar.core.plugins import calling
 from nightjar.statistics import mean
 
 # Of a part: sums of larger numbers would be infinite.

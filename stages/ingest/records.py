@@ -11,7 +11,7 @@ from typing import Any
 from nightjar.benchmarks import card as cards
 from nightjar.core.contracts import RECORDS
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics
 
