@@ -23,9 +23,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from bench.harness import MODEL, ROOT, options, report, timed
+from nightjar import params
 from nightjar.models.generate import BATCH, generate
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.params import params
 
 CORPUS = ROOT / "data/sample/corpus/documents.jsonl"
 SHORTEST, LONGEST, NEW, STOP = 20, 1000, 64, "\n"

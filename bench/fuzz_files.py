@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from bench.harness import ROOT
 from bench.mutate import Reader, mutate_bytes, mutate_json, mutate_lines, mutate_parquet, mutate_yaml
+from nightjar import params
 from nightjar.benchmarks import evaluated, files
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.registry import card
@@ -23,7 +24,6 @@ from nightjar.core import checks, contracts, json_text, tables
 from nightjar.core.errors import NightjarError
 from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
-from nightjar.params import params
 from nightjar.params.drivers import load_nightly
 from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text

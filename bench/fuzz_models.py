@@ -27,7 +27,7 @@ from nightjar.models.reader import encode
 from nightjar.models.reader import load as load_reader
 from nightjar.models.server import MOST_TOKENS, Address, Server
 from nightjar.models.weights import check, read_recipe
-from nightjar.params.params import ModelSource
+from nightjar.params.data import ModelSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.tools.by_text import Piece, answer
 from nightjar.tools.calculator import Calculator

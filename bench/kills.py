@@ -31,7 +31,7 @@ import psutil
 from ruamel.yaml import YAML
 
 from bench.harness import DVC, NIGHTJAR, Repository, options, timed
-from pipelines.project import places
+from nightjar.core import paths
 
 WAYS = {"SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT, "SIGKILL": signal.SIGKILL, "Cancel": None}
 # Stages write 20 MB little by little and put it in place when it is whole, as nightjar/core/tables.py does.
@@ -83,7 +83,7 @@ class Project(Repository):
         )
 
     def ask(self, path: str, **body: Any) -> Any:
-        port = json.loads((self.root / places.SERVER).read_text())["port"]
+        port = json.loads((self.root / paths.SERVER).read_text())["port"]
         headers = {"content-type": "application/json"}
         address = f"http://127.0.0.1:{port}/api/{path}"
         request = urllib.request.Request(address, json.dumps(body).encode(), headers)
@@ -92,7 +92,7 @@ class Project(Repository):
 
     def processes(self, beside: int) -> list[int]:
         """What runs in the project's folder, without the server and `beside`."""
-        server, found = json.loads((self.root / places.SERVER).read_text())["pid"], []
+        server, found = json.loads((self.root / paths.SERVER).read_text())["pid"], []
         for process in psutil.process_iter():
             try:
                 here = Path(process.cwd()) == self.root and process.status() != psutil.STATUS_ZOMBIE
@@ -103,7 +103,7 @@ class Project(Repository):
         return found
 
     def runs(self) -> set[str]:
-        return {path.name for path in (self.root / places.RUNS).glob("*")}
+        return {path.name for path in (self.root / paths.RUNS).glob("*")}
 
     def lock(self) -> dict[str, Any]:
         path = self.root / "dvc.lock"

@@ -23,8 +23,8 @@ from pathlib import Path
 import psutil
 
 from bench.harness import DVC, NIGHTJAR, Repository, Timed, options, report
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
-from pipelines.project import places
 from pipelines.run.profiles import edited
 
 CHAINS, LENGTH, FILES, BYTES = 8, 5, 10, 20_000
@@ -115,7 +115,7 @@ def a_change(root: Path, key: str, values: Sequence[str]) -> bool:
     took: dict[str, list[float]] = {"nightjar rebuild": [], "dvc repro": []}
     project, params = Repository(root), root / PARAMS_FILE
     with project.server(4322):
-        server = psutil.Process(json.loads((root / places.SERVER).read_text())["pid"])
+        server = psutil.Process(json.loads((root / paths.SERVER).read_text())["pid"])
         for turn, value in enumerate(values):
             params.write_text(edited(params.read_text(encoding="utf-8"), {key: int(value)}), encoding="utf-8")
             name = list(took)[turn % 2]

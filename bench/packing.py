@@ -25,9 +25,9 @@ from typing import Any
 import torch
 
 from bench.harness import MODEL, options, report, timed
+from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.models.load import load, prepare
-from nightjar.params import params
 from stages.encode.texts import windows
 from stages.train.model import learner, loss_of
 from stages.train.packing import IGNORED, pack

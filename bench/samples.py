@@ -19,8 +19,7 @@ import torch
 from bench.harness import MODEL, options, report, timed
 from nightjar.benchmarks.protoqa.prompts import statement
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.sample import Sampling, generator_for
-from nightjar.models.samples import Ends, Sample, samples
+from nightjar.models.samples import Ends, Sample, Sampling, generator_for, samples
 
 QUESTIONS = (
     "Name something that people take on a long walk.",
