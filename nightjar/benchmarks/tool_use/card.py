@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Card, Files, Metric, Task
+from nightjar.benchmarks.capabilities import Query
+from nightjar.benchmarks.card import Card, Metric, Task
+from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.tool_use import mlqa
 from nightjar.benchmarks.tool_use.load import load
 from nightjar.benchmarks.tool_use.published import CURVES, PUBLISHED, TABLES
@@ -43,7 +45,7 @@ CARD = Card(
     source="Schick et al. 2023, arXiv 2302.04761",
     datasets=(NAME,),
     metrics=(
-        Metric("accuracy", "accuracy"),
+        Metric("accuracy", "accuracy", right=True),
         Metric(
             "perplexity",
             "perplexity",
@@ -56,19 +58,9 @@ CARD = Card(
     ),
     questions=questions,
     prompt=prompt,
-    query=query,
     score=score,
-    right="accuracy",
-    files=Files(
-        prediction='write {"task": "svamp", "id": "...", "prediction": "..."}',
-        reference='write {"task": "svamp", "id": "...", "references": ["..."]}',
-    ),
     settings=Settings,
     load=load,
     tasks=TASKS,
-    tracks={name: task.title for name, task in TASKS.items()},
-    levels=("overall",),
-    published=PUBLISHED,
-    tables=TABLES,
-    curves=CURVES,
+    capabilities=(Query(query), Papers(PUBLISHED, TABLES, CURVES)),
 )
