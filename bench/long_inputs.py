@@ -26,9 +26,8 @@ from typing import TypeVar
 
 from bench.ratios import record
 from nightjar.benchmarks.question import Record
-from nightjar.benchmarks.zeroscrolls.examples import Example, of_parts
-from nightjar.benchmarks.zeroscrolls.load import load as examples
-from nightjar.benchmarks.zeroscrolls.prompts import prompt
+from nightjar.benchmarks.zeroscrolls.formats import load as examples
+from nightjar.benchmarks.zeroscrolls.prompts import Example, of_parts, prompt
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.models.generate import arrange, generate
 from nightjar.models.load import LanguageModel, load, prepare

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from nightjar.benchmarks.card import Average, Card, Files, Form, Metric, Submission, Task
-from nightjar.benchmarks.zeroscrolls.baselines import baselines
-from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.metrics import METRICS, score
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
-from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions, whole
-from nightjar.benchmarks.zeroscrolls.scoring import METRICS, score
+from nightjar.benchmarks.zeroscrolls.questions import Settings, baselines, prompt, query, questions, whole
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 
 CARD = Card(
