@@ -35,12 +35,9 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "search encode": ("bench.search", "encode", "--tasks", INPUT, "--count", "200"),
     "search exact": ("bench.search", "exact"),
     "rerank": ("bench.rerank", "--texts", "30", "--vectors", "50000", "--queries", "5000"),
-    "lm": ("bench.lm",),
-    "long_inputs": ("bench.long_inputs", "--lengths", "1024"),
     "packing": ("bench.packing", "--rounds", "1"),
     "decode": ("bench.decode", "--prompts", "60"),
     "samples": ("bench.samples", "--samples", "200", "--plain", "8"),
-    "annotate": ("bench.annotate", "--texts", "3"),
     "siblings": ("bench.siblings",),
     "overheads": ("bench.overheads", "--repeats", "3"),
 }

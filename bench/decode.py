@@ -27,9 +27,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from bench.ratios import record
+from nightjar import params
 from nightjar.models.generate import BATCH, generate
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.params import params
 
 CORPUS = Path("data/sample/corpus/documents.jsonl")
 SHORTEST, LONGEST, NEW, STOP = 20, 1000, 64, "\n"

@@ -29,13 +29,13 @@ import pyarrow.parquet as pq
 from bench import fuzz_cards, fuzz_models, fuzz_servers, mutate
 from bench import valid_files as valid
 from bench.mutate import Reader
+from nightjar import params
 from nightjar.benchmarks import evaluated, files
 from nightjar.benchmarks.registry import card
 from nightjar.core import checks, contracts, json_text, tables
 from nightjar.core.errors import NightjarError
 from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
-from nightjar.params import params
 from nightjar.params.drivers import load_nightly
 from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text

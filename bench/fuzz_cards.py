@@ -25,7 +25,7 @@ from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
 from nightjar.benchmarks.score import compare_files, score_files, score_rows
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import load as load_params
+from nightjar.params import load as load_params
 
 NAME = "card"
 COUNT = 24

@@ -24,7 +24,7 @@ from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.reader import encode
 from nightjar.models.reader import load as load_reader
 from nightjar.models.weights import check, read_recipe
-from nightjar.params.params import ModelSource
+from nightjar.params.data import ModelSource
 from nightjar.search.encoder import SentenceEncoder
 from stages.base_model.prepare import make_ready
 from tests import tiny_models

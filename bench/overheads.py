@@ -31,8 +31,8 @@ from pathlib import Path
 import psutil
 
 from bench.ratios import record
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
-from pipelines.project import places
 from pipelines.run.profiles import edited
 
 ROOT = Path(__file__).parents[1]
@@ -196,7 +196,7 @@ def a_change(root: Path, key: str, values: Sequence[str]) -> bool:
     took: dict[str, list[float]] = {"nightjar rebuild": [], "dvc repro": []}
     run([*NIGHTJAR, "ui", "--background", "--port", "4322"], root)
     try:
-        server = psutil.Process(json.loads((root / places.SERVER).read_text())["pid"])
+        server = psutil.Process(json.loads((root / paths.SERVER).read_text())["pid"])
         params = root / PARAMS_FILE
         for turn, value in enumerate(values):
             params.write_text(edited(params.read_text(encoding="utf-8"), {key: int(value)}), encoding="utf-8")

@@ -27,9 +27,9 @@ from typing import Any
 import torch
 
 from bench.ratios import record
+from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.models.load import load, prepare
-from nightjar.params import params
 from stages.encode.texts import windows
 from stages.train.model import learner, loss_of
 from stages.train.packing import IGNORED, pack

@@ -24,8 +24,7 @@ from nightjar.benchmarks.protoqa.prompts import statement
 from nightjar.models import samples as engine
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.rows import Pool, Segment
-from nightjar.models.sample import Sampling, generator_for
-from nightjar.models.samples import Ends, Sample, samples
+from nightjar.models.samples import Ends, Sample, Sampling, generator_for, samples
 
 QUESTIONS = (
     "Name something that people take on a long walk.",

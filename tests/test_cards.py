@@ -31,7 +31,7 @@ DATASET = "natural_instructions"
 # card of an exported model, which names the data of its training.
 OF_THE_DATASET = {
     "pipelines/commands/model_card.py",
-    "nightjar/params/params.py",
+    "nightjar/params/data.py",
     "pipelines/commands/encode.py",
     "pipelines/commands/ingest.py",
 }

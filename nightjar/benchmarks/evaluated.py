@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import read_object
 
@@ -45,7 +46,7 @@ def predictions(path: Path, benchmark: str) -> Path:
     """
     if not (path / RECORD).is_file():
         return path
-    found = path / "data/predict" / benchmark / read(path).name
+    found = path / paths.PREDICTIONS / benchmark / read(path).name
     if not found.is_dir():
         raise NightjarError(f"it has no predictions of {benchmark}", path, "evaluate this benchmark")
     return found
@@ -53,7 +54,7 @@ def predictions(path: Path, benchmark: str) -> Path:
 
 def questions(path: Path, benchmark: str) -> Path | None:
     """The questions of a benchmark if `path` is the folder of an evaluation, else None."""
-    return path / "data/questions" / benchmark if (path / RECORD).is_file() else None
+    return path / paths.QUESTIONS / benchmark if (path / RECORD).is_file() else None
 
 
 def left_out(folder: Path) -> Mapping[str, Mapping[str, str]]:

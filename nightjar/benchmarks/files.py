@@ -17,12 +17,12 @@ from nightjar.benchmarks import registry, submission
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.readers import read_own_answers, read_own_references, unknown_id
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.ids import qualified, unique_ids
 from nightjar.core.json_text import parse_at, plain, shown
 
-QUESTIONS = Path("data/questions")
 # Bytes of lines that are read at a time.
 _BLOCK = 2**16
 
@@ -48,7 +48,7 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     task. Raises NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
     """
     if path is None or path.is_dir():
-        return read_questions(path or QUESTIONS / card.name)
+        return read_questions(path or paths.QUESTIONS / card.name)
     if card.files.readers:
         return read_own_references(card.files.readers, path, card.files.reference)
     found: list[Question] = []
@@ -169,7 +169,7 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
     baselines = card.baselines(registry.settings(card, {}))
     if str(path) in baselines and not path.exists():
         answer = baselines[str(path)]
-        known = read_questions(QUESTIONS / card.name)
+        known = read_questions(paths.QUESTIONS / card.name)
         own = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
         return _matched(card, path, own, questions)
     if path.is_dir():
@@ -266,7 +266,7 @@ def write_references(card: Card, path: Path, questions: Path | None = None) -> i
     TASK:ID if the card's ids must be unique. The file is written whole or not at all. Raises NightjarError if there are
     no questions, or `path` must not be written (`core.files.check_output`).
     """
-    source = questions or QUESTIONS / card.name
+    source = questions or paths.QUESTIONS / card.name
     check_output(path, [source])
     found = read_questions(source)
     form = card.files

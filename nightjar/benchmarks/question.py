@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Encoding
+    from nightjar.params.data import Encoding
 
 Row = Mapping[str, Any]
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Params
+    from nightjar.params import Params
 
 GROUP = "nightjar.benchmarks"
 # Name: the module that holds its CARD.

@@ -21,6 +21,7 @@ from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
+from nightjar.core import paths
 from nightjar.core.files import check_output, write_lines
 from nightjar.core.given import AnyPath, as_optional_path, as_path
 from nightjar.statistics import Bootstrap, estimate
@@ -81,7 +82,7 @@ def score_files(
     card = registry.card(benchmark)
     predictions, references = as_path(predictions), as_optional_path(references)
     details, encoder = as_optional_path(details), as_optional_path(encoder)
-    inputs = [predictions, references or files.QUESTIONS / card.name]
+    inputs = [predictions, references or paths.QUESTIONS / card.name]
     files.check_pipes(inputs)
     if details is not None:
         check_output(details, inputs)

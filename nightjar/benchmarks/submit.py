@@ -14,6 +14,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.ranked_lists import Lists
 from nightjar.benchmarks.readers import read_own_references
 from nightjar.benchmarks.submission import Answer, Submission
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output
 
@@ -40,7 +41,7 @@ def submit(
     card, form = _form(benchmark)
     by_tasks = isinstance(form, Submission) and submission.has_tasks(form, predictions)
     if questions is None and predictions.is_dir() and not by_tasks:
-        questions = files.QUESTIONS / card.name
+        questions = paths.QUESTIONS / card.name
     inputs = [predictions, questions]
     if isinstance(form, Lists):
         if by_task is not None:

@@ -1,4 +1,4 @@
-"""Errors, files, Parquet tables, contracts, parameters and the journal: what every other layer uses.
+"""Errors, files, Parquet tables, contracts and parameters: what every other layer uses.
 
 An artifact is a folder of tables. `contracts` has the schema of each table, `ArtifactWriter` writes them, `read` (an
 Arrow table) and `read_rows` (dictionaries) read one, `check` says what is wrong with an artifact. `load_params` reads
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nightjar.core.checks import check
     from nightjar.core.errors import NightjarError
     from nightjar.core.tables import ArtifactWriter, batches, read, read_rejected, read_rows
-    from nightjar.params.params import Params
-    from nightjar.params.params import load as load_params
+    from nightjar.params import Params
+    from nightjar.params import load as load_params
 
 __all__ = [
     "ArtifactWriter",
@@ -35,11 +35,11 @@ __getattr__, __dir__ = lazy(
     {
         "ArtifactWriter": "tables:ArtifactWriter",
         "NightjarError": "errors:NightjarError",
-        "Params": ".params.params:Params",
+        "Params": ".params:Params",
         "batches": "tables:batches",
         "check": "checks:check",
         "contracts": "contracts",
-        "load_params": ".params.params:load",
+        "load_params": ".params:load",
         "read": "tables:read",
         "read_rejected": "tables:read_rejected",
         "read_rows": "tables:read_rows",

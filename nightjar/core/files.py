@@ -20,14 +20,9 @@ from typing import Any
 
 import orjson
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 
-# What Nightjar keeps beside a project's own files.
-OWN = Path(".nightjar")
-# The facts of the stages' last runs.
-METRICS = Path("data/metrics")
-# The report reads that folder, so that its own facts are beside it.
-REPORT_METRICS = Path("data/metrics-report.json")
 # In bytes; a file's whole name may have 255, and there are endings.
 LONGEST_NAME = 180
 FILE, FOLDER, PIPE, BROKEN = "a file", "a folder", "a named pipe", "a broken link"
@@ -248,17 +243,12 @@ def write_text(path: Path, text: str) -> None:
         raise
 
 
-def metrics_file(stage: str) -> Path:
-    """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
-    return REPORT_METRICS if stage == "report" else METRICS / f"{stage.replace('@', '-')}.json"
-
-
 def own_folder(root: Path) -> Path:
     """The folder .nightjar of the project at `root`, made if it is not there, and told to Git as not its own.
 
     An existing .gitignore in it stays as it is; where none can be written there is none. Raises OSError for the folder.
     """
-    folder = root / OWN
+    folder = root / paths.OWN
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / ".gitignore").exists():
         whole = folder / f".gitignore.tmp-{uuid.uuid4().hex}"

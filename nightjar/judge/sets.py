@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.files import check_reference, json_lines
-from nightjar.core import tables
+from nightjar.core import paths, tables
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_optional_path, as_path
 from nightjar.core.numbers import counted_as
 
 REFERENCES = "references"
-INGESTED = Path("data/ingest/natural_instructions")
 PREDICTION = 'write {"id": "...", "prediction": "..."}'
 REFERENCE = 'write {"id": "...", "references": ["..."], "task_id": "...", "task_category": "..."}'
 
@@ -85,7 +84,9 @@ class Texts:
     that has the same definition there. An id may be written as TASK:ID.
     """
 
-    def __init__(self, ingested: AnyPath = INGESTED, references: AnyPath | None = None) -> None:
+    def __init__(
+        self, ingested: AnyPath = paths.NATURAL_INSTRUCTIONS, references: AnyPath | None = None
+    ) -> None:
         self.ingested = as_path(ingested, "ingested")
         references = as_optional_path(references, "references")
         self.references = references

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from nightjar.models.generate import generate as generate_text
     from nightjar.models.load import LanguageModel, prepare
     from nightjar.models.load import load as load_model
-    from nightjar.models.sample import Sampling, generator_for
-    from nightjar.models.samples import Ends, Sample, stream_samples
+    from nightjar.models.samples import Ends, Sample, Sampling, generator_for, stream_samples
     from nightjar.models.samples import samples as sample_texts
     from nightjar.models.score import continuation_logprobs, logprobs_at
     from nightjar.models.tokenizer import Tokenizer, load_tokenizer
@@ -51,11 +50,11 @@ __getattr__, __dir__ = lazy(
         "Prompt": "generate:Prompt",
         "LanguageModel": "load:LanguageModel",
         "Sample": "samples:Sample",
-        "Sampling": "sample:Sampling",
+        "Sampling": "samples:Sampling",
         "Tokenizer": "tokenizer:Tokenizer",
         "continuation_logprobs": "score:continuation_logprobs",
         "generate_text": "generate:generate",
-        "generator_for": "sample:generator_for",
+        "generator_for": "samples:generator_for",
         "load_model": "load:load",
         "load_tokenizer": "tokenizer:load_tokenizer",
         "logprobs_at": "score:logprobs_at",

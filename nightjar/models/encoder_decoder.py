@@ -7,7 +7,7 @@ of tokens: 60 GB for 7 prompts of 8,192 tokens and 64 heads. A row alone needs n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from transformers import DynamicCache, EncoderDecoderCache
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel
+from nightjar.models.row import Detokeniser, Generated, Prompt, Row
+from nightjar.models.samples import Sampling, draw
 
 # Tokens of a pass of the encoder, padding included; a longer prompt is read alone.
 PASS = 2048
@@ -98,3 +100,53 @@ def step(lm: LanguageModel, batch: Batch, tokens: Sequence[int]) -> Batch:
     )
     columns = torch.cat([batch.mask, torch.ones_like(ids)], dim=1)
     return Batch(result.logits[:, -1:].float(), result.past_key_values, columns, batch.encoded)
+
+
+def stream(
+    lm: LanguageModel,
+    prompts: Iterable[Prompt],
+    sampling: Sampling | None,
+    batch_size: int,
+    batch_tokens: int | None,
+) -> Iterator[tuple[int, Generated]]:
+    """As `generate.stream`: each batch is decoded to its end."""
+    for batch in batches(prompts, batch_size, batch_tokens):
+        yield from _together(lm, batch, sampling)
+
+
+def batches(prompts: Iterable[Prompt], batch_size: int, batch_tokens: int | None) -> Iterator[list[Prompt]]:
+    """The batches in which an encoder-decoder answers prompts, in their order.
+
+    The keys and values of a batch are padded: each row counts as the longest prompt with the longest continuation.
+    """
+    batch: list[Prompt] = []
+    for prompt in prompts:
+        some = [*batch, prompt]
+        tokens = len(some) * (max(len(one.ids) for one in some) + max(one.max_new_tokens for one in some))
+        if batch and (len(batch) == batch_size or (batch_tokens is not None and tokens > batch_tokens)):
+            yield batch
+            batch = []
+        batch.append(prompt)
+    if batch:
+        yield batch
+
+
+@torch.inference_mode()
+def _together(
+    lm: LanguageModel, prompts: Sequence[Prompt], sampling: Sampling | None
+) -> list[tuple[int, Generated]]:
+    rows = [
+        Row(prompt, Detokeniser(lm.tokenizer), sampling.generator(prompt.number) if sampling else None)
+        for prompt in prompts
+    ]
+    batch = begin(lm, [prompt.ids for prompt in prompts])
+    while True:
+        places = [place for place, row in enumerate(rows) if not row.ended]
+        logits = batch.logits[places, -1]
+        tokens = [lm.tokenizer.end] * len(rows)
+        for place, token in zip(places, draw(sampling, [rows[p] for p in places], logits), strict=True):
+            rows[place].append(token, held=False)
+            tokens[place] = token
+        if all(row.ended for row in rows):
+            return [(row.number, row.result()) for row in rows]
+        batch = step(lm, batch, tokens)

@@ -18,12 +18,11 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.core.given import check_count, check_list
 from nightjar.models import encoder_decoder
-from nightjar.models.detokenise import Detokeniser
 from nightjar.models.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.models.load import LanguageModel
-from nightjar.models.row import Answer, Controller, Generated, Prompt, Row
+from nightjar.models.row import Answer, Controller, Detokeniser, Generated, Prompt, Row
 from nightjar.models.rows import PASS, Pool, advance
-from nightjar.models.sample import Sampling
+from nightjar.models.samples import Sampling, draw
 
 __all__ = [
     "BATCH",
@@ -33,7 +32,6 @@ __all__ = [
     "Prompt",
     "Row",
     "arrange",
-    "batches",
     "generate",
     "stream",
 ]
@@ -104,7 +102,7 @@ def stream(
     if lm.encoder_decoder:
         if controller is not None or base is not None:
             causal_only(lm, "decoding that is steered")
-        return _encoded(lm, prompts, sampling, batch_size, batch_tokens)
+        return encoder_decoder.stream(lm, prompts, sampling, batch_size, batch_tokens)
     return _Engine(lm, prompts, sampling, controller or Controller(), base, batch_size, batch_tokens).run()
 
 
@@ -220,7 +218,7 @@ class _Engine:
             if token is not None:
                 row.mark, row.mark_logits = len(row.ids), own.clone()
             chosen.append(token)
-        for row, token, drawn in zip(rows, chosen, _draw(self.sampling, rows, logits), strict=True):
+        for row, token, drawn in zip(rows, chosen, draw(self.sampling, rows, logits), strict=True):
             row.append(drawn if token is None else token, self.controller.holds(row))
 
     def _consult(self, row: Row) -> None:
@@ -264,61 +262,3 @@ def _check_positions(lm: LanguageModel, prompt: Prompt) -> None:
     asked = f"{len(prompt.ids)} tokens and at most {prompt.max_new_tokens} new ones"
     what = f"{asked}, but the model has {most} positions"
     raise NightjarError(what, f"prompt {prompt.number}", "lower max_source_length or max_new_tokens")
-
-
-def _draw(sampling: Sampling | None, rows: Sequence[Row], logits: torch.Tensor) -> list[int]:
-    """A token for each row by its logits, in one call and with one transfer from the device."""
-    if sampling is not None:
-        return sampling.draw(logits, [row.generator for row in rows if row.generator is not None])
-    likeliest: list[int] = logits.argmax(-1).tolist()
-    return likeliest
-
-
-def _encoded(
-    lm: LanguageModel,
-    prompts: Iterable[Prompt],
-    sampling: Sampling | None,
-    batch_size: int,
-    batch_tokens: int | None,
-) -> Iterator[tuple[int, Generated]]:
-    """As `stream`, for an encoder-decoder: each batch is decoded to its end."""
-    for batch in batches(prompts, batch_size, batch_tokens):
-        yield from _together(lm, batch, sampling)
-
-
-def batches(prompts: Iterable[Prompt], batch_size: int, batch_tokens: int | None) -> Iterator[list[Prompt]]:
-    """The batches in which an encoder-decoder answers prompts, in their order.
-
-    The keys and values of a batch are padded: each row counts as the longest prompt with the longest continuation.
-    """
-    batch: list[Prompt] = []
-    for prompt in prompts:
-        some = [*batch, prompt]
-        tokens = len(some) * (max(len(one.ids) for one in some) + max(one.max_new_tokens for one in some))
-        if batch and (len(batch) == batch_size or (batch_tokens is not None and tokens > batch_tokens)):
-            yield batch
-            batch = []
-        batch.append(prompt)
-    if batch:
-        yield batch
-
-
-@torch.inference_mode()
-def _together(
-    lm: LanguageModel, prompts: Sequence[Prompt], sampling: Sampling | None
-) -> list[tuple[int, Generated]]:
-    rows = [
-        Row(prompt, Detokeniser(lm.tokenizer), sampling.generator(prompt.number) if sampling else None)
-        for prompt in prompts
-    ]
-    batch = encoder_decoder.begin(lm, [prompt.ids for prompt in prompts])
-    while True:
-        places = [place for place, row in enumerate(rows) if not row.ended]
-        logits = batch.logits[places, -1]
-        tokens = [lm.tokenizer.end] * len(rows)
-        for place, token in zip(places, _draw(sampling, [rows[p] for p in places], logits), strict=True):
-            rows[place].append(token, held=False)
-            tokens[place] = token
-        if all(row.ended for row in rows):
-            return [(row.number, row.result()) for row in rows]
-        batch = encoder_decoder.step(lm, batch, tokens)

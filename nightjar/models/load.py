@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
@@ -123,3 +126,28 @@ def read_whole(
             with refusing("this adapter cannot be merged into the weights", adapter):
                 model = model.merge_and_unload().to(dtype)
     return model
+
+
+@dataclass
+class Work:
+    """Forward passes, and the tokens that they computed: those of all rows, padding included."""
+
+    passes: int = 0
+    tokens: int = 0
+
+
+@contextmanager
+def counted(lm: LanguageModel) -> Iterator[Work]:
+    """Count the passes of `lm` within the block that this thread starts: tools may use the model in theirs."""
+    work, thread = Work(), get_ident()
+
+    def count(model: Any, args: Any, given: dict[str, Any]) -> None:
+        if get_ident() == thread:
+            work.passes += 1
+            work.tokens += given["input_ids"].numel()
+
+    hook = lm.model.register_forward_pre_hook(count, with_kwargs=True)
+    try:
+        yield work
+    finally:
+        hook.remove()

@@ -1,1 +1,18 @@
-"""The settings of params.yaml as frozen, checked models: one file a group. Configuration enters Nightjar here."""
+"""The settings of params.yaml as frozen, checked models: one file a group. Configuration enters Nightjar here.
+
+    from nightjar.params import Params, load
+
+`load` reads and checks params.yaml, `validate` checks a mapping of the same form. Both give `Params`.
+"""
+
+from typing import TYPE_CHECKING
+
+from nightjar.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from nightjar.params.root import Params, check_training, load, validate
+
+__all__ = ["Params", "check_training", "load", "validate"]
+
+# A driver reads its own group alone, and does not wait for the models of the others.
+__getattr__, __dir__ = lazy(__name__, {name: f"root:{name}" for name in __all__})

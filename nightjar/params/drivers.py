@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from nightjar.core import paths
 from nightjar.core.config import (
     LARGEST,
     PARAMS_FILE,
@@ -142,8 +143,8 @@ class Nightly(Model):
     timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
     stages: list[Annotated[str, Field(min_length=1)]] = Field(default=["predict", "evaluate"])
     minutes: Annotated[float, Field(gt=0, le=LARGEST)] | None = None
-    ledger: Annotated[str, Field(min_length=1)] = "data/ledger"
-    notifications: Annotated[str, Field(min_length=1)] = ".nightjar/notifications.jsonl"
+    ledger: Annotated[str, Field(min_length=1)] = paths.LEDGER.as_posix()
+    notifications: Annotated[str, Field(min_length=1)] = paths.NOTIFICATIONS.as_posix()
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
 
 

@@ -13,12 +13,13 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
 from nightjar.core.digests import digest
-from nightjar.models.generate import arrange, batches
+from nightjar.models.encoder_decoder import batches
+from nightjar.models.generate import arrange
 from nightjar.models.load import LanguageModel
 from nightjar.models.row import Prompt
-from nightjar.models.sample import Sampling, generator_for
+from nightjar.models.samples import Sampling, generator_for
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark
 from nightjar.tools import Answered, Calls, Query, Toolbox, answers
 from nightjar.tools.by_text import Written

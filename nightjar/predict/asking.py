@@ -9,14 +9,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from nightjar import params as params_module
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.weights import read_recipe
-from nightjar.params import params as params_module
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.predict.answers import Asked, answering
 from nightjar.predict.model import tools_of
 from nightjar.predict.trained import INSTRUCTED, RECIPE, benchmark_of

@@ -8,9 +8,9 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card, Choice
 from nightjar.core.errors import NightjarError
-from nightjar.models.choices import continuation_sums, continued
 from nightjar.models.forward import causal_only
 from nightjar.models.load import LanguageModel
+from nightjar.models.score import continuation_sums, continued
 from nightjar.predict.answers import Asked
 from nightjar.predict.predictor import NOTHING_WRITTEN
 

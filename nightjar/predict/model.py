@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import is_encoder_decoder
 from nightjar.models.weights import RECIPE, read_recipe
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.predict.answers import answering, ask, evidence_of
 from nightjar.predict.choices import choices_of, choosing
-from nightjar.predict.predictor import MODEL, Job, Predictor, Row, about
+from nightjar.predict.predictor import Job, Predictor, Row, about
 from nightjar.predict.sampled import sampling
 from nightjar.predict.texts import answer_text, window
 from nightjar.tools import Calls, Tool, Toolbox, make
 
 # What tools name that read nothing of their own.
-CORPUS = "data/ingest/corpus"
 
 
 class ModelPredictor(Predictor):
@@ -32,7 +32,7 @@ class ModelPredictor(Predictor):
 
     def __init__(self, job: Job) -> None:
         card, params, settings = job.card, job.params, job.settings
-        adapter = None if Path(job.system.weights) == MODEL else job.weights
+        adapter = None if Path(job.system.weights) == paths.LANGUAGE_MODEL else job.weights
         recipe = recipe_of(job, adapter)
         # With call_top_k or max_calls 0, "on" is "disabled".
         calls: Calls = job.system.calls or ("on" if recipe["calls"] else "off")
@@ -43,8 +43,8 @@ class ModelPredictor(Predictor):
         shown = card.name in params.retrieve.benchmarks and card.reranking is None
         if (bool(recipe["evidence"]) and shown) != bool(job.evidence):
             what = f"the recipe {job.system.system} uses {recipe['evidence']} passages of evidence"
-            none = f"data/questions/{card.name}"
-            fix = f"set {job.key('evidence')} to data/retrieve/{card.name}, or to {none} for none"
+            none = paths.QUESTIONS / card.name
+            fix = f"set {job.key('evidence')} to {paths.RETRIEVED / card.name}, or to {none} for none"
             if adapter is None:
                 fix = f"set {job.key('evidence')} to {none}, or {job.key('kind')} to extractive"
             raise NightjarError(what, "params.yaml", fix)
@@ -59,7 +59,7 @@ class ModelPredictor(Predictor):
         self._chosen = {n: asked[n] for n, kind in enumerate(kinds) if kind == "choose"}
         self._drawn = {n: asked[n] for n, kind in enumerate(kinds) if kind == "sample"}
         self._window = window(lm, job.encoding.max_source_length) if self._texts else 0
-        self.decides = job.decides(
+        self.cache_key = job.cache_key(
             model=[lm.sha256, lm.adapter_sha256],
             calls=[calls, toolbox.versions],
             window=self._window,
@@ -106,7 +106,7 @@ def tools_of(params: Params) -> list[Tool]:
 def toolbox_of(job: Job) -> Toolbox:
     """The tools that a system may call. Raises NightjarError if one reads what the system does not name."""
     for name, tool in job.params.augment.tools.items():
-        if tool.resource not in (CORPUS, job.system.resource):
+        if tool.resource not in (paths.CORPUS.as_posix(), job.system.resource):
             fix = f"set {job.key('resource')} to {tool.resource}"
             raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
     return Toolbox(tools_of(job.params))

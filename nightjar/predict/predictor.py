@@ -14,15 +14,16 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.files import QUESTIONS, read_questions
+from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
+from nightjar.core import paths
 from nightjar.core.digests import code
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Encoding, Params
+from nightjar.params import Params
+from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark, System
 from nightjar.prompts.encodings import named
 
-MODEL = Path("models/base/language_model")
 # How the weights of a server begin, as in `nightjar.models.server`, which imports its client.
 PREFIX = "server:"
 # Columns of an answer where nothing is written.
@@ -43,7 +44,7 @@ class Job:
     params: Params
     item: str
     asked: Path
-    base: Path = MODEL
+    base: Path = paths.LANGUAGE_MODEL
 
     @cached_property
     def system(self) -> System:
@@ -64,18 +65,18 @@ class Job:
     @property
     def weights(self) -> Path:
         own = Path(self.system.weights)
-        return self.base if own == MODEL else own
+        return self.base if own == paths.LANGUAGE_MODEL else own
 
     @property
     def evidence(self) -> Path | None:
         """The artifact with the passages; None for a system whose evidence are the questions themselves."""
         own = Path(self.system.evidence)
-        return None if own == QUESTIONS / self.card.name else own
+        return None if own == paths.QUESTIONS / self.card.name else own
 
     @property
     def inputs(self) -> list[Path]:
         """What the answers are made from."""
-        read = MODEL if self.served else Path(self.system.weights)
+        read = paths.LANGUAGE_MODEL if self.served else Path(self.system.weights)
         return [self.asked, *([self.evidence] if self.evidence else []), read]
 
     @property
@@ -92,7 +93,7 @@ class Job:
         """The place of a setting of the system in the parameters."""
         return f"predict.systems.{self.item}.{name}"
 
-    def decides(self, **own: Any) -> dict[str, Any]:
+    def cache_key(self, **own: Any) -> dict[str, Any]:
         """All that decides the answers of a model: `own`, and what is the same for every kind."""
         from nightjar.models.load import device_name
 
@@ -118,14 +119,13 @@ class Job:
 class Predictor(ABC):
     """Answers `questions` by their numbers.
 
-    `decides` is all that decides the answers, and `keys` names each question with what it is asked by, or says how many
-    there are: a run that resumes finds its answers by them. `decides` is None where answers take so little time that
-    none are kept.
+    `cache_key` is all that decides the answers; None where answers take so little time that none are kept. `keys` names
+    each question with what it is asked by, or says how many there are: a run that resumes finds its answers by them.
     """
 
     questions: Sequence[Question]
     keys: int | Sequence[str]
-    decides: Mapping[str, Any] | None = None
+    cache_key: Mapping[str, Any] | None = None
 
     @abstractmethod
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:

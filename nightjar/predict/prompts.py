@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.files import QUESTIONS, ids, read_questions
+from nightjar.benchmarks.files import ids, read_questions
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.files import check_output, write_lines
-from nightjar.params.params import Params
-from nightjar.predict.predictor import MODEL, encoding_of
+from nightjar.params import Params
+from nightjar.predict.predictor import encoding_of
 
 # Kinds of tasks whose answers are text that a model writes after the prompt.
 WRITTEN = ("generate", "sample")
@@ -29,8 +30,8 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     output that must not be written (`core.files.check_output`).
     """
     card = registry.card(benchmark)
-    source = QUESTIONS / card.name
-    inputs = [source, MODEL, PARAMS_FILE]
+    source = paths.QUESTIONS / card.name
+    inputs = [source, paths.LANGUAGE_MODEL, PARAMS_FILE]
     check_output(output, inputs)
     options = encoding_of(params, benchmark, encoding)
     settings = params.predict.benchmark(benchmark)
@@ -39,7 +40,7 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     from nightjar.predict.answers import ask, limit, stops
 
     questions = [one for one in read_questions(source) if card.task(one.task_id).kind in WRITTEN]
-    asked = ask(card, load_tokenizer(MODEL), questions, {}, 0, options)
+    asked = ask(card, load_tokenizer(paths.LANGUAGE_MODEL), questions, {}, 0, options)
     lines = [
         {
             "id": id,

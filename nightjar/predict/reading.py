@@ -57,7 +57,7 @@ class ReaderPredictor(Predictor):
         self.keys = len(read)
         made = zip(self.questions, ids, read, strict=True)
         asked = digest({"all": [[*one.key, own, list(it.prior)] for one, own, it in made]})
-        self.decides = job.decides(base=self._base.sha256, readers=record, questions=asked)
+        self.cache_key = job.cache_key(base=self._base.sha256, readers=record, questions=asked)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         job, wanted = self._job, set(numbers)

@@ -11,8 +11,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.forward import causal_only
 from nightjar.models.load import LanguageModel
 from nightjar.models.row import Prompt
-from nightjar.models.sample import Sampling, generator_for
-from nightjar.models.samples import stream_samples
+from nightjar.models.samples import Sampling, generator_for, stream_samples
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.answers import Asked, limit, stops
 from nightjar.predict.ranked import ranked_row, ranking_of

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.server import AT_ONCE, MOST_TOKENS, PREFIX, Address, Server
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.predict.answers import answer_row, ask, limit, stops
 from nightjar.predict.model import toolbox_of
-from nightjar.predict.predictor import MODEL, Job, Predictor, Row, about
+from nightjar.predict.predictor import Job, Predictor, Row, about
 from nightjar.tools import Toolbox
 from nightjar.tools.by_text import Piece, answer
 
@@ -41,7 +42,9 @@ class ServerPredictor(Predictor):
         self._tokenizer = load_tokenizer(job.base)
         self._toolbox = toolbox_of(job) if job.system.calls == "on" else Toolbox([])
         self._asked = ask(job.card, self._tokenizer, self.questions, {}, 0, job.encoding)
-        self.decides = job.decides(server=[server.address.url, server.model], calls=self._toolbox.versions)
+        self.cache_key = job.cache_key(
+            server=[server.address.url, server.model], calls=self._toolbox.versions
+        )
         self.keys = [one.digest for one in self._asked]
 
     def facts(self) -> Mapping[str, Any]:
@@ -49,7 +52,7 @@ class ServerPredictor(Predictor):
         about = {"url": self._server.address.url, "model": self._server.model}
         return {
             "server": {**about, "call_top_k": 1, "without_penalty": self._server.neutral},
-            "prompts_limited_by": MODEL.as_posix(),
+            "prompts_limited_by": paths.LANGUAGE_MODEL.as_posix(),
         }
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
@@ -134,7 +137,7 @@ def _check(job: Job) -> None:
             where = f"predict.systems.{job.item}"
             raise NightjarError(f"{task}: {reason}", where, "leave this task out, or use weights")
     if job.evidence is not None:
-        fix = f"set it to data/questions/{job.card.name}"
+        fix = f"set it to {paths.QUESTIONS / job.card.name}"
         raise NightjarError("a server gets no evidence", job.key("evidence"), fix)
     if job.system.calls == "disabled":
         what = "a server's model cannot be kept from writing calls"

@@ -7,7 +7,7 @@ from typing import Any
 
 from nightjar.models.forward import causal_only
 from nightjar.models.load import LanguageModel
-from nightjar.models.perplexity import text_loss
+from nightjar.models.score import text_loss
 from nightjar.predict.answers import Asked
 from nightjar.predict.predictor import NOTHING_WRITTEN
 

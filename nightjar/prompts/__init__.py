@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nightjar.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Encoding
+    from nightjar.params.data import Encoding
     from nightjar.prompts.encoding import Encoded, Tokenizer, encode
     from nightjar.prompts.encodings import named, variants
     from nightjar.prompts.gpt2_bpe import Gpt2Bpe

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TypedDict
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 
 
 class Flags(TypedDict):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import Tokenizer, encode
 from nightjar.prompts.encodings import variants
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nightjar.prompts.encoding import Tokenizer, encode
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Encoding
+    from nightjar.params.data import Encoding
 
 
 def model_input(

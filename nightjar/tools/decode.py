@@ -22,7 +22,7 @@ from nightjar.core.given import check_list
 from nightjar.models.forward import Prefix, causal_only
 from nightjar.models.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
 from nightjar.models.load import LanguageModel, Tokenizer
-from nightjar.models.sample import Sampling
+from nightjar.models.samples import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
 from nightjar.tools.tool import Calls
 from nightjar.tools.toolbox import Toolbox

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from nightjar.core import paths
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
 from nightjar.prompts.tool_prompts import head
 from nightjar.tools import language
-from nightjar.tools.reader import MODEL
 from nightjar.tools.tool import Request, Text, Tool
 from nightjar.tools.translators import Apertium, Few, TranslationModel, Translator
 
@@ -35,7 +35,7 @@ class Settings(Model):
 
     engine: Literal["auto", "model", "apertium", "language_model"] = "auto"
     model: str | None = None
-    language_model: str = MODEL
+    language_model: str = paths.LANGUAGE_MODEL.as_posix()
 
 
 class MachineTranslation(Tool):

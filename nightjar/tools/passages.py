@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from nightjar.core import paths
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
@@ -18,7 +19,6 @@ from nightjar.search.lexical import RECORD, LexicalIndex
 from nightjar.search.passages import cut, searchable
 from nightjar.tools.tool import Request
 
-INDEX = Path("data/index")
 # How far down a ranking is read at first.
 DEPTH = 20
 # Words of a passage of a corpus (DPR).
@@ -72,7 +72,7 @@ class Passages:
 
         Raises NightjarError if `folder` is neither, or damaged.
         """
-        folder = folder or INDEX
+        folder = folder or paths.INDEX
         if (folder / DOCUMENTS.name).is_dir():
             documents = read(folder, DOCUMENTS, ["id", "title", "text"]).to_pylist()
             pieces = [

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from nightjar.core import paths
 from nightjar.core.config import Model, Positive
 from nightjar.prompts.tool_prompts import head
 from nightjar.tools.passages import Passages, on_one_line
-from nightjar.tools.reader import MODEL, Reader
+from nightjar.tools.reader import Reader
 from nightjar.tools.tool import Request, Tool
 
 # Words of a passage that the model reads, characters of a question, tokens of an answer.
@@ -41,7 +42,7 @@ Answer: a painter
 class Settings(Model):
     """`model` reads the `passages` best passages: a directory, or hub:NAME@REVISION."""
 
-    model: str = MODEL
+    model: str = paths.LANGUAGE_MODEL.as_posix()
     passages: Positive = 3
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nightjar.models.sources import find
-from nightjar.models.weights import verify
-from nightjar.params.params import ModelSource
-
-MODEL = "models/base/language_model"
+from nightjar.models.weights import find, verify
+from nightjar.params.data import ModelSource
 
 
 def model_folder(source: str) -> Path:

@@ -19,7 +19,7 @@ from nightjar.core import foreign
 from nightjar.core.config import PARAMS_FILE, Model, checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.given import AnyPath, as_optional_path
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.tools.tool import Tool
 
 GROUP = "nightjar.tools"

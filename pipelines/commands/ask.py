@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Params
+    from nightjar.params import Params
     from nightjar.predict.asking import Event
 
 FORM = 'write one question a line, or JSON Lines {"question": "..."}'
@@ -76,10 +77,14 @@ def ask(
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
     from nightjar.predict.trained import folder_of
-    from stages.base_model.given import MODEL, Given, given, ready
+    from stages.base_model.given import Given, given, ready
 
     # PyTorch takes long to load.
-    named = given(model) if model is not None else Given(folder_of(system or "").as_posix(), MODEL.as_posix())
+    named = (
+        given(model)
+        if model is not None
+        else Given(folder_of(system or "").as_posix(), paths.LANGUAGE_MODEL.as_posix())
+    )
     if named.served:
         fix = "give a model, or use: nightjar evaluate"
         raise NightjarError("a server cannot be asked here", named.weights, fix)
@@ -87,7 +92,7 @@ def ask(
     from nightjar.predict.asking import Asker
 
     with TemporaryDirectory() as made:
-        base, place = named.base(Path(made, MODEL.name)), Path(made, MODEL.name)
+        base, place = named.base(Path(made, paths.LANGUAGE_MODEL.name)), Path(made, paths.LANGUAGE_MODEL.name)
         if base == place:
             ready(named, place)
         asker = Asker(base, named.adapter, definition, max_tokens, None if as_json else _show, _finder)
@@ -106,11 +111,12 @@ def ask(
 
 def _finder(params: Params, benchmark: str) -> Callable[[str, int], list[dict[str, Any]]]:
     """What finds the passages of a prompt: the ranking that instances of tasks get."""
-    from stages.retrieve.__main__ import ENCODER, INDEX
     from stages.retrieve.retriever import Retriever
 
     settings = params.retrieve.benchmarks.get(benchmark)
-    retriever = Retriever(INDEX, ENCODER, settings.retriever if settings else "bm25", params.threads)
+    retriever = Retriever(
+        paths.INDEX, paths.SENTENCE_ENCODER, settings.retriever if settings else "bm25", params.threads
+    )
 
     def find(text: str, count: int) -> list[dict[str, Any]]:
         found = retriever.rank([text], count).rankings.ids[0]

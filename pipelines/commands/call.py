@@ -39,7 +39,7 @@ def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     # Not prepare_model: a tool may fetch its model from the hub.
     os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     from nightjar.core.config import PARAMS_FILE
-    from nightjar.params.params import load
+    from nightjar.params import load
     from nightjar.tools.run import call_text
 
     settings = load().tools if PARAMS_FILE.exists() else None

@@ -19,7 +19,7 @@ from pipelines.commands.options import (
     samples_option,
 )
 from pipelines.commands.scores_shown import ALL, card_of, say_head
-from pipelines.project.intervals import chance, interval
+from pipelines.project.text import chance, interval
 
 
 def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:

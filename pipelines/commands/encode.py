@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from pipelines.commands.console import say, say_exact, say_json
 from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, as_json_option
 
 if TYPE_CHECKING:
-    from nightjar.params.params import Encoding
+    from nightjar.params.data import Encoding
     from stages.ingest.task_file import TaskFile
 
 FORMAT = "give a Super-NaturalInstructions task file"
@@ -139,7 +140,7 @@ def _read(path: Path) -> TaskFile:
 
 def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any]) -> Encoding:
     """The encoding by its name, or by the flags that are given."""
-    from nightjar.params.params import Encoding
+    from nightjar.params.data import Encoding
     from nightjar.prompts.encodings import named
 
     given = {flag: value for flag, value in flags.items() if value is not None}
@@ -159,7 +160,7 @@ def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any
 
 def _tokenizer() -> Any:
     """What counts tokens: the language model's own tokenizer where it was made ready, else GPT-2's."""
-    model = Path("models/base/language_model")
+    model = paths.LANGUAGE_MODEL
     if model.is_dir():
         from nightjar.models.tokenizer import load_tokenizer
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.display import log_to_stderr
 from pipelines.commands.console import say, say_text
 from pipelines.commands.options import OUTPUT, POSITIVE, TEXT, printed
@@ -18,7 +19,7 @@ def _print(record: dict[str, Any]) -> None:
     for benchmark, reasons in record["left_out"].items():
         for task, reason in reasons.items():
             say(f"left out: {benchmark}, {task}: {reason}")
-    report = record["output"] / "data/report"
+    report = record["output"] / paths.REPORT
     say_text((report / "headline.txt").read_text(encoding="utf-8").rstrip("\n"))
     for text in record["unscored"]:
         say(text)

@@ -1,7 +1,7 @@
 """An evaluation of any model: the stages predict, evaluate and report, run here with a folder of their own.
 
 The folder has the chosen questions and what the stages make. Everything else is read in the project, which is not
-changed. A run that was killed resumes: the stages by their journals, and one whose facts are there is done.
+changed. A run that was killed resumes: the stages by their checkpoints, and one whose facts are there is done.
 """
 
 from __future__ import annotations
@@ -14,29 +14,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nightjar import params as params_module
 from nightjar.benchmarks import evaluated, registry
 from nightjar.benchmarks.evaluated import RECORD
-from nightjar.benchmarks.files import QUESTIONS, read_questions
+from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.digests import contents, digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import METRICS, check_folder, folder_output, metrics_file, remove, write_text
+from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.json_text import read
 from nightjar.models.weights import digest as digest_of_weights
-from nightjar.params import params as params_module
-from nightjar.params.params import Params
+from nightjar.params import Params
 from pipelines.commands.options import prepare_model
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
-from stages._runtime.checkpoint import FOLDER as JOURNALS
 from stages._runtime.checkpoint import KEEP
 from stages._runtime.stage import Stage, before_models, carry_out
-from stages.base_model.given import MODEL, Given, given, name_of, ready
+from stages.base_model.given import Given, given, name_of, ready
 from stages.base_model.prepare import check_complete
-
-LOCK = Path(".nightjar/evaluate.lock")
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,13 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
     if not known:
         _prepare(model, record, params, output)
     _check_same(record, output)
-    with lock.locked(output, LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
+    with lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
         if asked.limit != evaluated.read(output).asked.get("limit"):
             _ask_more(record, output)
         _write_questions(record, output, params.seed)
         _run_stages(model, record, params, output)
-    again = f"delete {output / metrics_file('report')} and run again"
-    scores = read(output / "data/report/headline.json", again)
+    again = f"delete {output / paths.metrics_file('report')} and run again"
+    scores = read(output / paths.REPORT / "headline.json", again)
     _write(output / RECORD, record := {**record, "scores": scores})
     return record | {"unscored": _unscored(record, output)}
 
@@ -85,7 +83,7 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     """What is said of each benchmark none of whose questions has a reference, with the command for its leaderboard."""
     told = []
     for one in record["tasks"]:
-        asked, answers = output / QUESTIONS / one, output / "data/predict" / one / record["name"]
+        asked, answers = output / paths.QUESTIONS / one, output / paths.PREDICTIONS / one / record["name"]
         where = f"{answers} --questions {asked}"
         if nothing := nothing_to_score(registry.card(one), read_questions(asked), where):
             told.append(str(nothing))
@@ -104,9 +102,9 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
         fix = f"benchmarks are {', '.join(params.benchmarks)}"
         raise NightjarError("no such benchmark in params.yaml", unknown[0], fix)
     for one in named:
-        if not (QUESTIONS / one).is_dir():
+        if not (paths.QUESTIONS / one).is_dir():
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
-    tasks = {one: tasks_of(read_questions(QUESTIONS / one)) for one in named}
+    tasks = {one: tasks_of(read_questions(paths.QUESTIONS / one)) for one in named}
     known = [task for own in tasks.values() for task in own]
     if missing := sorted(set(asked.tasks or ()) - set(known)):
         raise NightjarError(
@@ -134,7 +132,7 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
         "asked": {**asdict(asked), "limit": None},
         "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
         "values": values,
-        "questions": {one: contents(QUESTIONS / one) for one in chosen},
+        "questions": {one: contents(paths.QUESTIONS / one) for one in chosen},
     }
     record = {
         "asked": asdict(asked),
@@ -155,7 +153,7 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Given, params: Params)
         if params.predict.benchmark(benchmark).temperature:
             return dict.fromkeys(tasks, LACKING["sample"])
         return left_out(registry.card(benchmark), tasks, LACKING)
-    if not model.evidence or Path("data/retrieve", benchmark).is_dir():
+    if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
         return {}
     if benchmark in params.retrieve.benchmarks:
         what = f"the model's prompts have evidence, and that of {benchmark} is missing"
@@ -168,14 +166,14 @@ def _values(asked: Asked, model: Given, name: str, benchmarks: Sequence[str]) ->
     values = read_yaml(PARAMS_FILE)
     systems = {}
     for one in benchmarks:
-        own = (QUESTIONS / one).as_posix()
-        tools = asked.calls != "off" and Path("data/index").is_dir()
+        own = (paths.QUESTIONS / one).as_posix()
+        tools = asked.calls != "off" and paths.INDEX.is_dir()
         systems[f"{one}-{name}"] = {
             "benchmark": one,
             "system": name,
             "weights": model.weights,
-            "evidence": f"data/retrieve/{one}" if model.evidence else own,
-            "resource": "data/index" if tools else own,
+            "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else own,
+            "resource": paths.INDEX.as_posix() if tools else own,
             "calls": asked.calls,
         }
     values["predict"]["systems"] = systems
@@ -203,33 +201,35 @@ def _check_same(record: Mapping[str, Any], output: Path) -> None:
 def _prepare(model: Given, record: Mapping[str, Any], params: Params, output: Path) -> None:
     """Make the folder with the questions, and the model where it needs to be made ready, whole or not at all."""
     with folder_output(output) as made:
-        (made / METRICS).mkdir(parents=True)
+        (made / paths.METRICS).mkdir(parents=True)
         _write_questions(record, made, params.seed)
-        (made / JOURNALS).mkdir(parents=True)
-        (made / JOURNALS / KEEP).touch()  # a run with a larger limit finds the answers
-        source = ready(model, made / MODEL)
-        check_complete(model.base(made / MODEL), model.adapter)
+        (made / paths.CHECKPOINTS).mkdir(parents=True)
+        (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
+        source = ready(model, made / paths.LANGUAGE_MODEL)
+        check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
         if source or model.served:  # the report shows where the model came from
             rows = {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
-            stage = {"stage": "base_model", "inputs": [], "outputs": [MODEL.as_posix()]}
+            stage = {"stage": "base_model", "inputs": [], "outputs": [paths.LANGUAGE_MODEL.as_posix()]}
             told = {"source": record["asked"]["model"]} if model.served else source
-            _write(made / metrics_file("base_model"), {**stage, **rows, "language_model": told})
+            _write(made / paths.metrics_file("base_model"), {**stage, **rows, "language_model": told})
         _write(made / RECORD, record)
 
 
 def _write_questions(record: Mapping[str, Any], output: Path, seed: int) -> None:
     """Write the chosen questions of each benchmark, unless they are there."""
     for one, tasks in record["tasks"].items():
-        if not (output / QUESTIONS / one).is_dir():
-            write_subset(QUESTIONS / one, output / QUESTIONS / one, tasks, record["asked"]["limit"], seed)
+        if not (output / paths.QUESTIONS / one).is_dir():
+            write_subset(
+                paths.QUESTIONS / one, output / paths.QUESTIONS / one, tasks, record["asked"]["limit"], seed
+            )
 
 
 def _ask_more(record: Mapping[str, Any], output: Path) -> None:
     """Let the stages run again on more questions. Killed at any point, it is resumed, or the run before it is."""
     for stage in _stages(record):
-        (output / metrics_file(stage)).unlink(missing_ok=True)
+        (output / paths.metrics_file(stage)).unlink(missing_ok=True)
     for one in record["tasks"]:
-        remove(output / QUESTIONS / one)
+        remove(output / paths.QUESTIONS / one)
     _write(output / RECORD, record)
 
 
@@ -249,7 +249,7 @@ def _run_stages(model: Given, record: Mapping[str, Any], params: Params, output:
     from stages.predict import __main__ as predict
     from stages.report import __main__ as report
 
-    answer = partial(predict.run, base=model.base(output / MODEL))
+    answer = partial(predict.run, base=model.base(output / paths.LANGUAGE_MODEL))
     runs: Mapping[str, tuple[Callable[[Stage], None], tuple[str, ...]]] = {
         "predict": (answer, predict.PACKAGES),
         "evaluate": (evaluate.run, evaluate.PACKAGES),
@@ -257,7 +257,7 @@ def _run_stages(model: Given, record: Mapping[str, Any], params: Params, output:
     }
     for name in _stages(record):
         kind = name.partition("@")[0]
-        if not (output / metrics_file(name)).is_file():
+        if not (output / paths.metrics_file(name)).is_file():
             run, packages = runs[kind]
             carry_out(Stage(name, params, folder=output), run, packages, models=kind == "predict")
             gc.collect()  # the model of this stage, before the next one is loaded

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
 from nightjar.core.json_text import shown
 from pipelines.commands.console import say
 from pipelines.commands.options import OUTPUT, TEXT, prepare_model, printed
 
-MODEL = Path("models/base/language_model")
 # Files of a base model that are written anew, or belong to the project.
 _OWN = ("config.json", "generation_config.json", "checksums.json", "README.md")
 
@@ -64,13 +64,13 @@ def _write_model(folder: Path, output: Path) -> None:
     from safetensors import SafetensorError
 
     from nightjar.models.load import load, prepare
-    from nightjar.models.sources import KEPT
-    from nightjar.params.params import load as load_params
+    from nightjar.models.weights import KEPT
+    from nightjar.params import load as load_params
     from nightjar.predict.trained import benchmark_of
 
     params = load_params()
     prepare(params.seed, params.threads)
-    model: Any = load(MODEL, "float32", folder).model
+    model: Any = load(paths.LANGUAGE_MODEL, "float32", folder).model
     # The name that transformers records is a path of this machine.
     model.config._name_or_path = folder.name
     settings = params.predict.benchmark(benchmark_of(params, folder))
@@ -82,6 +82,6 @@ def _write_model(folder: Path, output: Path) -> None:
             raise OSError(int(number[1]), str(error)) from None
         raise
     for pattern in KEPT:
-        for file in MODEL.glob(pattern):
+        for file in paths.LANGUAGE_MODEL.glob(pattern):
             if file.suffix != ".safetensors" and file.name not in _OWN and "index" not in file.name:
                 shutil.copyfile(file, output / file.name)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.process.signals import at_signals
-from pipelines.project import places
-from pipelines.serving import attend, marks
+from pipelines.serving import attend, flow_runs
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api
+from pipelines.serving.flow_runs import Api
 
 if TYPE_CHECKING:
     from pipelines.run.results import End, Result
@@ -43,7 +43,7 @@ def run_flow(
     stop, code, over, recorded = threading.Event(), 0, threading.Event(), True
 
     def late() -> None:
-        told_of = f"Prefect has not recorded all of this run: the next one does (kept in {places.RUNS})"
+        told_of = f"Prefect has not recorded all of this run: the next one does (kept in {paths.RUNS})"
         say(f"nightjar: {kind}: {told_of}", err=True)
 
     attended = attend.Attended(root, kind)
@@ -57,7 +57,7 @@ def run_flow(
             )
 
             attended.ready()
-            marks.settle(root, Api(attended.url))
+            flow_runs.settle(root, Api(attended.url))
             if stop.is_set():
                 raise KeyboardInterrupt
             number = ("", 0)
@@ -85,7 +85,7 @@ def run_flow(
                 raise terminal.error
             recorded = flows.drain(attend.LAST_SECONDS) and attended.recorded(*number)
             if recorded:
-                marks.forget(root, number[0])
+                flow_runs.forget(root, number[0])
                 over.set()
         finally:
             attended.close()

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.numbers import number
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
-from pipelines.project.intervals import interval
+from pipelines.project.text import interval
 
 
 def _print_export(told: dict[str, Any]) -> None:
@@ -108,7 +109,7 @@ def export(
     from nightjar.judge import page as judge_page
     from nightjar.judge import sets as judge_sets
 
-    texts = judge_sets.Texts(ingested or judge_sets.INGESTED, references)
+    texts = judge_sets.Texts(ingested or paths.NATURAL_INSTRUCTIONS, references)
     return judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
 
 

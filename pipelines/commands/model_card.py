@@ -16,22 +16,19 @@ from typing import Any
 from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.numbers import number
 from nightjar.models.headers import refusing
-from nightjar.models.sources import find
-from nightjar.models.weights import read_recipe, verify, weight_files
-from nightjar.params import profiles
-from nightjar.params.params import ModelSource, Params
-from nightjar.params.params import load as load_params
+from nightjar.models.weights import find, read_recipe, verify, weight_files
+from nightjar.params import Params, profiles
+from nightjar.params import load as load_params
+from nightjar.params.data import ModelSource
 from nightjar.predict.trained import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
-from pipelines.project.intervals import interval
-from pipelines.project.markdown import plain, table
+from pipelines.project.text import interval, plain, table
 
-MODEL, SAMPLE = Path("models/base/language_model"), "data/sample"
 UNKNOWN = "unknown"
 # Rows of a track, the metrics that are published for it first.
 _METRICS = 2
@@ -67,7 +64,7 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     )
     settings = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
     found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
-    commit = found.decode().strip() if found else "not recorded"
+    commit = found.strip() if found else "not recorded"
     scores, newline = [_shown(row) for row in _scores(params, folder)], "\n"
     return f"""---
 {head.to_yaml()}
@@ -122,7 +119,7 @@ def base_of(source: ModelSource) -> Base:
 def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str]:
     """The name of published training data for the head of the card, and sentences: title, source and licence."""
     dataset, of = ("natural_instructions" if kind in INSTRUCTED else kind), ""
-    if kind == "corpus" and params.ingest.corpus.path == "data/split":
+    if kind == "corpus" and params.ingest.corpus.path == paths.SPLIT.as_posix():
         dataset, of = "natural_instructions", "Inputs of the training instances of "
     cards = [registry.card(name) for name in registry.names()]
     if kind == "questions" and recipe in params.train.recipes:
@@ -134,7 +131,7 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
     whole = f"{title} ({card.source})" if card else title
     path = str(getattr(getattr(params.ingest, dataset, None), "path", ""))
     form = f" in the form of {whole}, not the published dataset" if card else f": {title}"
-    if path.startswith(SAMPLE):
+    if path.startswith(paths.SAMPLE.as_posix()):
         return [f"nightjar-sample-{name}"], f"Sample data written for Nightjar{form}."
     if supply := _supply(path):
         return [name], f"{of}{whole}. Licence: {supply.licence}; {supply.url}."
@@ -171,8 +168,8 @@ def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
     sha256 = verify(folder)
     for one in params.predict.systems.values():
         predicted, scored = (
-            Path("data/predict", one.benchmark, one.system),
-            Path("data/evaluate", one.benchmark),
+            paths.PREDICTIONS / one.benchmark / one.system,
+            paths.SCORES / one.benchmark,
         )
         if os.path.realpath(one.weights) != os.path.realpath(folder) or not (
             predicted.is_dir() and scored.is_dir()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.numbers import counted_as
@@ -20,7 +21,6 @@ from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
-from pipelines.project import places
 from pipelines.project.notify import notify, warning
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
         say(f"nightjar: nightly: {told}", err=True)
     with lock.rebuild_lock(root, wait):
         pass  # an error now, and not once the night has begun
-    with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", wait):
+    with lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", wait):
         try:
             ledgers.prepare(root / settings.ledger)
         except NightjarError as error:

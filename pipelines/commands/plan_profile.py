@@ -11,8 +11,7 @@ from typing import Any
 
 from nightjar.core.config import PARAMS_FILE, value
 from nightjar.core.numbers import counted_as
-from nightjar.params import profiles
-from nightjar.params.params import validate
+from nightjar.params import profiles, validate
 from nightjar.params.profiles import Supply
 from pipelines.commands.console import say, say_table
 from pipelines.graph import graph as graphs

@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.files import folder_output
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import OUTPUT, TEXT, printed
-from pipelines.project import places
 
-DATA = Path("data")
 # The artifacts that a comparison reads.
-COMPARED = ("data/evaluate", "data/predict", "data/questions")
+COMPARED = tuple(it.as_posix() for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS))
 COLUMNS = (
     "benchmark",
     "system",
@@ -59,7 +58,7 @@ def _print(found: dict[str, Any]) -> None:
 @click.option(
     "--output",
     type=OUTPUT,
-    default=places.AGAINST,
+    default=paths.AGAINST,
     show_default=True,
     help="The folder of the page: new, empty, or that of an earlier comparison, which is replaced.",
 )
@@ -81,10 +80,10 @@ def report(against: str, output: Path) -> dict[str, Any]:
 
     with folder_output(output, [Path(against)], comparison.foreign) as made:
         if before := _of_folder(Path(against)):
-            found = comparison.compare(DATA, before)
+            found = comparison.compare(paths.DATA, before)
         else:
             with provided(Path(), against, COMPARED) as scratch:
-                found = comparison.compare(DATA, scratch / DATA)
+                found = comparison.compare(paths.DATA, scratch / paths.DATA)
         for name, text in comparison.files(found, against).items():
             (made / name).write_text(text, encoding="utf-8")
     return {**found, "page": output / "index.html"}
@@ -92,4 +91,4 @@ def report(against: str, output: Path) -> dict[str, Any]:
 
 def _of_folder(path: Path) -> Path | None:
     """The data folder at `path`, or in it; None if neither is one."""
-    return next((one for one in (path / DATA, path) if (one / "evaluate").is_dir()), None)
+    return next((one for one in (path / paths.DATA, path) if (one / "evaluate").is_dir()), None)

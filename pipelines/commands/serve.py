@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
@@ -22,11 +23,11 @@ from pipelines.commands.console import say, say_json
 from pipelines.process import lock
 from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals
-from pipelines.project import notify, places
-from pipelines.project.environment import WEBHOOK
+from pipelines.project import notify
+from pipelines.project.names import WEBHOOK
 from pipelines.serving import server as servers
 
-LOG = places.PREFECT / "serve.log"
+LOG = paths.PREFECT / "serve.log"
 WATCH_SECONDS = 1.5
 # All has to end in ten seconds: the runs first, which end their own stages.
 GRACE = 5.5
@@ -65,8 +66,8 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
     from pipelines.graph import graph as graphs
-    from pipelines.serving import served_runs
-    from pipelines.serving.api import Api
+    from pipelines.serving import flow_runs
+    from pipelines.serving.flow_runs import Api
 
     servers.require()
     root = graphs.read().root
@@ -75,12 +76,12 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
         _check_url(webhook)
     if line := notify.warning(root):
         say(f"nightjar: serve: {line}", err=True)
-    with lock.locked(root, places.SERVE_LOCK, "nightjar serve", fix="use that one, or end it first"):
+    with lock.locked(root, paths.SERVE_LOCK, "nightjar serve", fix="use that one, or end it first"):
         serving = Serving(root, port, {"jobs": jobs, "pull": pull}, webhook)
         try:
             serving.start()
             _say_served(serving, settings, as_json)
-            runs = served_runs.Runs(Api(serving.url), serving.deployments)
+            runs = flow_runs.Runs(Api(serving.url), serving.deployments)
             while True:
                 for line in runs.news():
                     say(line, err=as_json)

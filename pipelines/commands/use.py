@@ -49,21 +49,21 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
       nightjar use sample
       nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
+    from nightjar.core import paths
     from nightjar.core.files import write_text
     from nightjar.params.profiles import own
     from pipelines.process.lock import rebuild_lock
-    from pipelines.project import places
     from pipelines.run.profiles import apply
 
     # The stages that a rebuild has not started yet would read the new parameters. Without the file none runs.
-    alone = dry_run or not places.REBUILD_LOCK.exists()
+    alone = dry_run or not paths.REBUILD_LOCK.exists()
     with nullcontext() if alone else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):
         changes = apply(Path(), profile, settings, write=not dry_run)
     if lost := own(Path(), changes):
         removed = "would be removed" if dry_run else "removed"
-        copy = "" if dry_run else f"; params.yaml before: {places.PARAMS_BEFORE}"
+        copy = "" if dry_run else f"; params.yaml before: {paths.PARAMS_BEFORE}"
         keep = f"to keep them, write them to profiles/NAME.yaml and run: nightjar use NAME{copy}"
         say(f"nightjar: use: {removed}, and in no profile: {', '.join(lost)}; {keep}", err=True)
     if not dry_run:
-        write_text(places.PROFILE, f"{profile}\n")
+        write_text(paths.PROFILE, f"{profile}\n")
     return [vars(change) for change in changes]

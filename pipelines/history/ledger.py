@@ -28,7 +28,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush, own_folder, remove
-from pipelines.project.places import LEDGER_ASIDE as ASIDE
+from nightjar.core.paths import LEDGER_ASIDE as ASIDE
 
 RUN = "run.parquet"
 TABLES: Mapping[str, Table] = {

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from nightjar.core import paths
 from nightjar.core.config import Model
 from nightjar.core.numbers import number
-from pipelines.graph import describe
 from pipelines.graph.graph import Stage
-from pipelines.project import places
-from pipelines.project.intervals import interval
+from pipelines.project import git
 from pipelines.project.notify import append_line
+from pipelines.project.text import interval
 
 if TYPE_CHECKING:
     from pipelines.flows import Shown
@@ -36,7 +36,7 @@ Rows = list[dict[str, Any]]
 
 class Run(Model):
     """The scores of one run: when it ended (seconds since 1970), its kind (rebuild, nightly), its commit as
-    describe.short_commit has it."""
+    git.short_commit has it."""
 
     ended: float
     kind: str
@@ -74,9 +74,9 @@ def keep(root: Path, rows: Rows, kind: str = "rebuild") -> None:
     """
     before = next((run.rows for run in _latest(root) if run.kind == kind), None)
     if rows and not (kind == "rebuild" and before == rows):
-        ended, commit = datetime.now(UTC).timestamp(), describe.short_commit(root)
+        ended, commit = datetime.now(UTC).timestamp(), git.short_commit(root)
         run = Run(ended=ended, kind=kind, commit=commit, rows=rows)
-        append_line(root / places.SCORES, run.model_dump_json())
+        append_line(root / paths.RUN_SCORES, run.model_dump_json())
 
 
 def history(root: Path) -> list[Run]:
@@ -85,7 +85,7 @@ def history(root: Path) -> list[Run]:
 
 
 def _latest(root: Path) -> Iterator[Run]:
-    file = root / places.SCORES
+    file = root / paths.RUN_SCORES
     for line in reversed(file.read_bytes().splitlines() if file.is_file() else []):
         with contextlib.suppress(ValidationError):
             run = Run.model_validate_json(line)

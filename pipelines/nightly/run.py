@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
@@ -31,10 +32,9 @@ from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
-from pipelines.project import places
+from pipelines.project.git import baseline
+from pipelines.project.names import new_name
 from pipelines.project.notify import notify
-from pipelines.project.run_name import new_name
-from pipelines.run.baseline import baseline
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 
@@ -87,7 +87,7 @@ def night(
     if due and (made_up := made_up_for(shown.root, due)):
         return End("skipped", made_up)
     root = shown.root
-    with lock.locked(root, places.NIGHTLY_LOCK, "a nightly", False, shown.stop, lock.WAIT_SERVED):
+    with lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", False, shown.stop, lock.WAIT_SERVED):
         settings = load_nightly(root / PARAMS_FILE)
         ledgers.prepare(root / settings.ledger)
         return nightly(shown, execute, graphs.read(root), settings, asked, Outcome())
@@ -113,7 +113,7 @@ def nightly(
             with lock.rebuild_lock(root, asked.wait, shown.stop):  # dvc.lock as it is between rebuilds
                 good = _ready(root / settings.ledger, outcome, shown)
                 scratch = stack.enter_context(Scratch(root, baseline(root)))
-            night = Night(graph, whole, scratch.path, root / places.LOGS / name, shown)
+            night = Night(graph, whole, scratch.path, root / paths.LOGS / name, shown)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
             facts |= {"run": name, "started": started, "accepted": asked.accept}
             facts |= {"against": None, "stages": {}}
@@ -225,7 +225,7 @@ def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
     night that began in the future, because the clock was put back, is ignored.
     """
     try:
-        began = datetime.fromisoformat(recorded(root / places.NIGHTLY_LOCK)["since"]).astimezone(UTC)
+        began = datetime.fromisoformat(recorded(root / paths.NIGHTLY_LOCK)["since"]).astimezone(UTC)
     except (KeyError, TypeError, ValueError, OverflowError):
         return ""
     if not due <= began <= (now or datetime.now(UTC)):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.graph.graph import Graph
-from pipelines.project import places
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 from pipelines.run.clone import Clone
 from pipelines.run.results import Result
 from pipelines.run.run import Run
@@ -27,7 +27,7 @@ class Scratch(Clone):
     Models come out of the cache as links where the file system allows it.
     """
 
-    folder = places.NIGHTLY_CLONE
+    folder = paths.NIGHTLY_CLONE
     shared = ()
     link_type = "reflink,hardlink,copy"
 
@@ -108,5 +108,5 @@ def conduct(night: Night, execute: Callable[[Run], dict[str, Result]], jobs: int
     if run.cancelled:
         raise Cancelled
     if bad := [result for result in results.values() if result.state == "failed"]:
-        raise NightjarError(bad[0].error, f"{bad[0].stage} failed", f"see {places.LOGS / night.logs.name}")
+        raise NightjarError(bad[0].error, f"{bad[0].stage} failed", f"see {paths.LOGS / night.logs.name}")
     return results

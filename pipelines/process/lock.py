@@ -14,10 +14,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder
 from nightjar.core.json_text import recorded
-from pipelines.project import places
 
 # What to do about a lock that is held: at a terminal, and in the Prefect UI.
 WAIT = "wait for it, or give --wait"
@@ -64,7 +64,7 @@ def rebuild_lock(
     root: Path, wait: bool = False, stop: threading.Event | None = None, fix: str = WAIT
 ) -> AbstractContextManager[None]:
     """Hold the rebuild lock of the project at `root`: see `locked`."""
-    return locked(root, places.REBUILD_LOCK, "a rebuild", wait, stop, fix)
+    return locked(root, paths.REBUILD_LOCK, "a rebuild", wait, stop, fix)
 
 
 @contextlib.contextmanager

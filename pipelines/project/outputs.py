@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_place
-from pipelines.project.stage_name import GRAPH
+from pipelines.project.names import GRAPH
 
 # Folders of tools, wherever they are.
-TOOLS = frozenset({".git", ".dvc", ".venv", ".nightjar"})
+TOOLS = frozenset({".git", ".dvc", ".venv", paths.OWN.name})
 # What a project has beside the outputs of its stages.
 OWN = (
-    "bench", "docs", "nightjar", "pipelines", "profiles", "stages", "tests", "data/ledger",
-    "data/sample", "data/studies", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+    "bench", "docs", "nightjar", "pipelines", "profiles", "stages", "tests", paths.LEDGER.as_posix(),
+    paths.SAMPLE.as_posix(), paths.STUDIES.as_posix(), "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
     "README.md", "dvc.lock", GRAPH, PARAMS_FILE.name, "prefect.yaml", "pyproject.toml", "requirements.lock",
 )  # fmt: skip
 

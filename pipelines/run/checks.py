@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.files import FILE, METRICS, kind, metrics_file, safe_name, write_text
+from nightjar.core import paths
+from nightjar.core.files import FILE, kind, safe_name, write_text
 from nightjar.core.json_text import exact, parse, recorded, shown
 from nightjar.core.numbers import counted_as
 from pipelines.graph.graph import Graph, Stage
-from pipelines.project import places
 from pipelines.run.results import Result
 from stages._runtime.facts import ROWS, fault
 
@@ -118,7 +118,7 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     """The facts in a metrics file, None for metrics of another kind. Raises ValueError for what is no such file."""
     if (here := kind(file)) != FILE:
         raise ValueError(f"is {here}" if here else "is missing")
-    own = Path(name).parent == METRICS
+    own = Path(name).parent == paths.METRICS
     if file.suffix != ".json" and not own:
         return None
     data = file.read_bytes()
@@ -130,7 +130,7 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     facts: dict[str, Any] = parse(data, constants=True)
     if wrong := fault(facts, (*ROWS, "stage") if own else ROWS):
         raise ValueError(wrong)
-    if own and metrics_file(facts["stage"]).name != file.name:
+    if own and paths.metrics_file(facts["stage"]).name != file.name:
         raise ValueError(f"these are the facts of {shown(facts['stage'], quoted=False)}")
     return facts
 
@@ -155,7 +155,7 @@ def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
 
 
 def _file(root: Path, stage: str) -> Path:
-    return root / places.CHECKS / f"{safe_name(stage)}.json"
+    return root / paths.CHECKS / f"{safe_name(stage)}.json"
 
 
 def _before(root: Path, stage: str) -> dict[str, Any]:

@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
-from pipelines.project import places
-from pipelines.project.git import git, try_git
-from pipelines.run.baseline import LOCK_FILE, Baseline
+from pipelines.project.git import Baseline, git, try_git
+from pipelines.project.names import LOCK_FILE
 from pipelines.run.results import Listener, Result
 from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
@@ -44,9 +44,9 @@ class Clone:
     The clone of a killed study is removed first.
     """
 
-    folder = places.STUDY_CLONE
+    folder = paths.STUDY_CLONE
     # Unfinished work of killed stages, which they resume.
-    shared: tuple[str, ...] = ("checkpoints", "journal")
+    shared: tuple[str, ...] = ("checkpoints",)
     # How files come out of the cache; None: as in the project.
     link_type: str | None = None
 
@@ -74,10 +74,10 @@ class Clone:
         (self.path / LOCK_FILE).unlink(missing_ok=True)
         if (self.root / LOCK_FILE).is_file():
             shutil.copyfile(self.root / LOCK_FILE, self.path / LOCK_FILE)
-        (self.path / ".nightjar").mkdir(exist_ok=True)
+        (self.path / paths.OWN).mkdir(exist_ok=True)
         for name in self.shared:
-            (self.root / ".nightjar" / name).mkdir(exist_ok=True)
-            _link(self.root, self.path, Path(".nightjar", name))
+            (self.root / paths.OWN / name).mkdir(exist_ok=True)
+            _link(self.root, self.path, paths.OWN / name)
         self._share_cache()
         for name in self._unknown_inputs():
             if (self.root / name).exists() and not (self.path / name).exists():
@@ -155,7 +155,7 @@ def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
     return {name: known[ref(commit, name)] for name in names if ref(commit, name) in known}
 
 
-def remove(root: Path, folder: Path = places.STUDY_CLONE) -> None:
+def remove(root: Path, folder: Path = paths.STUDY_CLONE) -> None:
     """Remove the clone. Processes of a killed study may write to it until their guards have ended them.
 
     Raises NightjarError if it cannot be removed.

@@ -1,6 +1,6 @@
 """Settings that would fail late: what params.yaml names that is not there, found before any stage starts.
 
-Values alone are checked by the models of nightjar.params.params; here they meet the project's files and its graph.
+Values alone are checked by the models of nightjar.params; here they meet the project's files and its graph.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
+from nightjar.params import Params, check_training, load
 from nightjar.params.drivers import load_checks, load_rebuild
-from nightjar.params.params import Params, check_training, load
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 from pipelines.run import resources, shards
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
-from nightjar.params.params import validate
+from nightjar.core.paths import PARAMS_BEFORE
+from nightjar.params import validate
 from nightjar.params.profiles import BASE, PROFILES, Change, changes, lay_over, own, unpin
-from pipelines.project.places import PARAMS_BEFORE
 from pipelines.run.preflight import check_project
 
 # Of a value of --set, in characters.

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import httpx
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.process import lock
-from pipelines.project import places
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api
-from pipelines.serving.marks import ENDED
+from pipelines.serving.flow_runs import ENDED, Api
 
 # How often a run looks whether its server lives, and whether somebody cancelled the run.
 LOOK_SECONDS = 1.5
@@ -86,7 +85,7 @@ class Attended:
                 self._process.wait()
 
     def _locked(self) -> contextlib.AbstractContextManager[None]:
-        return lock.locked(self._root, places.SERVER_LOCK, "a start of the server", wait=True)
+        return lock.locked(self._root, paths.SERVER_LOCK, "a start of the server", wait=True)
 
     def _watch(self, run: str, cancel: Callable[[], None]) -> None:
         api, answered = Api(self.url), time.monotonic()

@@ -17,15 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import json_text
+from nightjar.core import json_text, paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder, write_text
-from pipelines.process.child import Child, end_group, last_line
-from pipelines.process.identity import alive, identity
-from pipelines.project import places
-from pipelines.project.environment import SECRETS, WEBHOOK, without
+from pipelines.process.child import Child, alive, end_group, identity, last_line
+from pipelines.project.names import SECRETS, WEBHOOK, without
 
-LOG = places.PREFECT / "server.log"
+LOG = paths.PREFECT / "server.log"
 HOST = "127.0.0.1"
 PORT = 4200
 STARTING_SECONDS = 90.0
@@ -72,7 +70,7 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     from nightjar.params.drivers import load_server
 
     kept = without([WEBHOOK] if url is None else SECRETS)
-    home = (root / places.PREFECT).resolve()
+    home = (root / paths.PREFECT).resolve()
     database = load_server(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
     settings = {
@@ -115,7 +113,7 @@ def healthy(url: str, seconds: float = 2.0) -> bool:
 def recorded(root: Path) -> Server | None:
     """The server of the project at `root` whose process runs, whether it answers or not."""
     try:
-        server = Server(**json_text.parse((root / places.SERVER).read_bytes()))
+        server = Server(**json_text.parse((root / paths.SERVER).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
     return server if alive(server.pid, server.started) else None
@@ -152,9 +150,10 @@ def free_port(wanted: int = 0) -> int:
 
 def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Server, Process]:
     """Start a server and record it; it may not answer yet (see `wait`). It ends with this process unless it `stays`."""
-    private_folder(root / places.PREFECT)  # the secrets of its database, and the key to them
+    private_folder(root / paths.PREFECT)  # the secrets of its database, and the key to them
     (root / LOG).touch(mode=0o600)
-    command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
+    # -P: a folder `pipelines` of the repository must not be imported instead of this package.
+    command = [sys.executable, "-P", "-m", "pipelines.serving.server_app", HOST, str(port)]
     # The page that the server serves sends its requests to this address; by default that is port 4200's.
     url = f"http://{HOST}:{port}"
     whole = environment(root) | {"PREFECT_SERVER_UI_API_URL": f"{url}/api", "PREFECT_UI_URL": url}
@@ -166,7 +165,7 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
         else:
             process = Child(command, root, whole, **kind)
     server = Server(process.pid, identity(process.pid), port, owner)
-    write_text(root / places.SERVER, json.dumps(asdict(server)) + "\n")
+    write_text(root / paths.SERVER, json.dumps(asdict(server)) + "\n")
     return server, process
 
 
@@ -187,5 +186,5 @@ def stop(root: Path, server: Server) -> None:
     """End a server that `start` began, here or in another process."""
     end_group(server.pid, server.started)
     with contextlib.suppress(OSError):
-        if json_text.recorded(root / places.SERVER).get("pid") == server.pid:
-            (root / places.SERVER).unlink()
+        if json_text.recorded(root / paths.SERVER).get("pid") == server.pid:
+            (root / paths.SERVER).unlink()

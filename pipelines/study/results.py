@@ -8,21 +8,22 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
 from nightjar.core.numbers import counted_as, number
-from pipelines.project.intervals import chance, interval
+from pipelines.project.text import chance, interval
 from pipelines.study.settings import text
 from pipelines.versions.files import provided
 
 if TYPE_CHECKING:
     from pipelines.study.study import Study
 
-FOLDER, SPLIT = Path("data/studies"), "data/split"
+SPLIT = paths.SPLIT.as_posix()
 FILES = ("study.json", "study.csv", "plot.png", "plot.svg")
 SCORE = ("track", "metric", "n", "value", "low", "high")
 # The difference from the first point, of a row of `difference_rows`.
@@ -45,7 +46,7 @@ def is_there(root: Path, commit: str, study: Study) -> bool:
 
 def _artifacts(study: Study) -> list[str]:
     """Questions, predictions, and the split if the study varies it."""
-    names = [f"data/questions/{study.benchmark}", f"data/predict/{study.benchmark}/{study.recipe}"]
+    names = [f"{paths.QUESTIONS}/{study.benchmark}", f"{paths.PREDICTIONS}/{study.benchmark}/{study.recipe}"]
     return [*names, SPLIT] if any(axis.key.startswith("split.") for axis in study.axes) else names
 
 
@@ -201,14 +202,14 @@ def published(result: Result) -> list[str]:
 def check_folder(root: Path, name: str) -> None:
     """Raise NightjarError, before the experiments, if a file of the study `name` must not be written."""
     for file in FILES:
-        check_output(root / FOLDER / name / file)
+        check_output(root / paths.STUDIES / name / file)
 
 
 def write(root: Path, name: str, result: Result) -> Path:
     """Write the files of the study, the plot where there is something to draw; returns the folder."""
-    from pipelines.study.plot import draw
+    from pipelines.study.results import draw
 
-    folder, rows, stream = root / FOLDER / name, flat(result), io.StringIO()
+    folder, rows, stream = root / paths.STUDIES / name, flat(result), io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -216,3 +217,43 @@ def write(root: Path, name: str, result: Result) -> Path:
     write_text(folder / FILES[1], stream.getvalue())
     draw(result, folder)
     return folder
+
+
+def draw(result: Result, folder: Path) -> None:
+    """Write plot.png and plot.svg into `folder`, or remove those of an earlier run if there is nothing to draw."""
+    files = {"plot.png": {"Software": None}, "plot.svg": {"Date": None}}
+    for file in files:
+        (folder / file).unlink(missing_ok=True)
+    mains = {track: metrics[0] for track, metrics in by_track(result).items()}
+    if not mains or [it["numeric"] for it in result["axes"]] != [True]:
+        return
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    [axis] = result["axes"]
+    rows = sorted((row for row in flat(result) if row["track"]), key=itemgetter(axis["name"]))
+    ticks = list(dict.fromkeys(row[axis["name"]] for row in rows))
+    # No clock and no random ids: the same scores give the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "nightjar", "font.size": 9}):
+        drawn = Figure(figsize=(6.75, 5.4), layout="constrained")
+        axes = drawn.subplots()
+        axes.set_prop_cycle(color=[matplotlib.colormaps["tab20"](n) for n in range(20)])
+        for track, metric in mains.items():
+            own = [row for row in rows if (row["track"], row["metric"]) == (track, metric)]
+            ends = [
+                [0 if row[end] is None else max(0, sign * (row[end] - row["value"])) for row in own]
+                for end, sign in (("low", -1), ("high", 1))
+            ]
+            xs, values = ([row[name] for row in own] for name in (axis["name"], "value"))
+            axes.errorbar(xs, values, ends, marker="o", capsize=3, label=title(result, track))
+        axes.set_xscale("log" if ticks[0] > 0 else "symlog", base=2)
+        axes.set_xticks(ticks, map(str, ticks))
+        axes.minorticks_off()
+        axes.set_xlabel(axis["key"])
+        names = {result["metrics"].get(it, it) for it in mains.values()}
+        axes.set_ylabel(names.pop() if len(names) == 1 else "main metric of each track")
+        axes.grid(alpha=0.3)
+        drawn.legend(loc="outside lower center", ncols=3, frameon=False)
+        drawn.suptitle(f"{result['recipe']}; {100 * result['confidence']:g}% intervals", fontsize=10)
+        for file, metadata in files.items():
+            drawn.savefig(folder / file, dpi=150, metadata=metadata)

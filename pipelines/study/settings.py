@@ -12,18 +12,18 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.models.weights import digest
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.params.predict import System
 from nightjar.prompts.encodings import NAMED, named
 from pipelines.graph.graph import Graph
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 
 # Weights that no stage of the graph trained.
-BASE = Path("models/base")
 # Studies of the papers, as settings. {benchmark} and {reader} are those of the system; a reader has its recipe's name.
 # Published values are those of Wang et al. 2022 (tasks and instances: figures on scale; encodings: table 4), Schick et
 # al. 2023 (calls: table 9), Guo et al. 2023 (of readers: tables 3 to 6) and Shaham et al. 2023 (input_length: table 4).
@@ -123,8 +123,8 @@ def chosen(
 
     def rank(system: System) -> list[bool]:
         readers = any("{reader}" in axis.key for axis in varied)
-        passages = [not system.evidence.startswith(f"data/{it}/") for it in ("rerank", "retrieve")]
-        return [Path(system.weights).parent == BASE, *(readers and it for it in passages)]
+        passages = [not system.evidence.startswith(f"{it}/") for it in (paths.RERANKED, paths.RETRIEVED)]
+        return [Path(system.weights).parent == paths.BASE_MODELS, *(readers and it for it in passages)]
 
     suited = [it for it in params.predict.systems.values() if depends(it)]
     found = [it for it in suited if benchmark in (None, it.benchmark) and recipe in (None, it.system)]

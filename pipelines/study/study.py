@@ -20,15 +20,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, parse, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from nightjar.params.params import validate
+from nightjar.params import validate
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
-from pipelines.project import places
-from pipelines.project.stage_name import StageName
-from pipelines.run.baseline import Baseline, baseline
+from pipelines.project.git import Baseline, baseline
+from pipelines.project.names import StageName
 from pipelines.run.clone import Clone, remove, saved
 from pipelines.run.profiles import EVERY_KEY, edited, put
 from pipelines.run.results import Result
@@ -163,7 +163,7 @@ def run(
                     break
                 tell(f"[{number}/{len(missing)}] {point.label} ({point.name})")
                 began = time.monotonic()
-                logs = root / places.STUDY_LOGS / point.name
+                logs = root / paths.STUDY_LOGS / point.name
                 try:
                     _run(clone, study, point, logs, tell, execute, stop)
                     tell(f"    {time.monotonic() - began:.1f} s")

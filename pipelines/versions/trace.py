@@ -15,18 +15,13 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
-from pipelines.project import places
-from pipelines.project.stage_name import StageName
+from pipelines.graph import lock_file
+from pipelines.project.names import StageName
 
-PREDICT, QUESTIONS, INGEST = Path("data/predict"), Path("data/questions"), Path("data/ingest")
-RETRIEVE, RERANK, CONSISTENCY = Path("data/retrieve"), Path("data/rerank"), Path("data/consistency")
-INDEX, CORPUS = Path("data/index"), Path("data/ingest/corpus")
-MODEL = Path("models/base/language_model")
-LOCK = Path("dvc.lock")
 # The tables of datasets whose rows questions are made of.
 SOURCES = (contracts.INSTANCES, contracts.RECORDS)
 # Passages of a ranking that are shown; a ranking may have hundreds.
@@ -55,27 +50,27 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
             raise NightjarError(f"{len(found)} {things} have that id", name, f"give {fix}")
     own, task, id = (predictions[0][column] for column in ("benchmark", "task_id", "id"))
     where = (pc.field("task_id") == task) & (pc.field("id") == id)
-    asked = QUESTIONS / own
+    asked = paths.QUESTIONS / own
     question = _one(root, asked, [contracts.QUESTIONS], where)
     question["parts"] = parse_at(question["parts"], asked, "run nightjar rebuild")
     del question["shared"]
-    dataset = INGEST / question["dataset"]
+    dataset = paths.INGESTED / question["dataset"]
     sources = _paths(params, f"benchmarks.{own}.split", f"benchmarks.{own}.data")
     if question["dataset"]:
         sources.append(dataset)
         if not (root / dataset).exists() or any((root / dataset / it.name).is_dir() for it in SOURCES):
             _one(root, dataset, SOURCES, where)
     systems = [f"predict.systems.{StageName.predict(own, row['system']).item}" for row in predictions]
-    folders = [RETRIEVE / own, *_paths(params, *(f"{it}.evidence" for it in systems))]
+    folders = [paths.RETRIEVED / own, *_paths(params, *(f"{it}.evidence" for it in systems))]
     evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(root, own, where, question)
-    corpus = next(iter(_paths(params, "index.corpus")), CORPUS)
+    corpus = next(iter(_paths(params, "index.corpus")), paths.CORPUS)
     _add_sources(root, params, corpus, evidence, predictions)
     raw, folder = _raw(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
-    walked += [MODEL, *_paths(params, *(f"{it}.weights" for it in systems))]
+    walked += [paths.LANGUAGE_MODEL, *_paths(params, *(f"{it}.weights" for it in systems))]
     if evidence:
         walked += [Path(row["artifact"]) for row in evidence]
-        walked += [CONSISTENCY / own, INDEX, corpus, *_files(params, corpus, CORPUS.name)]
+        walked += [paths.CONSISTENCY / own, paths.INDEX, corpus, *_files(params, corpus, paths.CORPUS.name)]
     walked += [asked, *sources, *folder]
     return {
         "benchmark": own,
@@ -114,11 +109,11 @@ def _one(root: Path, artifact: Path, those: Sequence[contracts.Table], where: An
 
 
 def _predictions(root: Path, name: str, system: str | None, benchmark: str | None) -> list[Row]:
-    found = (root / PREDICT).glob(f"{benchmark or '*'}/*/{contracts.PREDICTIONS.name}")
+    found = (root / paths.PREDICTIONS).glob(f"{benchmark or '*'}/*/{contracts.PREDICTIONS.name}")
     artifacts = sorted(path.parent.relative_to(root) for path in found)
     if not artifacts:
         of = f" of the benchmark {benchmark}" if benchmark else ""
-        raise NightjarError(f"no predictions{of} yet", PREDICT, "run nightjar rebuild")
+        raise NightjarError(f"no predictions{of} yet", paths.PREDICTIONS, "run nightjar rebuild")
     where = pc.field("id") == name
     # An id may hold a colon itself: try every way of reading TASK_ID:ID.
     for at, sign in enumerate(name):
@@ -143,7 +138,7 @@ def _predictions(root: Path, name: str, system: str | None, benchmark: str | Non
 
 def _seconds(root: Path, prediction: Row) -> float | None:
     """How long the answer took where it was made on this machine: its share of its batch; else None."""
-    path = root / places.TIMINGS / f"predict-{prediction['benchmark']}-{prediction['system']}.parquet"
+    path = root / paths.TIMINGS / f"predict-{prediction['benchmark']}-{prediction['system']}.parquet"
     if not path.is_file():
         return None
     same = (pc.field(name) == prediction[name] for name in contracts.TIMINGS.key)
@@ -168,7 +163,7 @@ def _files(params: Mapping[str, Any], artifact: Path, dataset: str) -> list[Path
 
     A corpus that a command ingested has the name of that of `ingest`, and its files lie elsewhere.
     """
-    other = dataset == CORPUS.name and artifact != CORPUS
+    other = dataset == paths.CORPUS.name and artifact != paths.CORPUS
     return [] if other else _paths(params, f"ingest.{dataset}.path")
 
 
@@ -190,11 +185,11 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
     passage for) with `consistent`, whether it is the question's own; each None where it is not known.
     """
     found, first = list[Row](), dict[int, Row]()
-    for stage in (RETRIEVE, RERANK):
+    for stage in (paths.RETRIEVED, paths.RERANKED):
         same = where & (pc.field("ranking") == stage.name)
         labels = {
             passage: label
-            for row in _rows(root, CONSISTENCY / benchmark, contracts.CONSISTENCY, same)
+            for row in _rows(root, paths.CONSISTENCY / benchmark, contracts.CONSISTENCY, same)
             for passage, label in zip(row["passages"], row["labels"], strict=True)
         }
         test = where & (pc.field("split") == "test")
@@ -211,7 +206,7 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
             first = first or ranks
     wanted = tables.among(contracts.PASSAGES, "passage", (row["passage"] for row in found))
     columns = ["passage", "document_id", "title", "text"]
-    passages = _rows(root, INDEX, contracts.PASSAGES, wanted, columns) if found else []
+    passages = _rows(root, paths.INDEX, contracts.PASSAGES, wanted, columns) if found else []
     texts = {row["passage"]: row for row in passages}
     return [row | texts.get(row["passage"], dict.fromkeys(columns[1:], "")) for row in found]
 
@@ -275,10 +270,9 @@ def _raw(root: Path, params: Mapping[str, Any], question: Row) -> tuple[Row, lis
 
 def _hashes(root: Path, paths: Iterable[Path]) -> dict[str, dict[str, str]]:
     """For each path, the hash that dvc.lock has of it and the stage that made or read it; those it knows."""
-    lock = read_yaml(root / LOCK) if (root / LOCK).is_file() else {}
     known: dict[str, dict[str, str]] = {}
     for key in ("outs", "deps"):
-        for stage, entry in (lock.get("stages") or {}).items():
+        for stage, entry in lock_file.entries(root).items():
             for item in entry.get(key) or ():
                 hashed = str(item.get("md5") or item.get("hash") or "")
                 known.setdefault(str(item.get("path")), {"stage": stage, "hash": hashed})

@@ -14,10 +14,10 @@ import statistics
 import time
 from pathlib import Path
 
-from nightjar.core.files import metrics_file, own_folder
+from nightjar.core import paths
+from nightjar.core.files import own_folder
 from nightjar.core.json_text import parse
 
-HISTORY = Path(".nightjar/history.jsonl")
 # In the environment of a stage whose driver writes the line.
 TIMED = "NIGHTJAR_TIMED"
 # The end of the file is all that is read: some 5,000 runs, however long it has grown.
@@ -39,7 +39,7 @@ def append(root: Path, stage: str, seconds: float) -> None:
         "rows": _rows(root, stage),
         "time": round(time.time()),
     }
-    with (root / HISTORY).open("ab", buffering=0) as file:
+    with (root / paths.HISTORY).open("ab", buffering=0) as file:
         file.write(f"\n{json.dumps(entry)}".encode())
 
 
@@ -69,7 +69,7 @@ def _runs(root: Path) -> dict[str, list[tuple[float, int | None]]]:
     """The seconds and rows of the runs of each stage, the latest last. Broken lines are skipped."""
     found: dict[str, list[tuple[float, int | None]]] = {}
     try:
-        with (root / HISTORY).open("rb") as file:
+        with (root / paths.HISTORY).open("rb") as file:
             file.seek(-min(READ_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
             lines = file.read(READ_BYTES).splitlines()
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def _runs(root: Path) -> dict[str, list[tuple[float, int | None]]]:
 def _rows(root: Path, stage: str) -> int | None:
     """The rows that went into the last run of a stage, by its facts; None where they do not say."""
     try:
-        rows = parse((root / metrics_file(stage)).read_bytes())["rows_in"]
+        rows = parse((root / paths.metrics_file(stage)).read_bytes())["rows_in"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return rows if _is_count(rows) else None

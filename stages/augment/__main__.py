@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.digests import code, contents, digest
 from nightjar.tools import Toolbox, make
 from stages._runtime.held_out import held_out
@@ -17,10 +17,9 @@ from stages.augment.chains import chains
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
-    from nightjar.params.params import ToolParams
+    from nightjar.params.augment import ToolParams
     from nightjar.tools.annotate import Annotated
 
-CORPUS, SPLIT, MODEL = Path("data/ingest/corpus"), Path("data/split"), Path("models/base/language_model")
 PACKAGES = ("torch", "transformers")
 
 
@@ -28,13 +27,13 @@ def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
     own = params.tools[name]
     tool = make(name, Path(own.resource), stage.params.tools[name])
-    documents = from_documents(tables.read_rows(CORPUS, contracts.DOCUMENTS))
+    documents = from_documents(tables.read_rows(paths.CORPUS, contracts.DOCUMENTS))
     held = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
     chosen: list[Source] = []
     counts: dict[str, Any] = {}
     rules: Counter[str] = Counter()
     others = [one for one in documents if one.id not in held]
-    targets = from_instances(tables.read_rows(SPLIT, contracts.TRAIN))
+    targets = from_instances(tables.read_rows(paths.SPLIT, contracts.TRAIN))
     for source, sources, words, most in (
         ("corpus", others, params.max_document_words, params.max_documents),
         ("train", targets, None, params.max_targets),
@@ -45,12 +44,11 @@ def run(stage: Stage) -> None:
         counts[source] = {"seen": len(sources), "suited": len(suitable), "chosen": len(drawn)}
         chosen += drawn
 
-    from nightjar.models.load import device_name, load, prepare
-    from nightjar.models.work import counted
+    from nightjar.models.load import counted, device_name, load, prepare
     from nightjar.tools.annotate import Annotator, Settings
 
     prepare(stage.params.seed, stage.params.threads)
-    lm = load(MODEL, params.precision)
+    lm = load(paths.LANGUAGE_MODEL, params.precision)
     settings = Settings(
         own.sampling_threshold,
         own.positions,
@@ -64,7 +62,7 @@ def run(stage: Stage) -> None:
         params.batch_texts,
         params.chain_calls,
     )
-    decides = {
+    cache_key = {
         "model": lm.sha256,
         "tool": [tool.name, tool.version],
         "settings": asdict(settings),
@@ -99,7 +97,13 @@ def run(stage: Stage) -> None:
         texts = [_unit(name, one, each, own) for one, each in zip(some, found, strict=True)]
         return {"texts": texts, "tokens": work.tokens, "problems": problems}
 
-    with stage.resumed(decides, len(batches), annotate, "texts", lambda unit: len(batches[unit])) as values:
+    with stage.run_resumable(
+        cache_key,
+        len(batches),
+        lambda todo: ((number, annotate(number)) for number in todo),
+        "texts",
+        lambda number: len(batches[number]),
+    ) as values:
         if values is None:
             return
         units = list(values)
@@ -107,10 +111,10 @@ def run(stage: Stage) -> None:
         by_place = dict(zip(places, [one for unit in units for one in unit["texts"]], strict=True))
         texts = [by_place[place] for place in range(len(chosen))]
         rows = [one for text in texts for one in text["rows"]]
-        output = Path("data/augment") / name
+        output = paths.CANDIDATES / name
         with tables.ArtifactWriter(output) as writer:
             writer.write(contracts.CANDIDATES, rows)
-    stage.reads(*dict.fromkeys([CORPUS, SPLIT, MODEL, Path(own.resource)]))
+    stage.reads(*dict.fromkeys([paths.CORPUS, paths.SPLIT, paths.LANGUAGE_MODEL, Path(own.resource)]))
     stage.writes(output)
     kept = sum(one["status"] == "kept" for one in rows)
     stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)
@@ -138,7 +142,7 @@ def run(stage: Stage) -> None:
 
 
 def _unit(name: str, one: Source, found: Annotated, own: ToolParams) -> dict[str, Any]:
-    """What the journal keeps of a text."""
+    """What the checkpoint keeps of a text."""
     rows = [row(name, one, candidate, own.filter_threshold, own.price) for candidate in found.candidates]
     return {
         "rows": rows,

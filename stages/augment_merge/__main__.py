@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Augment
+from nightjar.params.augment import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import find
 from stages._runtime.held_out import held_out
@@ -25,8 +24,6 @@ from stages.augment_merge.merge import (
 )
 from stages.augment_merge.texts import read_bodies
 
-AUGMENT, OUTPUT = Path("data/augment"), Path("data/augment_merge")
-CORPUS, SPLIT = Path("data/ingest/corpus"), Path("data/split")
 SOURCES = ("corpus", "train")
 # The filter thresholds of table 2 of the paper.
 THRESHOLDS = (0.5, 1.0, 2.0)
@@ -40,7 +37,7 @@ def run(stage: Stage) -> None:
     candidates = [
         row
         for tool in settings.tools
-        for row in tables.read_rows(AUGMENT / tool, contracts.CANDIDATES)
+        for row in tables.read_rows(paths.CANDIDATES / tool, contracts.CANDIDATES)
         if row["gain"] is not None
     ]
     kept = [row for row in candidates if row["status"] == "kept"]
@@ -49,7 +46,7 @@ def run(stage: Stage) -> None:
     bodies: dict[Key, Body] = {}
     held_texts: list[dict[str, Any]] = []
     counts = {source: Counter[str]() for source in SOURCES}
-    for key, body in read_bodies(CORPUS, SPLIT):
+    for key, body in read_bodies(paths.CORPUS, paths.SPLIT):
         source, _, id_, _ = key
         is_held, calls_already = source == "corpus" and id_ in held, bool(find(body.text, names))
         counts[source].update(texts=1, held_out=int(is_held), with_own_calls=int(calls_already))
@@ -63,8 +60,8 @@ def run(stage: Stage) -> None:
     merged = merged_texts(chosen.calls, bodies)
     _write(merged, held_texts, chosen)
 
-    stage.reads(*(AUGMENT / tool for tool in settings.tools), CORPUS, SPLIT)
-    stage.writes(OUTPUT)
+    stage.reads(*(paths.CANDIDATES / tool for tool in settings.tools), paths.CORPUS, paths.SPLIT)
+    stage.writes(paths.CALLS)
     # Rows here are kept calls.
     stage.count(rows_in=len(kept), rows_out=len(chosen.calls), rejected=len(chosen.rejected))
     stage.details["reasons"] = dict(Counter(reason for _, reason in chosen.rejected))
@@ -77,7 +74,9 @@ def run(stage: Stage) -> None:
 
 def _documents() -> list[str]:
     return [
-        id for batch in tables.batches(CORPUS, contracts.DOCUMENTS, ["id"]) for id in batch["id"].to_pylist()
+        id
+        for batch in tables.batches(paths.CORPUS, contracts.DOCUMENTS, ["id"])
+        for id in batch["id"].to_pylist()
     ]
 
 
@@ -91,7 +90,7 @@ def _check(settings: Augment) -> None:
 
 
 def _write(merged: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], chosen: Chosen) -> None:
-    with tables.ArtifactWriter(OUTPUT) as writer:
+    with tables.ArtifactWriter(paths.CALLS) as writer:
         # The tables are there even if they are empty.
         if not merged:
             writer.write(contracts.CALLS_MERGED, [])
@@ -103,7 +102,7 @@ def _write(merged: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], cho
         writer.write(contracts.HELD_OUT, held)
         for row, reason in chosen.rejected:
             raw = written(row).strip()
-            writer.reject(row["source"], f"data/augment/{row['tool']}", reason, raw, row["id"])
+            writer.reject(row["source"], str(paths.CANDIDATES / row["tool"]), reason, raw, row["id"])
 
 
 def _examples(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import ARROW, Call, Found, find, write
 
@@ -76,6 +77,6 @@ def _last(row: Candidate) -> Found:
     found = find(text, names=None)
     if "".join(text[one.start : one.end] for one in found) != text:
         raise NightjarError(
-            f"{row['call']!r} is no call", f"data/augment/{row['tool']}", "nightjar rebuild augment"
+            f"{row['call']!r} is no call", paths.CANDIDATES / row["tool"], "nightjar rebuild augment"
         )
     return found[-1]

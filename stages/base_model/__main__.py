@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from stages._runtime.stage import Stage, log, main
-
-BASE = Path("models/base")
 
 
 def run(stage: Stage) -> None:
@@ -23,8 +22,8 @@ def run(stage: Stage) -> None:
     }
     for name, (source, make) in work.items():
         log.info("%s: from %s", name, source)
-        stage.details[name] = make(BASE / name)
-        stage.writes(BASE / name)
+        stage.details[name] = make(paths.BASE_MODELS / name)
+        stage.writes(paths.BASE_MODELS / name)
     stage.count(rows_in=len(work), rows_out=len(work))
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.headers import AGAIN, read_json_object
 from nightjar.models.server import PREFIX, Address
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
-from nightjar.params.params import ModelSource
+from nightjar.params.data import ModelSource
 from stages.base_model.prepare import facts, make_ready
 
-MODEL = Path("models/base/language_model")
 ADAPTER = "adapter_config.json"
 
 
@@ -39,7 +39,7 @@ class Given:
     @property
     def adapter(self) -> Path | None:
         """The folder of an adapter, or of a model that the stage train made; None for neither."""
-        return None if self.served or Path(self.weights) == MODEL else Path(self.weights)
+        return None if self.served or Path(self.weights) == paths.LANGUAGE_MODEL else Path(self.weights)
 
     def base(self, made: Path) -> Path:
         """The folder of the language model: where it is, or else `made`, where `ready` puts it."""
@@ -69,10 +69,10 @@ def given(source: str) -> Given:
     """
     if source.startswith(PREFIX):
         Address.parse(source)
-        return Given(source, MODEL.as_posix())
+        return Given(source, paths.LANGUAGE_MODEL.as_posix())
     folder = Path(source)
     if _elsewhere(source) or not _is_trained(folder):
-        return Given(MODEL.as_posix(), source)
+        return Given(paths.LANGUAGE_MODEL.as_posix(), source)
     if _is_trained(Path(base := _base_of(folder))):
         raise NightjarError(f"its base model {base} is an adapter itself", folder, "merge the two first")
     evidence = read_recipe(folder)["evidence"] if (folder / RECIPE).is_file() else 0
@@ -86,9 +86,11 @@ def ready(model: Given, made: Path) -> dict[str, Any] | None:
     model that is missing or damaged, and as `make_ready` does.
     """
     source = model.source
-    if Path(source) == MODEL and not MODEL.is_dir():
+    if Path(source) == paths.LANGUAGE_MODEL and not paths.LANGUAGE_MODEL.is_dir():
         raise NightjarError(
-            "the project's language model is missing", MODEL, "run: nightjar rebuild base_model"
+            "the project's language model is missing",
+            paths.LANGUAGE_MODEL,
+            "run: nightjar rebuild base_model",
         )
     if model.adapter:
         check(model.adapter)
@@ -96,7 +98,7 @@ def ready(model: Given, made: Path) -> dict[str, Any] | None:
     if folder == made:
         return make_ready(ModelSource(source=source), made)
     found = verify(folder)
-    own = folder.resolve() == MODEL.resolve() and (folder / CHECKSUMS).is_file()
+    own = folder.resolve() == paths.LANGUAGE_MODEL.resolve() and (folder / CHECKSUMS).is_file()
     return None if own else facts(source, folder, folder, found, found)
 
 
@@ -112,7 +114,7 @@ def _is_trained(folder: Path) -> bool:
 def _base_of(adapter: Path) -> str:
     """The source of the base model of an adapter, or of a model of the project, whose tokenizer is the base's."""
     if not (adapter / ADAPTER).is_file():
-        return MODEL.as_posix()
+        return paths.LANGUAGE_MODEL.as_posix()
     check(adapter)
     config = read_json_object(adapter / ADAPTER)
     if not isinstance(name := config.get("base_model_name_or_path"), str) or not name:

@@ -14,9 +14,8 @@ from nightjar.core.digests import digest as digest_of_values
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.models.headers import AGAIN, check_sizes, refusing
-from nightjar.models.sources import KEPT, find
-from nightjar.models.weights import CHECKSUMS, check, digest, weight_files, write_checksums
-from nightjar.params.params import EncoderSource, ModelSource
+from nightjar.models.weights import CHECKSUMS, KEPT, check, digest, find, weight_files, write_checksums
+from nightjar.params.data import EncoderSource, ModelSource
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
 

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
+from nightjar.core import paths
 from stages._runtime.stage import Stage, main
 
-INDEX, QUESTIONS = Path("data/index"), Path("data/questions")
 # The stages that rank passages, in the order in which they run.
 RANKINGS = ("retrieve", "rerank")
-OUTPUT = Path("data/consistency")
 
 
 def run(stage: Stage) -> None:
@@ -21,15 +20,20 @@ def run(stage: Stage) -> None:
 
     registry.check(stage.params)
     card = registry.card(stage.item)
-    settings, source = stage.params.consistency, QUESTIONS / stage.item
-    reader, output = Path(settings.benchmarks[stage.item].reader), OUTPUT / stage.item
+    settings, source = stage.params.consistency, paths.QUESTIONS / stage.item
+    reader, output = Path(settings.benchmarks[stage.item].reader), paths.CONSISTENCY / stage.item
     prepare(stage.params.seed, stage.params.threads)
-    folders = {name: Path("data", name, stage.item) for name in RANKINGS}
+    folders = {name: paths.DATA / name / stage.item for name in RANKINGS}
     rankings = {name: read_rankings(folder, "test") for name, folder in folders.items()}
     facts = write_consistency(
-        read_questions(source), rankings, Passages(INDEX), settings.passages, labeller(card, reader), output
+        read_questions(source),
+        rankings,
+        Passages(paths.INDEX),
+        settings.passages,
+        labeller(card, reader),
+        output,
     )
-    stage.reads(source, *folders.values(), INDEX, reader)
+    stage.reads(source, *folders.values(), paths.INDEX, reader)
     stage.writes(output)
     stage.count(facts.rows_in, facts.rows_out, facts.rejected)
     stage.details |= {

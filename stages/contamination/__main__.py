@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from nightjar.benchmarks import registry
+from nightjar.core import paths
 from stages._runtime.stage import Stage, log, main
 from stages.contamination.build import ANY, Benchmark, build
-
-SPLIT, CORPUS, INDEX = Path("data/split"), Path("data/ingest/corpus"), Path("data/index")
-QUESTIONS, RETRIEVED, OUTPUT = Path("data/questions"), Path("data/retrieve"), Path("data/contamination")
 
 
 def run(stage: Stage) -> None:
     registry.check(stage.params)
     retrieved = stage.params.retrieve.benchmarks
     benchmarks = [
-        Benchmark(registry.card(name), QUESTIONS / name, RETRIEVED / name if name in retrieved else None)
+        Benchmark(
+            registry.card(name), paths.QUESTIONS / name, paths.RETRIEVED / name if name in retrieved else None
+        )
         for name in stage.params.benchmarks
     ]
-    stage.reads(SPLIT, CORPUS, INDEX)
+    stage.reads(paths.SPLIT, paths.CORPUS, paths.INDEX)
     stage.reads(*(path for it in benchmarks for path in (it.questions, it.retrieved) if path))
     n = stage.params.contamination.ngram
-    facts = build(benchmarks, SPLIT, CORPUS, INDEX, OUTPUT, n)
-    stage.writes(OUTPUT)
+    facts = build(benchmarks, paths.SPLIT, paths.CORPUS, paths.INDEX, paths.CONTAMINATION, n)
+    stage.writes(paths.CONTAMINATION)
     asked = sum(it["questions"] for it in facts["benchmarks"].values())
     stage.count(asked, asked)
     stage.details.update(facts)

@@ -1,13 +1,13 @@
 """python -m stages.encode RECIPE: data/encode/RECIPE, the token ids that the recipe trains on."""
 
 from importlib.metadata import version
-from pathlib import Path
 
+from nightjar.core import paths
 from nightjar.core.digests import code, contents
 from stages._runtime.stage import Stage, main
 
 # What a recipe's units are called in messages, where they are not tasks.
-THINGS = {"corpus": "parts", "questions": "parts"}
+UNITS = {"corpus": "parts", "questions": "parts"}
 PACKAGES = ("pyarrow", "transformers", "tokenizers")
 CODE = (
     "stages/encode",
@@ -20,24 +20,29 @@ CODE = (
 
 
 def run(stage: Stage) -> None:
-    from stages.encode.work import MODEL, SPLIT, work_of
+    from stages.encode.work import work_of
 
     recipe = stage.params.train.recipe(stage.item)
-    output = Path("data/encode") / stage.item
+    output = paths.ENCODED / stage.item
     work, read = work_of(stage.params, stage.item)
-    sides = [SPLIT / unit.contract.name for unit in work.units] if recipe.data not in THINGS else []
-    files = [path for path in sorted(MODEL.iterdir()) if path.suffix in (".json", ".model")]
-    decides = {
+    sides = [paths.SPLIT / unit.contract.name for unit in work.units] if recipe.data not in UNITS else []
+    files = [path for path in sorted(paths.LANGUAGE_MODEL.iterdir()) if path.suffix in (".json", ".model")]
+    cache_key = {
         "recipe": [recipe.data, recipe.calls, recipe.evidence, recipe.sequence_tokens],
         "encoding": stage.params.encoding.model_dump(),
         "code": [code(*CODE), *map(version, PACKAGES)],
         "reads": contents(*read, *dict.fromkeys(sides), *files),
     }
-    with stage.resumed(decides, len(work.units), work.encode, THINGS.get(recipe.data, "tasks")) as encoded:
+    with stage.run_resumable(
+        cache_key,
+        len(work.units),
+        lambda todo: ((number, work.encode(number)) for number in todo),
+        UNITS.get(recipe.data, "tasks"),
+    ) as encoded:
         if encoded is None:
             return
         outcome = work.write(output, encoded)
-    stage.reads(*([SPLIT] if sides else []), *read, MODEL)
+    stage.reads(*([paths.SPLIT] if sides else []), *read, paths.LANGUAGE_MODEL)
     stage.writes(output)
     # Instances, texts or questions; a long text is several rows of the artifact.
     stage.count(sum(unit.rows for unit in work.units), outcome.read, outcome.refused)

@@ -14,7 +14,8 @@ from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.params import Encoding, Recipe
+from nightjar.params.data import Encoding
+from nightjar.params.train import Recipe
 from nightjar.prompts.encoding import Tokenizer as PromptTokenizer
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input, model_target

@@ -16,7 +16,7 @@ from nightjar.benchmarks.question import Asking, Question, questions_of
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from stages.encode.build import DEV, Encoder, Outcome, Unit, write
 
 

@@ -15,7 +15,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from nightjar.tools.syntax import find
 from stages.encode.build import DEV, Outcome, Unit, write
 

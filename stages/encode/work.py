@@ -5,33 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.benchmarks import registry
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.params import Params
+from nightjar.params import Params
 from stages.encode.build import Build, Sources
 from stages.encode.questions import QuestionBuild
 from stages.encode.texts import TextBuild
 
 TEXTS, QUESTIONS = "corpus", "questions"
-INGEST, SPLIT, MODEL = (
-    Path("data/ingest/natural_instructions"),
-    Path("data/split"),
-    Path("models/base/language_model"),
-)
-ASKED = Path("data/questions")
 
 
 def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuild, list[Path]]:
     """The work of a recipe, and the artifacts that it reads beside the split. Raises NightjarError as they do."""
     recipe = params.train.recipe(name)
     calls, evidence = inputs(params, name)
-    tokenizer = load_tokenizer(MODEL)
+    tokenizer = load_tokenizer(paths.LANGUAGE_MODEL)
     if recipe.data == TEXTS and calls:
         return TextBuild(calls, recipe, tokenizer), [calls]
     if recipe.data == QUESTIONS and calls:
         return QuestionBuild(calls, registry.card(calls.name), params.encoding, tokenizer), [calls]
-    work = Build(Sources(SPLIT, INGEST, calls, evidence), recipe, params.encoding, tokenizer)
-    return work, [INGEST, *(path for path in (calls, evidence) if path)]
+    work = Build(
+        Sources(paths.SPLIT, paths.NATURAL_INSTRUCTIONS, calls, evidence), recipe, params.encoding, tokenizer
+    )
+    return work, [paths.NATURAL_INSTRUCTIONS, *(path for path in (calls, evidence) if path)]
 
 
 def inputs(params: Params, name: str) -> tuple[Path | None, Path | None]:
@@ -45,15 +42,15 @@ def inputs(params: Params, name: str) -> tuple[Path | None, Path | None]:
     recipe, named = params.train.recipe(name), params.train.recipes[name]
     if recipe.data == QUESTIONS:
         path = Path(named.calls)
-        if path.parent != ASKED or named.calls != named.evidence:
-            fix = f"name {ASKED}/BENCHMARK in train.recipes.{name}.calls and .evidence"
+        if path.parent != paths.QUESTIONS or named.calls != named.evidence:
+            fix = f"name {paths.QUESTIONS}/BENCHMARK in train.recipes.{name}.calls and .evidence"
             raise NightjarError("the recipe has no questions", f"params.yaml: train.{name}.data", fix)
         return path, None
     found: list[Path | None] = []
     for key in ("calls", "evidence"):
         path = Path(getattr(named, key))
         wanted = bool(getattr(recipe, key)) or (recipe.data == TEXTS and key == "calls")
-        if wanted and (path == SPLIT or recipe.data == "supervised"):
+        if wanted and (path == paths.SPLIT or recipe.data == "supervised"):
             fix = f"name an artifact in train.recipes.{name}.{key} and do not train on data: supervised"
             fix += "" if recipe.data == TEXTS else ", or switch it off"
             raise NightjarError(f"the recipe has no {key}", f"params.yaml: train.{name}.{key}", fix)

@@ -9,7 +9,7 @@ from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
-from nightjar.core import contracts
+from nightjar.core import contracts, paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.statistics.bootstrap import Bootstrap
@@ -23,12 +23,12 @@ def run(stage: harness.Stage) -> None:
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]
     settings = registry.settings(card, group.settings())
-    source, out = (stage.folder / "data" / name / card.name for name in ("questions", "evaluate"))
-    if group.encoder not in (None, f"data/questions/{card.name}"):
+    source, out = (stage.folder / it / card.name for it in (paths.QUESTIONS, paths.SCORES))
+    if group.encoder not in (None, (paths.QUESTIONS / card.name).as_posix()):
         card = card.with_encoder(Path(group.encoder))
         stage.reads(Path(group.encoder))
     systems = stage.params.predict.of(card.name)
-    predicted = {system: stage.folder / "data/predict" / card.name / system for system in systems}
+    predicted = {system: stage.folder / paths.PREDICTIONS / card.name / system for system in systems}
     stage.reads(source, *predicted.values())
     questions = read_questions(source)
     # No fault of a rebuild of all benchmarks: the predictions are made, and are what a leaderboard takes.

@@ -14,10 +14,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from nightjar.core import paths
 from nightjar.core.digests import code, contents
 from stages._runtime.stage import Stage, main
 
-ENCODER, OUTPUT = Path("models/base/sentence_encoder"), Path("data/index")
 PACKAGES = ("pyarrow", "torch", "transformers")
 
 
@@ -27,23 +27,25 @@ def run(stage: Stage) -> None:
 
     settings = stage.params.index
     corpus = Path(settings.corpus)
-    decides = {
+    cache_key = {
         "index": [settings.granularity, settings.passage_words, settings.min_words, stage.params.threads],
         "code": [
             code("stages/index", "nightjar/search", "nightjar/models/weights.py"),
             *map(version, PACKAGES),
         ],
-        "reads": contents(corpus, ENCODER) if corpus.exists() and ENCODER.exists() else "",
+        "reads": contents(corpus, paths.SENTENCE_ENCODER)
+        if corpus.exists() and paths.SENTENCE_ENCODER.exists()
+        else "",
     }
 
     def resumed(
         units: int, compute: Compute, size: Callable[[int], int]
     ) -> AbstractContextManager[Iterable[Any] | None]:
-        return stage.resumed_in_any_order(decides, units, compute, "passages", size)
+        return stage.run_resumable(cache_key, units, compute, "passages", size)
 
-    facts = build(corpus, ENCODER, OUTPUT, settings, stage.params.threads, resumed)
-    stage.reads(corpus, ENCODER)
-    stage.writes(OUTPUT)
+    facts = build(corpus, paths.SENTENCE_ENCODER, paths.INDEX, settings, stage.params.threads, resumed)
+    stage.reads(corpus, paths.SENTENCE_ENCODER)
+    stage.writes(paths.INDEX)
     stage.count(facts.documents, facts.indexed, facts.rejected)
     stage.details.update(
         pieces=facts.pieces,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nightjar.core.contracts import PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ROWS_PER_GROUP, ArtifactWriter, batches
-from nightjar.params.params import Index
+from nightjar.params.search import Index
 from nightjar.search.dense import DenseIndex, kind_for
 from nightjar.search.encoders import Encoder, identity, load_encoder
 from nightjar.search.lexical import LexicalIndex
@@ -31,7 +31,7 @@ VECTORS = 65_536
 PASSAGES_PER_UNIT = 4096
 
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]
-# (units, compute, passages of a unit) -> the values of all units in order, as Stage.resumed_in_any_order gives them.
+# (units, compute, passages of a unit) -> the values of all units in order, as Stage.run_resumable gives them.
 Resumed = Callable[[int, Compute, Callable[[int], int]], AbstractContextManager[Iterable[Any] | None]]
 
 

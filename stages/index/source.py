@@ -10,7 +10,7 @@ from typing import Any
 
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.tables import ArtifactWriter, batches
-from nightjar.params.params import Index
+from nightjar.params.search import Index
 from nightjar.search.passages import cut, cut_sentences
 
 REPEATED, SHORT = "the same text as an earlier passage", "fewer than index.min_words words"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.params.params import CorpusSource, DatasetPath, RecordsPath
+from nightjar.core import paths
+from nightjar.params.data import CorpusSource, DatasetPath, RecordsPath
 from stages._runtime.stage import Stage, main
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.datasets import ingest
@@ -12,7 +13,7 @@ from stages.ingest.datasets import ingest
 
 def run(stage: Stage) -> None:
     settings: DatasetPath = getattr(stage.params.ingest, stage.item)
-    source, output = Path(settings.path), Path("data/ingest", stage.item)
+    source, output = Path(settings.path), paths.INGESTED / stage.item
     stage.reads(source)
     if isinstance(settings, CorpusSource):
         statistics = ingest_corpus(

@@ -7,29 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.files import QUESTIONS
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.predict import Job, Predictor, predictor
-from nightjar.predict.predictor import MODEL
 from stages._runtime.stage import Stage, main
 
-PREDICTED = Path("data/predict")
-TIMINGS = Path(".nightjar/timings")
 PACKAGES = ("torch", "transformers", "peft")
 
 
-def run(stage: Stage, base: Path = MODEL) -> None:
+def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL) -> None:
     """Answer with the predictor of the system's kind; `base` is the language model."""
     registry.check(stage.params)
-    asked = stage.folder / QUESTIONS / stage.params.predict.systems[stage.item].benchmark
+    asked = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
     job = Job(stage.params, stage.item, asked, base)
     with predictor(job) as made:
-        if made.decides is None and stage.shard:
+        if made.cache_key is None and stage.shard:
             return  # the run that publishes takes seconds
-        if made.decides is None:
+        if made.cache_key is None:
             publish(stage, job, made, dict(made.answer(range(len(made.questions)))))
         else:
-            with stage.resumed_in_any_order(made.decides, made.keys, made.answer, "questions") as given:
+            with stage.run_resumable(made.cache_key, made.keys, made.answer, "questions") as given:
                 if given is None:
                     return
                 publish(stage, job, made, dict(enumerate(given)))
@@ -51,8 +47,10 @@ def publish(stage: Stage, job: Job, made: Predictor, given: Mapping[int, Mapping
         timings.append({"system": job.system.system, **key, "seconds": row.pop("seconds")})
         rows.append({**named, **place, **key, **row})
     missing = [one for number, one in enumerate(made.questions) if number not in given]
-    tables.write_file(stage.folder / TIMINGS / f"predict-{stage.item}.parquet", contracts.TIMINGS, timings)
-    output = stage.folder / PREDICTED / job.system.benchmark / job.system.system
+    tables.write_file(
+        stage.folder / paths.TIMINGS / f"predict-{stage.item}.parquet", contracts.TIMINGS, timings
+    )
+    output = stage.folder / paths.PREDICTIONS / job.system.benchmark / job.system.system
     with tables.ArtifactWriter(output) as writer:
         writer.write(contracts.PREDICTIONS, rows)
         for one in missing:

@@ -4,7 +4,7 @@ import json
 from itertools import groupby
 from pathlib import Path
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
@@ -22,7 +22,7 @@ def run(stage: Stage) -> None:
     group = stage.params.benchmarks[card.name]
     data, split = Path(group.data), Path(group.split)
     settings = registry.settings(card, group.settings())
-    output = Path("data/questions") / card.name
+    output = paths.QUESTIONS / card.name
     sources, seed = Sources(data, split), stage.params.seed
     sides: dict[str, list[Question]] = {side: [] for side in SIDES}
     sides["test"] += card.questions(sources, settings, seed)

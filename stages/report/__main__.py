@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nightjar.benchmarks import evaluated, registry
-from nightjar.core import contracts
+from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import METRICS, replace, temporary_sibling
+from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.tables import read_rows
-from nightjar.params.params import Augment
+from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
 from stages.report import headline, pages
 from stages.report.benchmark import instances
@@ -22,11 +22,8 @@ from stages.report.project import calls, contamination
 from stages.report.project.calls import Tool
 from stages.report.read import facts, rankings, systems
 
-OUT = Path("data/report")
 PACKAGES = ("jinja2",)
-AUGMENTED, CORPUS = Path("data/augment"), Path("data/ingest/corpus")
 NO_SYSTEM = "predict.systems has no system for this benchmark"
-SPLIT, OVERLAPS = Path("data/split"), Path("data/contamination")
 
 
 def run(stage: harness.Stage) -> None:
@@ -52,39 +49,45 @@ def run(stage: harness.Stage) -> None:
     benchmarks = [benchmark.read(systems.of(params, name), nodes, params, own) for name in answered]
     entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
-    sampled = [_calls(tool, params.augment) for tool in tools if (own / AUGMENTED / tool).is_dir()]
+    sampled = [_calls(tool, params.augment) for tool in tools if (own / paths.CANDIDATES / tool).is_dir()]
     files = {
         **pages.build(
             benchmarks,
             nodes,
             sampled,
             params,
-            contamination.read(own / OVERLAPS),
+            contamination.read(own / paths.CONTAMINATION),
             {**unanswered, **evaluated.left_out(own)},
         ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 
-    _publish(files, own / OUT)
-    stage.reads(METRICS, CORPUS, SPLIT, OVERLAPS, *(AUGMENTED / tool for tool in tools))
+    _publish(files, own / paths.REPORT)
+    stage.reads(
+        paths.METRICS,
+        paths.CORPUS,
+        paths.SPLIT,
+        paths.CONTAMINATION,
+        *(paths.CANDIDATES / tool for tool in tools),
+    )
     for one in benchmarks:
         name, models = one.systems.card.name, one.systems.models
-        stage.reads(benchmark.ASKED / name, benchmark.EVALUATED / name)
-        stage.reads(*(benchmark.PREDICTED / name / system for system in models))
+        stage.reads(paths.QUESTIONS / name, paths.SCORES / name)
+        stage.reads(*(paths.PREDICTIONS / name / system for system in models))
         listed = [params.predict.systems[f"{name}-{system}"] for system in models]
         passages = {path for system in listed if (path := instances.evidence(system))}
         if one.ranked:
             passages |= {rankings.folder(step, name) for step in rankings.STAGES}
-            passages |= {rankings.CONSISTENCY / name, rankings.INDEX}
+            passages |= {paths.CONSISTENCY / name, paths.INDEX}
         stage.reads(*sorted(passages))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
-    stage.writes(own / OUT)
+    stage.writes(own / paths.REPORT)
 
 
 def _calls(tool: str, settings: Augment) -> Tool:
-    rows = read_rows(AUGMENTED / tool, contracts.CANDIDATES)
-    texts = calls.read_texts(CORPUS, SPLIT, rows)
+    rows = read_rows(paths.CANDIDATES / tool, contracts.CANDIDATES)
+    texts = calls.read_texts(paths.CORPUS, paths.SPLIT, rows)
     return calls.summarise(tool, settings.tools[tool].filter_threshold, rows, texts)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.params.params import Params
+from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import headline, leaderboard
 from stages.report.benchmark import answers, cases, clusters, instances

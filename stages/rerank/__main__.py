@@ -6,12 +6,11 @@ A run that was killed resumes after the last texts that it recorded.
 from importlib.metadata import version
 from pathlib import Path
 
+from nightjar.core import paths
 from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
 from stages._runtime.stage import Stage, main
 
-INDEX, QUESTIONS, RETRIEVE = Path("data/index"), Path("data/questions"), Path("data/retrieve")
-OUTPUT = Path("data/rerank")
 PACKAGES = ("pyarrow", "torch", "transformers")
 
 
@@ -25,12 +24,16 @@ def run(stage: Stage) -> None:
         raise NightjarError(
             f"{card.name} has no texts for a reranker", "rerank.benchmarks", "take it off the list"
         )
-    source, ranked, output = QUESTIONS / card.name, RETRIEVE / card.name, OUTPUT / card.name
+    source, ranked, output = (
+        paths.QUESTIONS / card.name,
+        paths.RETRIEVED / card.name,
+        paths.RERANKED / card.name,
+    )
     model = Path(settings.benchmarks[card.name].model)
-    tasks = read_tasks(card, source, ranked, INDEX, settings.candidates)
+    tasks = read_tasks(card, source, ranked, paths.INDEX, settings.candidates)
     prepare(stage.params.seed, stage.params.threads)
     lm = load(model, settings.precision)
-    decides = {
+    cache_key = {
         "model": lm.sha256,
         "settings": [settings.max_tokens, settings.precision, settings.batch_tokens],
         "machine": [device_name(), stage.params.threads],
@@ -44,8 +47,8 @@ def run(stage: Stage) -> None:
         ),
     }
     sizes = [len(places) for task in tasks for places in task.units]
-    with stage.resumed_in_any_order(
-        decides,
+    with stage.run_resumable(
+        cache_key,
         len(sizes),
         lambda todo: embedded(lm, card, tasks, settings, todo),
         "texts",
@@ -54,7 +57,7 @@ def run(stage: Stage) -> None:
         if units is None:
             return
         facts = write(tasks, units, settings.keep, output)
-    stage.reads(INDEX, source, ranked, model)
+    stage.reads(paths.INDEX, source, ranked, model)
     stage.writes(output)
     count = sum(len(task.asked) for task in tasks)
     stage.count(count, count)

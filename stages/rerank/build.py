@@ -19,7 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import safe_name
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.models.load import LanguageModel
-from nightjar.params.retrieve import Rerank
+from nightjar.params.search import Rerank
 from nightjar.search.fuse import Rankings
 from nightjar.search.rankings import Passages, Ranking, Side, rankings_table, read_rankings
 from nightjar.search.reranker import Prompts, embed, prompts, reorder, shared_prefix

@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
+from nightjar.core import paths
 from stages._runtime.stage import Stage, main
-
-INDEX, QUESTIONS, SPLIT = Path("data/index"), Path("data/questions"), Path("data/split")
-OUTPUT = Path("data/retrieve")
-ENCODER = Path("models/base/sentence_encoder")
 
 
 def run(stage: Stage) -> None:
@@ -16,12 +13,12 @@ def run(stage: Stage) -> None:
 
     settings = stage.params.retrieve.benchmarks[stage.item]
     card = registry.card(stage.item)
-    split = SPLIT if Path(settings.training) == SPLIT else None
-    sides = sources(card, QUESTIONS / card.name, split)
-    retriever = Retriever(INDEX, ENCODER, settings.retriever, stage.params.threads)
-    facts = write_found(retriever, card, sides, OUTPUT / card.name, settings)
-    stage.reads(INDEX, QUESTIONS / card.name, *([split] if split else []), ENCODER)
-    stage.writes(OUTPUT / card.name)
+    split = paths.SPLIT if Path(settings.training) == paths.SPLIT else None
+    sides = sources(card, paths.QUESTIONS / card.name, split)
+    retriever = Retriever(paths.INDEX, paths.SENTENCE_ENCODER, settings.retriever, stage.params.threads)
+    facts = write_found(retriever, card, sides, paths.RETRIEVED / card.name, settings)
+    stage.reads(paths.INDEX, paths.QUESTIONS / card.name, *([split] if split else []), paths.SENTENCE_ENCODER)
+    stage.writes(paths.RETRIEVED / card.name)
     stage.count(facts.queries, facts.answered, facts.rejected)
     stage.details.update(
         retriever=settings.retriever,

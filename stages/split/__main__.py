@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from nightjar.core import paths
 from nightjar.core.contracts import DEV, SUPERVISED, TEST, TRAIN
 from stages._runtime.stage import Stage, log, main
 from stages.split.build import build
 
-INGESTED = Path("data/ingest/natural_instructions")
-OUTPUT = Path("data/split")
-
 
 def run(stage: Stage) -> None:
-    stage.reads(INGESTED)
-    outcome = build(INGESTED, OUTPUT, stage.params.split, stage.params.seed)
-    stage.writes(OUTPUT)
+    stage.reads(paths.NATURAL_INSTRUCTIONS)
+    outcome = build(paths.NATURAL_INSTRUCTIONS, paths.SPLIT, stage.params.split, stage.params.seed)
+    stage.writes(paths.SPLIT)
     stage.count(outcome.rows_in, outcome.rows.total(), outcome.not_used.total())
     stage.details.update(outcome.details)
     stage.details["rows"] = {table.name: outcome.rows[table.name] for table in (TRAIN, DEV, TEST, SUPERVISED)}

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import tables
+from nightjar.core.config import PARAMS_FILE
 from nightjar.core.contracts import SPLIT_TASKS, TASKS
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import PARAMS_FILE, Split
+from nightjar.params.data import Split
 from stages.split import official, rule
 from stages.split.choose import choose_balanced, choose_dev, choose_tasks
 from stages.split.disagree import disagreements

@@ -1,19 +1,20 @@
 """python -m stages.train RECIPE: models/train/RECIPE, an adapter or a model, and how it was trained."""
 
+from nightjar.core import paths
 from stages._runtime.stage import Stage, main
 
 
 def run(stage: Stage) -> None:
-    from nightjar.params.params import check_training
-    from stages.train.fit import ENCODED, MODEL, TRAINED, fit
+    from nightjar.params import check_training
+    from stages.train.fit import fit
     from stages.train.launch import launch
 
     launcher = stage.params.train.launcher
     check_training(stage.params, stage.item)
     facts = (fit if launcher == "none" else launch)(stage.item, stage.params)
     instances = facts.pop("instances")
-    stage.reads(ENCODED / stage.item, MODEL)
-    stage.writes(TRAINED / stage.item)
+    stage.reads(paths.ENCODED / stage.item, paths.LANGUAGE_MODEL)
+    stage.writes(paths.TRAINED / stage.item)
     stage.count(rows_in=instances, rows_out=instances)
     stage.details |= {"launcher": launcher, **facts}
 

@@ -26,7 +26,6 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush
 from nightjar.core.json_text import parse
 
-FOLDER = Path(".nightjar/checkpoints")
 _STATE, _WEIGHTS, _MOMENTS = "state.json", "weights.safetensors", "moments.safetensors"
 
 Tensors = Mapping[str, torch.Tensor]

@@ -13,10 +13,12 @@ from typing import Any
 
 from accelerate import Accelerator
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, sha256_of, temporary_sibling
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.params.params import SHARDED, Params, Recipe, check_training
+from nightjar.params import Params, check_training
+from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.stage import log
 from stages.train import checkpoint, logs
 from stages.train.checkpoint import Checkpoints
@@ -24,7 +26,6 @@ from stages.train.examples import Examples
 from stages.train.loop import Dev, Step, Trained, Trainer
 from stages.train.model import save
 
-MODEL, ENCODED, TRAINED = Path("models/base/language_model"), Path("data/encode"), Path("models/train")
 # What may change the last bits of a trained model: a checkpoint of other versions is not gone on from.
 PACKAGES = ("torch", "transformers", "accelerate", "peft", "numpy")
 
@@ -40,11 +41,11 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     sharded = params.train.launcher in SHARDED
     check_training(params, name)
     prepare(params.seed, params.threads)
-    examples = Examples(ENCODED / name)
+    examples = Examples(paths.ENCODED / name)
     whole = recipe.method == "full" or sharded
     mixed = "bf16" if whole and recipe.precision == "bfloat16" else "no"
     accelerator = Accelerator(mixed_precision=mixed)
-    lm = load(MODEL, "float32" if whole else recipe.precision)
+    lm = load(paths.LANGUAGE_MODEL, "float32" if whole else recipe.precision)
     if lm.encoder_decoder != examples.encoder_decoder:
         what = "the token ids were made for the other kind of model"
         raise NightjarError(what, examples.file, "run: nightjar rebuild encode")
@@ -63,8 +64,8 @@ def fit(name: str, params: Params) -> dict[str, Any]:
         "tokens": sha256_of(examples.file),
         "versions": {package: version(package) for package in PACKAGES},
     }
-    checkpoints = Checkpoints(checkpoint.FOLDER / checkpoint.digest(configuration))
-    curve = logs.Log(logs.FOLDER / name)
+    checkpoints = Checkpoints(paths.CHECKPOINTS / checkpoint.digest(configuration))
+    curve = logs.Log(paths.CURVES / name)
     texts = recipe.data == "corpus"
     told = "step %d of %d, perplexity %.2f" if texts else "step %d of %d, dev loss %.3f"
 
@@ -91,7 +92,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
                 "processes": accelerator.num_processes,
                 "chosen_step": trained.chosen_step,
             }
-            digest = publish(trained, TRAINED / name, made, curve)
+            digest = publish(trained, paths.TRAINED / name, made, curve)
             facts = _facts(trained, examples, lm, digest) | _dev_facts(trained, recipe)
             checkpoints.remove()
     accelerator.wait_for_everyone()

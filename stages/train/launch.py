@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from nightjar import params as params_module
 from nightjar.core import display
 from nightjar.core.errors import NightjarError
-from nightjar.params import params as params_module
-from nightjar.params.params import Params
+from nightjar.params import Params
 
 CONFIGURATIONS = Path("profiles/accelerate")
 

@@ -14,8 +14,6 @@ from typing import Any
 from nightjar.core.errors import NightjarError
 from stages.train.loop import History
 
-FOLDER = Path(".nightjar/dvclive")
-
 
 class Log:
     """Follows the history of one run into a folder, which is begun anew."""

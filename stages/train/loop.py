@@ -21,7 +21,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
 from nightjar.core.errors import first_line
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights
 from stages.train.examples import Examples

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from nightjar.models.weights import write_checksums
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from stages.train.examples import Examples
 from stages.train.packing import IGNORED, Packed, Padded, pack, pad
 from stages.train.plan import Unit, pairs

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from stages.train.examples import Examples
 from stages.train.packing import Pair, packed_length
 

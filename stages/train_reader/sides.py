@@ -19,14 +19,12 @@ from nightjar.benchmarks.reader_inputs import (
     with_demonstrations,
     with_passages,
 )
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.models.reader.tokens import Tokens
 from nightjar.params.readers import ReaderInputs, ReaderRecipe
 from nightjar.search.rankings import Side
-
-QUESTIONS = Path("data/questions")
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def read_tasks(
     Raises NightjarError for a benchmark without training questions, for an answer that a task does not have or that no
     training question has, for missing passages, and for a task of the recipe's that the benchmark does not have.
     """
-    source = QUESTIONS / card.name
+    source = paths.QUESTIONS / card.name
     if card.training is None:
         raise NightjarError(f"{card.name} has no training questions", "params.yaml", "use another benchmark")
     reading = reading_of(card, recipe.form)

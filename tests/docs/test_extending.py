@@ -153,7 +153,7 @@ def test_a_tool_is_called(installed: Path, project: Path) -> None:
 def test_an_encoder_indexes_and_finds(installed: Path, project: Path) -> None:
     code = (
         "from pathlib import Path\n"
-        "from nightjar.params.params import EncoderSource\n"
+        "from nightjar.params.data import EncoderSource\n"
         "from nightjar.search import load_encoder\n"
         "from stages.base_model.prepare import make_encoder_ready\n"
         "make_encoder_ready(EncoderSource(source='entry:letters'), Path('encoder'))\n"

@@ -11,7 +11,7 @@ import pytest
 
 from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS, TEST, TRAIN
-from nightjar.params.params import load
+from nightjar.params import load
 from pipelines.cli import main
 from tests.in_process import captured, run_stage
 

@@ -23,8 +23,8 @@ from typing import Any
 import psutil
 import pytest
 
+from nightjar.core import paths
 from pipelines.cli import main
-from pipelines.project import places
 from pipelines.serving import server as servers
 from tests.conftest import shared_folder
 from tests.pipelines import forked, study_project
@@ -89,7 +89,7 @@ class Repo:
         return self._start("nightjar", arguments)
 
     def _start(self, program: str, arguments: Sequence[str]) -> forked.Forked:
-        known = (self.root / places.SERVER).exists()
+        known = (self.root / paths.SERVER).exists()
         if program == "nightjar" and arguments[0] in RUNS and self.server and not known:
             self.server().serve(self)
         return forked.start(program, arguments, self.root, environment())
@@ -195,7 +195,7 @@ class Api:
 
     def serve(self, repo: Repo) -> None:
         """Let rebuilds of `repo` find this server, as if `nightjar ui` had been started there."""
-        state = repo.root / places.SERVER
+        state = repo.root / paths.SERVER
         state.parent.mkdir(exist_ok=True)
         state.write_text(json.dumps(self.server.__dict__), encoding="utf-8")
 
@@ -235,17 +235,17 @@ def tables(pytestconfig: pytest.Config) -> Path:
         if not root.exists():
             making = root.with_name("tables-making")
             shutil.rmtree(making, ignore_errors=True)  # of tests that were killed
-            (making / places.PREFECT).mkdir(parents=True)
+            (making / paths.PREFECT).mkdir(parents=True)
             command = [sys.executable, "-c", MAKE_TABLES]
             subprocess.run(command, env=servers.environment(making), check=True, timeout=200)
             making.rename(root)
-    return root / places.PREFECT / "prefect.db"
+    return root / paths.PREFECT / "prefect.db"
 
 
 def lend_database(tables: Path, root: Path) -> None:
     """Give a server at `root` a database whose tables are made."""
-    (root / places.PREFECT).mkdir(parents=True)
-    shutil.copy(tables, root / places.PREFECT / "prefect.db")
+    (root / paths.PREFECT).mkdir(parents=True)
+    shutil.copy(tables, root / paths.PREFECT / "prefect.db")
 
 
 @contextlib.contextmanager

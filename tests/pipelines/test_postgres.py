@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.project import places
+from nightjar.core import paths
 from pipelines.serving import server as servers
 from tests.pipelines.conftest import Repo
 
@@ -101,4 +101,4 @@ def test_a_rebuild_is_kept_in_the_database_and_nothing_in_a_file(
     assert (rebuild.returncode, err) == (0, ""), out
     assert database.ask("select state_name from flow_run") == ["Completed"]
     assert database.ask("select name, state_name from task_run") == ["a|Ran"]
-    assert not (repo.root / places.PREFECT / "prefect.db").exists()
+    assert not (repo.root / paths.PREFECT / "prefect.db").exists()

@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
+from nightjar.core import paths
 from nightjar.core.config import read_yaml
 from nightjar.params.drivers import Nightly
-from pipelines.project import places
-from pipelines.serving import marks
+from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api as ServerApi
+from pipelines.serving.flow_runs import Api as ServerApi
 from tests.pipelines.conftest import Api, Repo, lend_database, lives, run_of, wait_for
 
 pytestmark = pytest.mark.slow
@@ -109,7 +109,7 @@ def test_a_rebuild_that_dies_takes_its_stages_along_and_is_known_to_have_crashed
     assert_nothing_is_left(repo, stage, seconds)
     if number == signal.SIGKILL:  # as the next run does
         assert list((repo.root / RUNS).iterdir())
-        marks.settle(repo.root, ServerApi(api.server.url))
+        flow_runs.settle(repo.root, ServerApi(api.server.url))
         event = json.loads((repo.root / Nightly().notifications).read_text())
         assert (event["kind"], event["run"]) == ("rebuild crashed", run["id"])
     ended = "CANCELLED" if number == signal.SIGHUP else "CRASHED"
@@ -204,7 +204,7 @@ def test_a_server_that_dies_stops_no_stage_and_is_replaced(repo: Repo, tables: P
     assert (repo.root / "b.out").exists() and first.url in out
     assert out.endswith("The report: data/report/index.html\nsystem  score\nplain   1.0\n")
     assert known(repo) == [("COMPLETED", 1)] and not list((repo.root / RUNS).iterdir())
-    assert not lives(second.pid) and not (repo.root / places.SERVER).exists()
+    assert not lives(second.pid) and not (repo.root / paths.SERVER).exists()
 
 
 @pytest.mark.timeout(400)
@@ -251,7 +251,7 @@ def shown(repo: Repo) -> servers.Server | None:
     """The server of the repository, once a stage is a task of a flow run there."""
     with (
         contextlib.suppress(sqlite3.Error),
-        sqlite3.connect(repo.root / places.PREFECT / "prefect.db") as database,
+        sqlite3.connect(repo.root / paths.PREFECT / "prefect.db") as database,
     ):
         if database.execute("select count(*) from task_run").fetchone()[0]:
             return servers.recorded(repo.root)
@@ -260,5 +260,5 @@ def shown(repo: Repo) -> servers.Server | None:
 
 def known(repo: Repo) -> list[tuple[str, int]]:
     """The states of flow runs in the database, and how many have each."""
-    with sqlite3.connect(repo.root / places.PREFECT / "prefect.db") as database:
+    with sqlite3.connect(repo.root / paths.PREFECT / "prefect.db") as database:
         return database.execute("select state_type, count(*) from flow_run group by state_type").fetchall()

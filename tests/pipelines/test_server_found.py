@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines import cli
-from pipelines.process.identity import identity
-from pipelines.project import places
+from pipelines.process.child import identity
 from pipelines.serving import attend
 from pipelines.serving import server as servers
 from tests.pipelines.conftest import Repo, lives
@@ -53,8 +53,8 @@ class Busy:
     def record(self, root: Path) -> servers.Server:
         pid = self.process.pid
         server = servers.Server(pid, identity(pid), self.port.server_address[1], "ui")
-        (root / places.SERVER).parent.mkdir(exist_ok=True)
-        (root / places.SERVER).write_text(json.dumps(asdict(server)))
+        (root / paths.SERVER).parent.mkdir(exist_ok=True)
+        (root / paths.SERVER).write_text(json.dumps(asdict(server)))
         return server
 
 
@@ -105,7 +105,7 @@ def test_no_command_starts_a_server_beside_one_that_does_not_answer(
         f"the Prefect server (process {server.pid}) does not answer" in last and "nightjar ui --stop" in last
     )
     assert lives(server.pid)
-    assert json.loads((repo.root / places.SERVER).read_text()) == asdict(server)
+    assert json.loads((repo.root / paths.SERVER).read_text()) == asdict(server)
 
 
 def test_a_run_starts_no_server_beside_one_that_does_not_answer(
@@ -131,4 +131,4 @@ def test_ui_stop_ends_a_server_that_does_not_answer(
     with pytest.raises(SystemExit) as ended:
         cli.main(["ui", "--stop"])
     assert ended.value.code == 0
-    assert not lives(server.pid) and not (repo.root / places.SERVER).exists()
+    assert not lives(server.pid) and not (repo.root / paths.SERVER).exists()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.card import Floats
 from nightjar.benchmarks.protoqa.formats import Cluster, cleaned, clusters_of
 from nightjar.benchmarks.question import Question
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 
 # An answer belongs to the best cluster only above this probability (Boratko et al. 2020).
@@ -122,7 +123,7 @@ def encoder_similarity(folder: Path) -> EncoderSimilarity:
 
     if (folder / RECORD).exists():
         what = "an encoder of another package, which gives vectors of whole texts, not of an answer in its context"
-        raise NightjarError(what, folder, "give the folder of a model, such as models/base/sentence_encoder")
+        raise NightjarError(what, folder, f"give the folder of a model, such as {paths.SENTENCE_ENCODER}")
     return EncoderSimilarity(SentenceEncoder(folder, device="cpu"))
 
 

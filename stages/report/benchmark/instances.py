@@ -14,12 +14,11 @@ import pyarrow.compute as pc
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import Question, drawn, questions_of
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.params.predict import System
 from nightjar.search.rankings import read_rankings
 from stages.report import numbers
 from stages.report.benchmark.answers import Key, cut, first, is_right
-from stages.report.read.rankings import INDEX
 from stages.report.read.results import HEADLINE
 
 # What is shown at most: instances of a system, passages and references of an instance, and answers of a list.
@@ -79,7 +78,7 @@ def _passages(artifact: Path | None, keys: set[Key]) -> dict[Key, list[str]]:
     wanted = tables.among(
         contracts.PASSAGES, "passage", (number for some in ranked.values() for number in some)
     )
-    rows = tables.read(INDEX, contracts.PASSAGES, ["passage", "title", "text"], wanted).to_pylist()
+    rows = tables.read(paths.INDEX, contracts.PASSAGES, ["passage", "title", "text"], wanted).to_pylist()
     texts = {row["passage"]: _passage(row) for row in rows}
     return {key: [texts[number] for number in some] for key, some in ranked.items()}
 

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.scores import SystemScores, from_rows
-from nightjar.core import contracts, tables
-from nightjar.params.params import Params
+from nightjar.core import contracts, paths, tables
+from nightjar.params import Params
 from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark import (
@@ -39,8 +39,6 @@ from stages.report.read.facts import Node
 from stages.report.read.rankings import Ranked
 from stages.report.read.results import BOUND, HEADLINE, Results, Row, Rows
 from stages.report.read.systems import Systems
-
-EVALUATED, PREDICTED, ASKED = Path("data/evaluate"), Path("data/predict"), Path("data/questions")
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,9 @@ class Benchmark:
 def read(systems: Systems, nodes: Sequence[Node], params: Params, folder: Path = Path()) -> Benchmark:
     """The benchmark from the artifacts in the `folder` of this run. Raises NightjarError if a table is missing."""
     card = systems.card
-    scored, predicted, asked = (folder / it / card.name for it in (EVALUATED, PREDICTED, ASKED))
+    scored, predicted, asked = (
+        folder / it / card.name for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS)
+    )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
     given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
@@ -129,7 +129,9 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
             one.answers,
             {name: systems.may_call(params, card.name, name) for name in one.systems.models},
         ),
-        "cases": cases.context(card, one.ranked, ASKED / card.name, params.seed) if one.ranked else [],
+        "cases": cases.context(card, one.ranked, paths.QUESTIONS / card.name, params.seed)
+        if one.ranked
+        else [],
     }
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import nightjar
 import stages
 from nightjar.benchmarks.card import Card
-from nightjar.params import profiles
-from nightjar.params.params import Params, Recipe
+from nightjar.core import paths
+from nightjar.params import Params, profiles
+from nightjar.params.train import Recipe
 from stages.report.read import code_tree, systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
 
-SAMPLE = Path("data/sample")
 # What only the drivers read (driver_params.py) changes no result.
 GROUPS = tuple(
     name
@@ -158,7 +158,7 @@ def _data(nodes: Iterable[Node], cards: Sequence[Card]) -> list[dict[str, Any]]:
 
 def _kind(node: Node) -> str:
     """What the data are that a stage `ingest` read."""
-    if all(SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs):
+    if all(paths.SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs):
         return _SAMPLE
     if node.details.get("source") == "training inputs":
         return "inputs of the training instances of the split"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.files import METRICS
-from nightjar.params.params import Params
+from nightjar.core import paths
+from nightjar.params import Params
 from stages._runtime import facts as stage_facts
 
 _READ = ("base_model", "ingest", "split", "index", "questions", "retrieve")
@@ -56,11 +56,11 @@ def of(folder: Path) -> list[Node]:
     """The nodes of a run in `folder`, and of the project's stages that an evaluation of a model in a folder of its own
     reads from.
     """
-    own = read(folder / METRICS)
+    own = read(folder / paths.METRICS)
     if folder == Path():
         return own
     named = {node.name for node in own}
-    of_project = [node for node in read(METRICS) if node.stage in _READ and node.name not in named]
+    of_project = [node for node in read(paths.METRICS) if node.stage in _READ and node.name not in named]
     return sorted(own + of_project, key=lambda node: node.name)
 
 

@@ -10,11 +10,10 @@ from typing import Any
 import pyarrow.compute as pc
 
 from nightjar.benchmarks.card import Card
-from nightjar.core import contracts, tables
-from nightjar.params.params import Params
+from nightjar.core import contracts, paths, tables
+from nightjar.params import Params
 from nightjar.search.rankings import Passages, Ranking, read_rankings
 
-CONSISTENCY, INDEX = Path("data/consistency"), Path("data/index")
 # The stages that rank passages, with what the report calls their rankings.
 STAGES = {"retrieve": "first stage", "rerank": "reranked"}
 
@@ -58,9 +57,9 @@ def read(card: Card, params: Params, scored: Path, predicted: Path) -> Ranked | 
     known = [system for systems in readers.values() for system in systems]
     return Ranked(
         params.consistency.passages,
-        tables.read_rows(CONSISTENCY / card.name, contracts.CONSISTENCY),
+        tables.read_rows(paths.CONSISTENCY / card.name, contracts.CONSISTENCY),
         {stage: read_rankings(path, "test") for stage, path in folders.items()},
-        Passages(INDEX),
+        Passages(paths.INDEX),
         readers,
         {system: _right(card, scored, system) for system in known},
         {system: _answers(predicted / system) for system in known},
@@ -69,7 +68,7 @@ def read(card: Card, params: Params, scored: Path, predicted: Path) -> Ranked | 
 
 def folder(stage: str, benchmark: str) -> Path:
     """The artifact of a stage that ranks passages."""
-    return Path("data", stage, benchmark)
+    return paths.DATA / stage / benchmark
 
 
 def _right(card: Card, scored: Path, system: str) -> dict[Key, bool]:

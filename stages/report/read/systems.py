@@ -9,11 +9,12 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Baseline, Card
-from nightjar.params.params import Params, Recipe
+from nightjar.core import paths
+from nightjar.params import Params
+from nightjar.params.train import Recipe
 from stages.report.read.facts import Node
 from stages.report.read.results import BOUND, CONTROL
 
-MODEL, TRAINED = Path("models/base/language_model"), Path("models/train")
 _INSTANCES = {
     "train": "the training tasks",
     "supervised": "the test tasks that are not test instances",
@@ -45,7 +46,7 @@ def weights(params: Params, benchmark: str, system: str) -> Path:
 def recipe(params: Params, benchmark: str, system: str) -> str:
     """The recipe that trained the weights of a system; empty if none did."""
     path = weights(params, benchmark, system)
-    return path.name if path.parent == TRAINED and path.name in params.train.recipes else ""
+    return path.name if path.parent == paths.TRAINED and path.name in params.train.recipes else ""
 
 
 def may_call(params: Params, benchmark: str, system: str) -> bool:
@@ -114,7 +115,7 @@ def _baseline(answer: Baseline) -> str:
 def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, Node]) -> str:
     model = params.models.language_model.source
     disabled = " It must not begin a call." if _calls(params, benchmark, system) == "disabled" else ""
-    if weights(params, benchmark, system) == MODEL:
+    if weights(params, benchmark, system) == paths.LANGUAGE_MODEL:
         if may_call(params, benchmark, system):
             return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
         return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"

@@ -14,7 +14,7 @@ from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 
 from nightjar.core.config import parse, read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import validate
+from nightjar.params import validate
 from tests.conftest import ROOT
 
 REFUSED = "refused"

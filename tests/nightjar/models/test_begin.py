@@ -19,12 +19,11 @@ from transformers import (
     set_seed,
 )
 
-from nightjar.models.choices import continuation_sums, continued
 from nightjar.models.load import LanguageModel, load
-from nightjar.models.perplexity import text_loss
+from nightjar.models.score import continuation_sums, continued, text_loss
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import write_checksums
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.prompts.encodings import NAMED
 from nightjar.prompts.remember import Remembering, remembering
 from nightjar.search.reranker import embed, prompts
@@ -216,7 +215,7 @@ def test_parts_are_remembered_with_it(made: dict[Kind, Path]) -> None:
 
 
 def test_the_facts_of_the_base_model_name_it(made: dict[Kind, Path], tmp_path: Path) -> None:
-    from nightjar.params.params import ModelSource
+    from nightjar.params.data import ModelSource
     from stages.base_model.prepare import make_ready
 
     for kind in (opt, neox):

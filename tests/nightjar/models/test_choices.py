@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.choices import Continued, continuation_sums, continued
 from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.score import Continued, continuation_sums, continued
 
 DEMONSTRATIONS = "Definition: of a is in the Input. " * 8
 PROMPTS = [

@@ -11,7 +11,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.models.detokenise import AGAIN, Detokeniser
+from nightjar.models.row import AGAIN, Detokeniser
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 
 

@@ -12,10 +12,9 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import prefill
 from nightjar.models.generate import BLOCK, Answer, Controller, Generated, Prompt, Row, generate, stream
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, counted, load, prepare
 from nightjar.models.rows import PASS, Pool, Segment, advance
-from nightjar.models.sample import Sampling, generator_for
-from nightjar.models.work import counted
+from nightjar.models.samples import Sampling, generator_for
 from tests.scripted_model import scripted, writes
 
 PROMPTS = ["Input: one\nOutput:", "Input: a longer one, of more words\nOutput:", "Input: x", "Definition: it"]

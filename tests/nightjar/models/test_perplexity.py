@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.perplexity import text_loss, windows
+from nightjar.models.score import text_loss, windows
 
 TEXT = "Today is a text that is long enough for several windows, and it ends in the 12th of May. "
 

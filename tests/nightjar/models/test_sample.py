@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.models import sample
-from nightjar.models.sample import Sampling, generator_for, nucleus
+from nightjar.models import samples
+from nightjar.models.samples import Sampling, generator_for, nucleus
 
 
 def smallest(probabilities: torch.Tensor, top_p: float) -> list[int]:
@@ -44,7 +44,7 @@ def test_the_nucleus_of_each_row_is_the_smallest_set_that_reaches_top_p(
             return
     with pytest.MonkeyPatch.context() as patch:
         # Whether all candidates are sorted or only some must not show.
-        patch.setattr(sample, "LIKELIEST", most)
+        patch.setattr(samples, "LIKELIEST", most)
         tokens, kept = nucleus(probabilities, top_p)
     assert tokens is not None
     for row, own, weight in zip(probabilities, tokens.tolist(), kept.tolist(), strict=True):

@@ -16,8 +16,7 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.row import Prompt
-from nightjar.models.sample import Sampling, generator_for, nucleus
-from nightjar.models.samples import Ends, Sample, samples, stream_samples
+from nightjar.models.samples import Ends, Sample, Sampling, generator_for, nucleus, samples, stream_samples
 from tests.nightjar.models.test_sample import smallest
 
 HEAT, TOP_P = 0.3, 0.8

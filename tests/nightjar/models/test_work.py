@@ -7,9 +7,8 @@ from threading import Thread
 
 import pytest
 
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, Work, counted, load, prepare
 from nightjar.models.score import logprobs_at
-from nightjar.models.work import Work, counted
 
 
 @pytest.fixture(scope="module")

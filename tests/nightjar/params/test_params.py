@@ -13,7 +13,7 @@ import pytest
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Params, load, validate
+from nightjar.params import Params, load, validate
 from tests.in_process import run_stage
 
 ROOT = Path(__file__).parents[3]

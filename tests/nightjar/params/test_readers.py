@@ -8,7 +8,7 @@ import pytest
 
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import load
+from nightjar.params import load
 from nightjar.params.readers import ReaderRecipe
 from tests.conftest import ROOT
 

@@ -13,10 +13,9 @@ from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.registry import card
 from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.sample import Sampling, generator_for
-from nightjar.params import profiles
-from nightjar.params.params import load as load_params
-from nightjar.params.params import validate
+from nightjar.models.samples import Sampling, generator_for
+from nightjar.params import load as load_params
+from nightjar.params import profiles, validate
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.answers import Asked, answering, ask, before_full_stop, limit, stops
 from nightjar.predict.predictor import about

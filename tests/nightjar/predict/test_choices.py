@@ -17,7 +17,7 @@ from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.params.profiles import read_yaml
 from nightjar.predict.choices import choosing
 from tests.conftest import ROOT

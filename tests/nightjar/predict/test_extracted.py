@@ -9,7 +9,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
 from nightjar.models.load import load
-from nightjar.params.params import load as load_params
+from nightjar.params import load as load_params
 from nightjar.predict import extracted
 
 ROOT = Path(__file__).parents[3]

@@ -18,9 +18,8 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
-from nightjar.models.sample import generator_for
-from nightjar.models.samples import Ends
-from nightjar.params.params import load as load_params
+from nightjar.models.samples import Ends, generator_for
+from nightjar.params import load as load_params
 from nightjar.predict.prompts import write_prompts
 from nightjar.predict.ranked import ranked_again
 from nightjar.predict.sampled import sampling

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params import params
 from nightjar.predict.served import at_once
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from nightjar import params
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
-from nightjar.models.perplexity import text_loss
-from nightjar.params import params
+from nightjar.models.score import text_loss
 from nightjar.params.predict import System
 from nightjar.predict.prompts import write_prompts
 from tests.questions import write_questions

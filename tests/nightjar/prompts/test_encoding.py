@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import Tokenizer, encode
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
 from nightjar.prompts.remember import remembering

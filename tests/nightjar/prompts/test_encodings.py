@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.params.predict import EncodingName
 from nightjar.prompts.encoding import encode
 from nightjar.prompts.encodings import MIXED, NAMED, named, variants

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import encode
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import encode
 from nightjar.prompts.encodings import NAMED
 from nightjar.prompts.model_text import evidence_block, model_input, model_target

@@ -10,7 +10,7 @@ import tokenizers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import CUE
 from nightjar.prompts.encodings import NAMED, named, variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load

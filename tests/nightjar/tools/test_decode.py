@@ -15,7 +15,7 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.generate import Generated, Row, generate
 from nightjar.models.load import load, load_tokenizer, prepare
-from nightjar.models.sample import Sampling, generator_for
+from nightjar.models.samples import Sampling, generator_for
 from nightjar.tools import (
     Answered,
     Call,

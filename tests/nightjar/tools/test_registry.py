@@ -18,7 +18,7 @@ import pytest
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import validate
+from nightjar.params import validate
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make, names

@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core import contracts, tables
 from nightjar.models.weights import write_checksums
-from nightjar.params.params import ModelSource
+from nightjar.params.data import ModelSource
 from pipelines.cli import main
 from pipelines.commands import export as command
 from pipelines.commands.model_card import base_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core.paths import PARAMS_BEFORE
 from pipelines.cli import main
 from pipelines.process.lock import rebuild_lock
-from pipelines.project.places import PARAMS_BEFORE
 from tests.conftest import ROOT
 from tests.in_process import captured
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from pipelines.graph import graph
 from pipelines.history import scores
-from pipelines.project import places
 
 
 def row(system: str, value: float, level: str = "overall") -> dict[str, Any]:
@@ -46,7 +45,7 @@ def test_each_rebuild_with_other_scores_is_a_column_and_broken_lines_are_none(tm
     assert scores.history(tmp_path) == []
     scores.keep(tmp_path, kept(40.0))
     scores.keep(tmp_path, kept(40.0))
-    with (tmp_path / places.SCORES).open("a") as file:
+    with (tmp_path / paths.RUN_SCORES).open("a") as file:
         file.write('{"ended": 1}\nnot json\n{"ended": "x", "kind": "", "commit": "", "rows": [{}]}\n')
     scores.keep(tmp_path, kept(44.0))
     runs = scores.history(tmp_path)

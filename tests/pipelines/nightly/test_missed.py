@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core import paths
 from pipelines.nightly.run import made_up_for
 from pipelines.process import lock
-from pipelines.project import places
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 
 
 def put(root: Path, began: datetime) -> None:
-    (root / places.NIGHTLY_LOCK).parent.mkdir(exist_ok=True)
-    (root / places.NIGHTLY_LOCK).write_text(json.dumps({"pid": 1, "since": began.isoformat()}))
+    (root / paths.NIGHTLY_LOCK).parent.mkdir(exist_ok=True)
+    (root / paths.NIGHTLY_LOCK).write_text(json.dumps({"pid": 1, "since": began.isoformat()}))
 
 
 def test_of_several_late_nights_the_first_to_run_makes_up_for_all(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_of_several_late_nights_the_first_to_run_makes_up_for_all(tmp_path: Path
     ran = 0
     for due in late:
         if not made_up_for(tmp_path, due):
-            with lock.locked(tmp_path, places.NIGHTLY_LOCK, "a nightly"):
+            with lock.locked(tmp_path, paths.NIGHTLY_LOCK, "a nightly"):
                 ran += 1
     assert ran == 1
     assert "made up for by the nightly of " in made_up_for(tmp_path, late[-1])
@@ -48,8 +48,8 @@ def test_a_start_in_the_future_keeps_no_night_from_running(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"since": 1}', '{"since": "x"}'])
 def test_a_broken_lock_file_keeps_no_night_from_running(tmp_path: Path, text: str) -> None:
-    (tmp_path / places.NIGHTLY_LOCK).parent.mkdir()
-    (tmp_path / places.NIGHTLY_LOCK).write_text(text)
+    (tmp_path / paths.NIGHTLY_LOCK).parent.mkdir()
+    (tmp_path / paths.NIGHTLY_LOCK).write_text(text)
     assert made_up_for(tmp_path, NOW - timedelta(days=9)) == ""
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from nightjar.core import paths
 from pipelines.history import ledger as ledgers
-from pipelines.project import places
 from tests.conftest import ROOT
 from tests.pipelines import nightly_stages as made
 from tests.pipelines.conftest import Api, Repo, environment, lives, wait_for
@@ -347,7 +347,7 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
         rf"nightjar: \.nightjar/nightly\.lock: a nightly is running \(process {first.pid}, since \S+\); .*\n",
         second.stderr,
     )
-    (held,) = (project.root / places.RUNS).iterdir()
+    (held,) = (project.root / paths.RUNS).iterdir()
     run = held.name
     cancel = {"type": "CANCELLING", "name": "Cancelling"}  # as the page does
     api.ask(f"flow_runs/{run}/set_state", state=cancel)

@@ -9,7 +9,7 @@ import pytest
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.subset import WHOLE
-from nightjar.core import contracts, tables
+from nightjar.core import contracts, paths, tables
 from nightjar.params.drivers import Nightly
 from pipelines.graph.graph import Graph, Stage
 from pipelines.nightly import sample
@@ -111,7 +111,7 @@ def test_a_sample_that_no_longer_fits_is_replaced_by_one_of_the_same_questions(r
 
 
 def test_a_benchmark_of_which_no_time_is_known_gets_the_smallest_sample(root: Path) -> None:
-    (root / history.HISTORY).unlink()
+    (root / paths.HISTORY).unlink()
     history.append(root, "predict@one-a", 300)
     facts, _, _ = drawn(root, 2, {})
     assert facts["predict@many-a"] == {"limit": 2, "asked": 20}

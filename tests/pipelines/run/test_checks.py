@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core import paths
 from nightjar.core.contracts import TRAIN
 from pipelines.graph.graph import outline
-from pipelines.project import places
 from pipelines.run import checks as verify
 from pipelines.run.results import Result
 from tests.pipelines.conftest import Api, Repo, wait_for
@@ -119,7 +119,7 @@ def test_a_failed_check_stops_what_is_downstream_until_it_passes(made: Repo, api
     allowed = made.nightjar("rebuild")
     assert allowed.returncode == 0, allowed.stdout + allowed.stderr
     assert states(allowed.stdout) == {"split": "unchanged", "after": "ran"}
-    kept = json.loads((made.root / places.CHECKS / "split.json").read_text())
+    kept = json.loads((made.root / paths.CHECKS / "split.json").read_text())
     assert kept["passed"] and [it["blocks"] for it in kept["findings"]] == [False]
 
     made.write(params="leak: 1\n")
@@ -128,7 +128,7 @@ def test_a_failed_check_stops_what_is_downstream_until_it_passes(made: Repo, api
     assert made.nightjar("rebuild").stdout.startswith("Nothing to do")
 
     made.write(params="leak: 1\nchecks: {shared_inputs: many}\n")
-    (made.root / places.CHECKS / "split.json").unlink()
+    (made.root / paths.CHECKS / "split.json").unlink()
     (made.root / "aside.out").unlink()
     bad = made.nightjar("rebuild")
     assert bad.returncode == 2 and "checks.shared_inputs = 'many' is not allowed" in bad.stderr
@@ -188,7 +188,7 @@ def test_facts_that_are_missing_or_damaged_are_a_finding_that_blocks(built: Repo
         with contextlib.chdir(built.root):
             result = verify.checked(Path(), graph.stages["split"], Result("split", "ran"))
             assert result.state == "failed" and what in result.error
-            assert json.loads((places.CHECKS / "split.json").read_text())["findings"] == [finding]
+            assert json.loads((paths.CHECKS / "split.json").read_text())["findings"] == [finding]
             assert verify.failing(Path(), graph) == ["split"]
             shutil.rmtree(FACTS) if FACTS.is_dir() else FACTS.unlink(missing_ok=True)
             FACTS.write_text(whole)

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import check_training, load, validate
+from nightjar.params import check_training, load, validate
 from pipelines.run import profiles
 from pipelines.run.profiles import Change, apply
 from tests.conftest import ROOT

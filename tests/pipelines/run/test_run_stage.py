@@ -24,12 +24,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from nightjar.core import paths
 from pipelines.graph import dvc_worker
-from pipelines.process.identity import alive, identity
+from pipelines.process.child import alive, identity
 from pipelines.run import run_stage as stage_runs
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages
-from stages._runtime import history
 from tests.pipelines.conftest import Repo, environment, lives, wait_for
 
 pytestmark = pytest.mark.slow
@@ -130,7 +130,7 @@ def test_ran_unchanged_restored_failed(repo: Repo, stages: Stages) -> None:
     assert lines == ["fine", "nightjar: x is wrong"]
     outcome, _ = run(repo, stages, "lost")
     assert outcome.state == "failed" and "nowhere.txt" in outcome.error
-    remembered = [json.loads(line) for line in (repo.root / history.HISTORY).read_text().strip().splitlines()]
+    remembered = [json.loads(line) for line in (repo.root / paths.HISTORY).read_text().strip().splitlines()]
     assert [entry["stage"] for entry in remembered] == ["good"] * 2
 
 
@@ -187,7 +187,7 @@ def log_of(repo: Repo, stages: Stages, name: str) -> Result:
 WRITER = """
 import sys, time
 from pathlib import Path
-from nightjar.core import contracts
+from nightjar.core import contracts, paths
 from nightjar.core.tables import ArtifactWriter
 with ArtifactWriter(Path("artifact")) as writer:
     writer.write(contracts.SPLIT_TASKS, [{"track": "default", "task_id": "t", "role": "train", "reason": ""}])

@@ -22,8 +22,8 @@ from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
 from pipelines.graph import graph as graphs
 from pipelines.run import shards
+from pipelines.run.resources import Needs
 from pipelines.run.results import Result
-from pipelines.run.room import Needs
 from pipelines.run.shards import simple
 from stages._runtime import history
 from tests.conftest import ROOT
@@ -311,7 +311,6 @@ def test_stop_ends_the_shares_on_a_cluster_with_all_that_they_started(cluster: A
 def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
     cluster: Any, repo: Repo
 ) -> None:
-    """The stages themselves, with the bytes of one process: `python -m bench.shards`."""
     made(repo, "time.sleep(1)")
     killer = threading.Thread(target=_lose_a_worker, args=(cluster, repo))
     killer.start()

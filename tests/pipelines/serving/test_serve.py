@@ -23,13 +23,13 @@ from typing import Any
 import psutil
 import pytest
 
+from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines import cli
 from pipelines.commands import serve as commands
-from pipelines.project import places
-from pipelines.serving import marks
+from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api as Client
+from pipelines.serving.flow_runs import Api as Client
 from tests.pipelines.conftest import Api, Repo, lives, prefect_server, wait_for
 from tests.pipelines.forked import Forked
 
@@ -157,7 +157,7 @@ def test_a_run_killed_with_all_that_served_it_has_crashed(serving: Serving, kill
 def test_a_run_whose_own_process_is_killed_has_crashed_with_its_stage(serving: Serving) -> None:
     run = serving.run("rebuild", targets=["long"])
     pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
-    os.kill(recorded(serving.repo.root / places.RUNS / run)["pid"], signal.SIGKILL)
+    os.kill(recorded(serving.repo.root / paths.RUNS / run)["pid"], signal.SIGKILL)
     assert serving.ended(run)["type"] == "CRASHED"
     wait_for(lambda: not lives(pid), 10, "the end of the stage")
     event = wait_for(lambda: serving.told[1:], 20, "the notification")[0]
@@ -208,7 +208,7 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     # The repository has no stages to evaluate: the one that ran says so.
     assert len(states) == 2 and len(ran) == 1, states
     assert "no stage is named predict or evaluate" in ran[0]["message"]
-    last = (serving.repo.root / places.NIGHTLY_LOCK).read_bytes()
+    last = (serving.repo.root / paths.NIGHTLY_LOCK).read_bytes()
     assert _notified(serving)[-1] == ("nightly failed", ran[0]["message"])
 
     # One more late one, when no other runs: the flow itself finds that it was made up for.
@@ -216,7 +216,7 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     state = serving.ended(run)
     assert (state["type"], state["name"]) == ("CANCELLED", "Skipped"), state
     assert "made up for by" in state["message"]
-    assert (serving.repo.root / places.NIGHTLY_LOCK).read_bytes() == last
+    assert (serving.repo.root / paths.NIGHTLY_LOCK).read_bytes() == last
 
 
 def _notified(serving: Serving) -> list[tuple[str, str]]:
@@ -303,8 +303,8 @@ def test_a_run_that_was_killed_before_its_flow_began_has_crashed_and_frees_the_s
     pending = {"type": "PENDING", "name": "Pending"}
     taken = [api.ask(f"flow_runs/{run}/set_state", state=pending)["status"] for run in runs.values()]
     assert taken == ["ACCEPT", "ACCEPT", "REJECT"]
-    with marks.marked(tmp_path, runs["living"], "early"):
-        marks.settle(tmp_path, client, {deployment: "early/here"})
+    with flow_runs.marked(tmp_path, runs["living"], "early"):
+        flow_runs.settle(tmp_path, client, {deployment: "early/here"})
     found = api.ask("flow_runs/filter", flow_runs={"id": {"any_": list(runs.values())}})
     states = {run["name"]: run["state"]["type"] for run in found}
     assert states == {"early": "CRASHED", "living": "PENDING", "next": "SCHEDULED"}
@@ -354,7 +354,7 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert serving.process.wait(timeout=20) == 130
     assert time.monotonic() - began < 10
     assert not lives(pid) and not lives(again.pid) and servers.recorded(repo.root) is None
-    with contextlib.closing(sqlite3.connect(repo.root / places.PREFECT / "prefect.db")) as database:
+    with contextlib.closing(sqlite3.connect(repo.root / paths.PREFECT / "prefect.db")) as database:
         asked = "SELECT state_type FROM flow_run WHERE id = ?"
         assert database.execute(asked, [stopped]).fetchone() == ("CANCELLED",)
 

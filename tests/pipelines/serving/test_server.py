@@ -12,10 +12,10 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from pipelines.project import places
-from pipelines.project.environment import SECRETS
+from nightjar.core import paths
+from pipelines.project.names import SECRETS
 from pipelines.serving import server as servers
-from pipelines.serving.same_origin import same_origin
+from pipelines.serving.server_app import same_origin
 from tests.pipelines.conftest import Api
 
 EVIL = "http://evil.example"
@@ -30,7 +30,7 @@ def test_the_page_asks_its_own_server_whatever_the_port(api: Api) -> None:
 
 def test_nobody_else_can_read_what_the_server_keeps(api: Api) -> None:
     # The database's file was there before the server, and open to all.
-    home = api.root / places.PREFECT
+    home = api.root / paths.PREFECT
     kept = {path.relative_to(home).as_posix(): path.stat().st_mode & 0o777 for path in home.rglob("*")}
     assert {"prefect.db", "server.log"} <= kept.keys()
     assert {name for name, mode in kept.items() if mode & 0o077} == set()

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from nightjar.benchmarks import registry
 from pipelines.study import results
-from pipelines.study.plot import draw
+from pipelines.study.results import draw
 
 POINTS = {4: 30.0, 0: 10.0, 16: 44.04}
 

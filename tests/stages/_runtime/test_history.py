@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import metrics_file
 from stages._runtime import history
 from stages._runtime import stage as harness
 
@@ -21,14 +21,14 @@ ROOT = Path(__file__).parents[3]
 
 
 def written(root: Path, text: str) -> Path:
-    file = root / history.HISTORY
+    file = root / paths.HISTORY
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return file
 
 
 def facts(root: Path, stage: str, text: str) -> None:
-    file = root / metrics_file(stage)
+    file = root / paths.metrics_file(stage)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
 
@@ -75,7 +75,7 @@ def test_without_readable_facts_the_rows_are_those_of_the_latest_run(tmp_path: P
     ran(tmp_path, "a", 10, 1.0)
     facts(tmp_path, "a", text)
     assert history.expected(tmp_path) == {"a": 1.0}
-    (tmp_path / metrics_file("a")).unlink()
+    (tmp_path / paths.metrics_file("a")).unlink()
     assert history.expected(tmp_path) == {"a": 1.0}
 
 
@@ -132,7 +132,7 @@ def test_a_stage_whose_driver_writes_the_line_writes_none(
     harness.main("nothing", lambda stage: stage.count(7, 7))
     assert list(history.expected(tmp_path)) == ["nothing"] * lines
     if lines:
-        assert json.loads((tmp_path / history.HISTORY).read_text())["rows"] == 7
+        assert json.loads((tmp_path / paths.HISTORY).read_text())["rows"] == 7
 
 
 def test_a_run_that_fails_is_not_in_the_history(
@@ -148,7 +148,7 @@ def test_a_run_that_fails_is_not_in_the_history(
     with pytest.raises(SystemExit) as ended:
         harness.main("nothing", fails)
     assert ended.value.code == 2 and capsys.readouterr().err.startswith("nightjar: nothing: it is broken")
-    assert not (tmp_path / history.HISTORY).exists()
+    assert not (tmp_path / paths.HISTORY).exists()
 
 
 def _append(root: Path, name: str) -> None:
@@ -163,6 +163,6 @@ def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
         writer.start()
     for writer in writers:
         writer.join(timeout=30)
-    lines = (tmp_path / history.HISTORY).read_text().split("\n")[1:]
+    lines = (tmp_path / paths.HISTORY).read_text().split("\n")[1:]
     assert len(lines) == 600
     assert sorted(json.loads(line)["stage"][0] for line in lines) == sorted("abc" * 200)

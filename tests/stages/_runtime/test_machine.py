@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nightjar.core import paths
 from nightjar.core.config import read_yaml
 from stages._runtime import machine
 from stages._runtime import stage as harness
@@ -53,7 +54,7 @@ def test_facts_of_stages_that_run_a_model_name_the_machine(
     monkeypatch.setattr("sys.argv", ["made"])
     done = captured(lambda _: harness.main("made", lambda stage: None, threads=threads), [])
     assert done.returncode == 0, done.stderr
-    assert ("machine" in json.loads(harness.metrics_file("made").read_text())) == threads
+    assert ("machine" in json.loads(paths.metrics_file("made").read_text())) == threads
 
 
 def test_no_stage_but_the_report_reads_facts_that_name_a_machine() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.paths import LANGUAGE_MODEL as MODEL
 from nightjar.models.weights import digest, write_checksums
-from stages.base_model.given import MODEL, Given, given, name_of, ready
+from stages.base_model.given import Given, given, name_of, ready
 from tests import tiny_models
 
 

@@ -14,10 +14,9 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
-from nightjar.models.sources import find
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.models.weights import digest
-from nightjar.params.params import EncoderSource, ModelSource
+from nightjar.models.weights import digest, find
+from nightjar.params.data import EncoderSource, ModelSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
 from stages.base_model.prepare import make_encoder_ready, make_ready

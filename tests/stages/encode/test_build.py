@@ -9,14 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from nightjar import params
 from nightjar.core import contracts
 from nightjar.core.config import read_yaml
 from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
-from nightjar.params import params
-from nightjar.params.params import Encoding, Recipe
+from nightjar.params.data import Encoding
+from nightjar.params.train import Recipe
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input
 from stages.encode import tokens as tokens_module

@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from nightjar import params
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params import params
 from stages.encode.questions import QuestionBuild
 from stages.encode.work import inputs
 from stages.train.examples import Examples

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar import params
 from nightjar.core import contracts
 from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
-from nightjar.params import params
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from stages.encode.texts import TextBuild, windows
 from tests.conftest import ROOT
 

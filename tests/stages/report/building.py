@@ -18,7 +18,7 @@ from nightjar.benchmarks.aggregate import aggregate, compare, improvements, pair
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import Key, SystemScores
-from nightjar.core import contracts, files, tables
+from nightjar.core import contracts, files, paths, tables
 from nightjar.statistics.bootstrap import Bootstrap
 from stages.split.rule import EVALUATION_CATEGORIES
 
@@ -92,7 +92,7 @@ def facts(
             **more,
         }
     )
-    files.write_text(files.metrics_file(stage), text)
+    files.write_text(paths.metrics_file(stage), text)
 
 
 def asked() -> list[Question]:

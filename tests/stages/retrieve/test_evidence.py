@@ -21,8 +21,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.core.contracts import DEV, DEV_QUESTIONS, DOCUMENTS, EVIDENCE, QUESTIONS, TRAIN, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
-from nightjar.params.params import Index
-from nightjar.params.retrieve import Retrieval
+from nightjar.params.search import Index, Retrieval
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.fuse import Rankings
 from nightjar.search.lexical import words

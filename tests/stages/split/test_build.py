@@ -15,7 +15,7 @@ from nightjar.core import tables
 from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TASKS, TEST, TRAIN, Table
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Split
+from nightjar.params.data import Split
 from stages.split.build import build
 from tests.in_process import run_stage
 

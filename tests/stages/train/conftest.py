@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.params import params
-from nightjar.params.params import Recipe
+from nightjar import params
+from nightjar.params.train import Recipe
 from stages.encode.tokens import TokenWriter
 from stages.train.examples import Examples
 from tests.conftest import ROOT

@@ -16,7 +16,7 @@ from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
 from nightjar.models.weights import write_checksums
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
 from tests.conftest import ROOT
 from tests.pipelines import forked
@@ -36,7 +36,7 @@ import dvc.repo, dvclive, peft.utils.transformers_weight_conversion
 import transformers.models.llama.modeling_llama, transformers.models.t5.modeling_t5
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 import stages.train.__main__, stages.train.fit, stages.train.launch
-from nightjar.params import params
+from nightjar import params
 from stages._runtime import stage as harness
 from stages.train import checkpoint, loop
 

@@ -17,8 +17,8 @@ from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
 from nightjar.models.weights import write_checksums
-from nightjar.params.params import Recipe, Train
 from nightjar.params.profiles import names
+from nightjar.params.train import Recipe, Train
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.pipelines import forked

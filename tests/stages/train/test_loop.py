@@ -16,7 +16,7 @@ from transformers import get_constant_schedule_with_warmup, get_linear_schedule_
 
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.weights import digest
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
 from stages.train.checkpoint import Checkpoints

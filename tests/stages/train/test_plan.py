@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nightjar.params.params import Recipe
+from nightjar.params.train import Recipe
 from stages.train.packing import packed_length
 from stages.train.plan import GROUP, Draw, Plan, pairs
 from tests.stages.train.conftest import Maker

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nightjar import params
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Reading
 from nightjar.benchmarks.question import Question
@@ -21,9 +22,8 @@ from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
 from nightjar.models.reader import Base
 from nightjar.models.weights import write_checksums
-from nightjar.params import params
 from nightjar.params.readers import ReaderRecipe
-from stages._runtime.checkpoint import Journal
+from stages._runtime.checkpoint import Checkpoint
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
 from stages.train_reader import readers
@@ -215,14 +215,14 @@ def test_a_killed_run_resumes_with_the_same_bytes(project: Path, monkeypatch: py
     finish(train, "train_reader@own")
     wanted = contents(Path("models/readers/own"))
     shutil.rmtree("models/readers")
-    add = Journal.add
+    add = Checkpoint.add
 
-    def last(self: Journal, unit: int, value: Any) -> None:
+    def last(self: Checkpoint, unit: int, value: Any) -> None:
         add(self, unit, value)
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Journal, "add", last)
+        patch.setattr(Checkpoint, "add", last)
         finish(train, "train_reader@own")
     assert not Path("models/readers/own").exists()
     trained: list[str] = []

@@ -26,7 +26,7 @@ from nightjar.benchmarks.classification.questions import (
 from nightjar.benchmarks.question import Asking, Question, Record, Sources, questions_of
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 from stages.ingest.records import ingest_records
 
 # The tasks of the sample: all but the pairs.

@@ -15,7 +15,7 @@ from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.ranking import answer_of, ranked
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
-from nightjar.params.params import load as load_params
+from nightjar.params import load as load_params
 from nightjar.params.predict import PredictBenchmark
 
 PARAMS = load_params(Path(__file__).parents[4] / "profiles/sample.yaml")

@@ -19,7 +19,7 @@ from nightjar.core import contracts
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
-from nightjar.params.params import Encoding
+from nightjar.params.data import Encoding
 
 # Questions of the sample, by task.
 SAMPLE = {

@@ -10,9 +10,9 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.scores import from_rows
 from nightjar.core import contracts, tables
+from nightjar.core.paths import INDEX
 from nightjar.params.predict import System
 from stages.report.benchmark import instances
-from stages.report.read.rankings import INDEX
 from tests.stages.report.building import EVIDENCE, NAME, QUESTIONS, SCORED, asked
 from tests.stages.report.test_stage import OUT, run, text
 

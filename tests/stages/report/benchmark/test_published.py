@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nightjar import params as params_module
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare
 from nightjar.benchmarks.by_call import split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
-from nightjar.params import params as params_module
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import answers, instances
 from stages.report.benchmark import page as benchmark

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from nightjar import params as params_module
 from nightjar.core.config import read_yaml
-from nightjar.params import params as params_module
+from nightjar.params.train import Recipe
 from stages.report.project import provenance
 from stages.report.read import code_tree, systems
 from stages.report.read.facts import Node
@@ -85,7 +86,7 @@ def test_recipes_have_every_hyper_parameter(reported: Path) -> None:
     rows = {row[0]: [cell.strip() for cell in row[1:]] for row in parsed(PAGE).rows if len(row) == 6}
     values = read_yaml(Path("params.yaml"))["train"]
     recipes = ("combined", "tk_instruct", "supervised", "toolformer", "plain")
-    for key in params_module.Recipe.model_fields:
+    for key in Recipe.model_fields:
         shown = [values[recipe][key] for recipe in recipes]
         assert rows[key] == [one if isinstance(one, str) else json.dumps(one) for one in shown]
     assert rows["optimiser steps"] == ["40", "40", "not recorded", "8", "not recorded"]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar import params as params_module
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params import params as params_module
 from pipelines.run import checks as verify
 from stages.report.read import facts
 from stages.report.read.facts import Node

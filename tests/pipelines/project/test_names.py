@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.graph.keys import CHECK, OWN, PROGRESS, stage_keys
+from pipelines.project.names import CHECK, OWN, PROGRESS, stage_keys
 
 # Few letters: names that differ in their separators, case and strange letters alone are what may clash.
 names = st.text(st.sampled_from("aAäß1-_@./: \n"), min_size=1, max_size=4)

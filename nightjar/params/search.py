@@ -1,4 +1,4 @@
-"""The groups `retrieve` and `rerank` of params.yaml: what is found for questions, and in which order it is read."""
+"""The groups index, retrieve and rerank of params.yaml: what is found for questions, and in which order it is read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,24 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nightjar.core.config import Limit, Model, Positive
+from nightjar.core import paths
+from nightjar.core.config import Item, Limit, Model, Name, Positive
 
-Name = Annotated[str, Field(min_length=1)]
-Item = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+class Index(Model):
+    """`granularity`: passages are runs of `passage_words` words or single sentences, of which longer ones are cut;
+    those of fewer than `min_words` words are dropped. `corpus`: the artifact whose documents are cut. `dense`: the kind
+    of dense index (nightjar.search.dense); auto is exact up to `exact_up_to` passages, none encodes no passage.
+    `lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical).
+    """
+
+    corpus: Annotated[str, Field(min_length=1)] = paths.CORPUS.as_posix()
+    granularity: Literal["words", "sentences"] = "words"
+    passage_words: Positive
+    min_words: Positive = 1
+    dense: Literal["none", "auto", "flat", "hnsw", "ivfpq"]
+    exact_up_to: Positive = 200_000
+    lexical: Literal["words", "published"]
 
 
 class Retrieval(Model):

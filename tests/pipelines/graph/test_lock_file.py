@@ -1,4 +1,4 @@
-"""dvc.lock after stages ended in any order, against what DVC itself writes when it runs them one after another."""
+"""dvc.lock: an entry written alone leaves the bytes of DVC's own write, and stages that end in any order its order."""
 
 from __future__ import annotations
 
@@ -10,17 +10,79 @@ from pathlib import Path
 
 import pytest
 from dvc.lock import Lock
+from dvc.repo import Repo as DvcRepo
+from dvc.repo import lock_repo
 from dvc.utils.serialize import load_yaml
 
-from pipelines.graph import dvc_run, lock_order
+from pipelines.graph import dvc_run, lock_file
 from pipelines.graph import graph as graphs
 from pipelines.graph.dvc_adapter import Project
-from pipelines.project import places
 from tests.pipelines.conftest import Repo, wait_for
 
-pytestmark = pytest.mark.slow
-
 LOCK = "dvc.lock"
+
+COMMANDS = {
+    "a": "echo a",
+    "-{0}": 'echo "it\'s: quoted" # no comment',
+    "each@é": "echo é→",
+    "long": "echo " + "word " * 60,
+    "lines": ["echo one", "two: 2"],
+    "block": "echo one\n\n  echo two\n# three\nstages:\n",
+    "yes": "true",
+}
+
+
+@pytest.mark.parametrize("datasets", ["", "datasets:\n- name: d\n  type: dvc\n  url: u\n"])
+def test_each_entry_is_written_and_replaced_as_dvc_does(repo: Repo, datasets: str) -> None:
+    repo.write(params="rate: 5e-05\nnone: null\ndeep: {list: [1, {a: x}], text: '1e3'}\n")
+    ours, theirs = repo.root / "dvc.lock", repo.root / "theirs.lock"
+    text = "schema: '2.0'\nstages:\n  first:\n    cmd: |-\n      one\n\n      two\n"
+    ours.write_text(text + datasets)
+    with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as dvc:
+        for turn in ("", " again"):
+            for name, command in [*COMMANDS.items(), ("first", "shorter")]:
+                written = f"{command}{turn}" if isinstance(command, str) else [*command, f"x{turn}"]
+                stage = dvc.stage.create(
+                    cmd=written, name="x", validate=False, params=["rate", "none", "deep"]
+                )
+                stage.name = name
+                with lock_repo(dvc):
+                    stage.save_deps()
+                    shutil.copy(ours, theirs)
+                    stage.dump(update_pipeline=False)
+                wanted = ours.read_bytes()
+                shutil.copy(theirs, ours)
+                assert lock_file.write(ours, stage, {}), name
+                assert ours.read_bytes() == wanted, name
+                for path in (ours, theirs):  # the first entry of a file that does not exist yet
+                    path.rename(path.with_suffix(".kept"))
+                with lock_repo(dvc):
+                    stage.dump(update_pipeline=False)
+                wanted = ours.read_bytes()
+                ours.unlink()
+                assert lock_file.write(ours, stage, {}), name
+                assert ours.read_bytes() == wanted, name
+                for path in (ours, theirs):
+                    path.with_suffix(".kept").rename(path)
+
+
+def test_what_has_another_form_is_left_to_dvc(repo: Repo) -> None:
+    path = repo.root / "dvc.lock"
+    with contextlib.chdir(repo.root), DvcRepo(str(repo.root)) as dvc:
+        stage = dvc.stage.create(cmd="echo", name="a", validate=False)
+        for text in (
+            "",
+            "stages: {}\n",
+            "stages:\n  a:\n    cmd: x\n",
+            f"{lock_file.HEAD}    a:\n        cmd: x\n",
+            f"{lock_file.HEAD}  a: {{cmd: x}}\n",
+            f"{lock_file.HEAD}  b:\n    cmd: 'x\n  a:\n\n  '\n",
+            f"{lock_file.HEAD}  ? b\n  : cmd: x\n",
+            f"{lock_file.HEAD[:20]}",
+        ):
+            path.write_text(text)
+            assert not lock_file.write(path, stage, {}), text
+            assert path.read_text() == text
 
 
 def random_graph(seed: int) -> str:
@@ -74,59 +136,34 @@ def written(repo: Repo) -> list[str]:
         return order(repo) if (repo.root / LOCK).is_file() else []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_stages_that_end_in_any_order_leave_the_file_of_dvc(repo: Repo, seed: int) -> None:
     draw = random.Random(seed)
     repo.write(dvc=random_graph(seed), source="1")
     graph = graphs.read(repo.root)
-    some = draw.choice([name for name in graph.stages if graph.stages[name].upstream])
-    wanted = {}
-    for start in ("empty", "partly"):
-        if start == "partly":
-            (repo.root / LOCK).unlink()
-            repo.dvc("repro", some, "g@c")
-        before = (repo.root / LOCK).read_bytes() if start == "partly" else b""
-        kept = set(order(repo)) if before else set()
-        repo.dvc("repro")
-        wanted[start] = (repo.root / LOCK).read_bytes()
-        (repo.root / LOCK).write_bytes(before) if before else (repo.root / LOCK).unlink()
-        dvc_run.remember(Project(repo.root), [])
-        ended = any_order(graph, draw, set(graph.stages) - kept)
-        shutil.rmtree(repo.root / ".dvc/cache/runs")
-        for name in ended:
-            run(repo, name)
-        assert (repo.root / LOCK).read_bytes() == wanted[start]
-        assert ended != [name for name in order(repo) if name not in kept], "nothing was tried"
-        lock_order.forget(repo.root)
-    assert wanted["empty"] != wanted["partly"], "the two starts do not differ: nothing was tried"
+    repo.dvc("repro")
+    wanted = (repo.root / LOCK).read_bytes()
+    (repo.root / LOCK).unlink()
+    ended = any_order(graph, draw, set(graph.stages))
+    shutil.rmtree(repo.root / ".dvc/cache/runs")
+    for name in ended:
+        run(repo, name)
+    assert (repo.root / LOCK).read_bytes() == wanted
+    assert ended != order(repo), "nothing was tried"
 
 
-def test_two_files_entries_of_stages_that_are_no_more_and_an_interrupted_rebuild(repo: Repo) -> None:
+def test_a_new_entry_stands_in_the_order_of_dvc_and_the_others_keep_theirs(repo: Repo) -> None:
     (repo.root / "sub").mkdir()
     stage = "  {0}:\n    cmd: touch {0}.out\n    outs: [{0}.out]\n"
     repo.write(dvc="stages:\n" + stage.format("z") + stage.format("a"))
     repo.dvc("repro")
-    assert order(repo) == ["z", "a"]
-    # z is gone, and keeps its place as DVC keeps it.
+    # z is removed, and keeps its place as DVC keeps it.
     repo.write(dvc="stages:\n" + "".join(stage.format(name) for name in "bdca"))
     (repo.root / "sub/dvc.yaml").write_text("stages:\n" + "".join(stage.format(name) for name in "yx"))
-    dvc_run.remember(Project(repo.root), [])
-    for name in ("c", "sub/dvc.yaml:x"):
+    for name in ("c", "sub/dvc.yaml:x", "sub/dvc.yaml:y", "b"):
         run(repo, name)
-    dvc_run.remember(Project(repo.root), [])  # the one that finishes it
-    for name in ("sub/dvc.yaml:y", "b"):
-        run(repo, name)
-    assert (order(repo), order(repo, "sub/dvc.lock")) == (["z", "a", "b", "c"], ["y", "x"])
-    # A dvc.lock from elsewhere, a damaged record, and no record: a new entry is the last.
-    record = repo.root / places.LOCK_ORDER
-    for text in (
-        '{"dvc.lock": {"found": ["a", "z"], "plan": ["d"]}}',
-        '{"dvc.lock": {"found": 1}}',
-        "[",
-        None,
-    ):
-        record.write_text(text) if text else lock_order.forget(repo.root)
-        assert lock_order.placing(repo.root, repo.root / LOCK, "d")(order(repo)) == 4
+    assert (order(repo), order(repo, "sub/dvc.lock")) == (["z", "b", "c", "a"], ["y", "x"])
 
 
 SLOW = """
@@ -148,6 +185,7 @@ stages:
 """
 
 
+@pytest.mark.slow
 def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial_repro(
     repo: Repo, tmp_path: Path
 ) -> None:
@@ -159,10 +197,9 @@ def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial
     wait_for(lambda: written(repo), 60, "an entry")
     first.terminate()
     first.communicate(timeout=30)
-    assert first.returncode == 130 and (repo.root / places.LOCK_ORDER).is_file()
+    assert first.returncode == 130
     done = repo.nightjar("rebuild", "--jobs", "4")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert not (repo.root / places.LOCK_ORDER).exists()
     assert (repo.root / LOCK).read_bytes() == (serial.root / LOCK).read_bytes()
     for path in sorted(serial.root.glob("*.out")):
         assert (repo.root / path.name).read_bytes() == path.read_bytes()

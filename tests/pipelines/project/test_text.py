@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.project.intervals import interval
-from pipelines.project.markdown import table
+from pipelines.project.text import interval, table
 
 
 def test_a_table_has_one_line_a_row_and_no_cell_ends_early() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from pipelines.serving.served_runs import Runs
+from pipelines.serving.flow_runs import Runs
 
 URL = "http://127.0.0.1:4200"
 

@@ -1,0 +1,54 @@
+"""The groups tools and augment of params.yaml: which calls are sampled, and which of them are kept."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from nightjar.core.config import Count, Fraction, Item, Limit, Model, Positive
+
+
+class ToolParams(Model):
+    """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of Toolformer.
+
+    `code` is the file of the tool, `resource` what it reads (the corpus, which all read, where it reads nothing of its
+    own): stage augment depends on both. `price`: nats that the filter subtracts from the gain of a call.
+    """
+
+    code: Annotated[str, Field(min_length=1)]
+    resource: Annotated[str, Field(min_length=1)]
+    sampling_threshold: Fraction
+    positions: Positive
+    samples: Positive
+    filter_threshold: Annotated[float, Field(ge=-1000, le=1000)]
+    price: Annotated[float, Field(ge=0, le=1000)] = 0.0
+
+
+class Augment(Model):
+    """`tools`: those whose calls are sampled, by their names in the registry; a profile that names some names all.
+
+    `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
+    conditioned on nothing. `chain_calls`: calls that may follow one another at a position. Texts longer than
+    `max_text_tokens` are annotated in windows. `batch_texts`: texts that are annotated together. `max_documents`:
+    documents that each tool annotates, drawn among those that suit it and have at most `max_document_words` words.
+    `look_ahead_guard`: tools whose calls are dropped if their input occurs only after the call. `held_out_documents`:
+    documents that no model trains on.
+    """
+
+    tools: Annotated[
+        dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ToolParams], Field(min_length=1)
+    ]
+    before_first_word: bool
+    chain_calls: Positive = 1
+    precision: Literal["float32", "bfloat16"]
+    temperature: Annotated[float, Field(gt=0, le=100)]
+    max_call_tokens: Positive
+    max_text_tokens: Positive
+    batch_texts: Positive
+    max_documents: Limit
+    max_document_words: Limit
+    max_targets: Limit
+    look_ahead_guard: list[Item]
+    examples_per_tool: Positive
+    held_out_documents: Count

@@ -1,0 +1,46 @@
+"""The groups benchmarks, contamination and consistency of params.yaml: what is scored and measured."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from nightjar.core.config import Model, Name, Positive
+
+
+class Benchmark(Model, extra="allow"):
+    """What a benchmark's questions are made of. The other keys are the settings of its card, which checks them.
+
+    `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances (the
+    dataset again for a benchmark without a split). `encoder` is the folder of the sentence encoder that scores; the
+    questions themselves, or None, where no metric needs one.
+    """
+
+    code: Name
+    data: Name
+    split: Name
+    encoder: Name | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The card's own settings."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class Contamination(Model):
+    """`ngram`: how many words in a row, in a training text and in a test text, count as the same text."""
+
+    ngram: Annotated[int, Field(ge=2, le=64)]
+
+
+class Labeller(Model):
+    """`reader`: the folder of the trained reader that labels passages; it answers without passages."""
+
+    reader: Annotated[str, Field(min_length=1)]
+
+
+class Consistency(Model):
+    """How many of a question's passages have its label: of the first `passages` of each ranking."""
+
+    passages: Positive
+    benchmarks: dict[str, Labeller]

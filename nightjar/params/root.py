@@ -1,0 +1,77 @@
+"""All groups of params.yaml together: the one place where configuration enters Nightjar.
+
+An unknown key, a wrong type or a value out of range raises NightjarError before any work starts. The error names the
+key, the value and what is allowed. dvc.yaml names, for each stage, the keys that it reads.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from nightjar.core.config import PARAMS_FILE, Item, Model, checked, read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.given import AnyPath, as_path
+from nightjar.params.augment import Augment
+from nightjar.params.benchmarks import Benchmark, Consistency, Contamination
+from nightjar.params.data import Encoding, Ingest, Models, Split
+from nightjar.params.drivers import Checks, Nightly, Rebuild, ServerSettings, Shards
+from nightjar.params.predict import Predict
+from nightjar.params.readers import Readers
+from nightjar.params.search import Index, Rerank, Retrieve
+from nightjar.params.train import SHARDED, Train
+
+
+class Params(Model):
+    """All of params.yaml. `tools` has the settings of each tool by its name; the tool's own model checks them."""
+
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)]
+    threads: Annotated[int, Field(ge=1, le=1024)]
+    models: Models
+    ingest: Ingest
+    split: Split
+    encoding: Encoding
+    tools: dict[Item, dict[str, Any]]
+    augment: Augment
+    index: Index
+    retrieve: Retrieve
+    rerank: Rerank
+    train: Train
+    readers: Readers
+    predict: Predict
+    benchmarks: dict[Item, Benchmark]
+    contamination: Contamination
+    consistency: Consistency
+    checks: Checks
+    rebuild: Rebuild
+    shards: Shards
+    nightly: Nightly
+    server: ServerSettings
+
+
+def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
+    """Params from a plain mapping. Raises NightjarError naming the first bad key and how many more there are."""
+    params = checked(Params, values, where)
+    for name in params.augment.tools:
+        if name not in params.tools:
+            fix = f"add the group tools.{name}, {{}} for a tool without settings"
+            raise NightjarError(f"augment.tools.{name} has no settings", where, fix)
+    return params
+
+
+def check_training(params: Params, name: str, where: object = PARAMS_FILE) -> None:
+    """Raise NightjarError for settings of the recipe `name` that cannot work together."""
+    recipe = params.train.recipe(name)
+    if params.train.launcher in SHARDED and recipe.checkpoint_every is not None:
+        what = (
+            f"{params.train.launcher} spreads the optimizer over processes, and such a run cannot be resumed"
+        )
+        fix = "set it to null, or train with another train.launcher"
+        raise NightjarError(what, f"{where}: train.{name}.checkpoint_every", fix)
+
+
+def load(path: AnyPath = PARAMS_FILE) -> Params:
+    """The checked parameters of `path`. Raises NightjarError; reads nothing else."""
+    path = as_path(path)
+    return validate(read_yaml(path), path)
