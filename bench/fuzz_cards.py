@@ -21,6 +21,7 @@ import numpy as np
 
 from bench.mutate import Reader
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import EvaluationFacts, Explain, Query, Tracks
 from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
 from nightjar.benchmarks.score import compare_files, score_files, score_rows
@@ -106,7 +107,11 @@ PARTS: tuple[Callable[[np.ndarray[Any, Any]], Any], ...] = (
     lambda a: Rude(), lambda a: a[:0], lambda a: np.full(len(a), 1e308), lambda a: a.view(),
 )  # fmt: skip
 NAMES: tuple[Any, ...] = ("acuracy", "", "n", "\x1b[31m", "\ud800", 1, None, "rest")
-FUNCTIONS = ("score", "questions", "prompt", "query", "explain", "details", "baselines", "metric_of", "load")
+FUNCTIONS = ("score", "questions", "prompt", "baselines", "load")
+CAPABILITIES = (
+    (Tracks, "metric_of"), (Tracks, "titles"), (Tracks, "levels"), (Query, "text"), (Explain, "line"),
+    (EvaluationFacts, "facts"),
+)  # fmt: skip
 QUESTION = Question(NAME, "t", "q0", {"question": "q?"}, ("0",), category="c")
 
 
@@ -130,10 +135,14 @@ CARD = Card(
     prompt=lambda question, asking: str(question.parts["question"]),
     score=_score, files=Files("predictions", "references", category="category"),
     tasks={"t": Task("T", max_new_tokens=8)},
-    explain=lambda question, given: {"given": list(given)}, details=lambda scores, bootstrap: {"n": len(scores)},
     load=lambda folder: iter([Record("t", "1", "f", {"question": "q?"}, ("1",))]),
-    metric_of=lambda category: "accuracy",
     baselines=lambda settings: {"one": lambda question, seed: "1"},
+    capabilities=(
+        Tracks({"t": "T"}, ("overall", "category", "task"), lambda category: "accuracy"),
+        Query(lambda parts: str(parts["question"])),
+        Explain(lambda question, given: {"given": list(given)}),
+        EvaluationFacts(lambda scores, bootstrap: {"n": len(scores)}),
+    ),
 )  # fmt: skip
 
 
@@ -154,6 +163,8 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
             changes.append(["name", rng.choice(("accuracy", "hits")), rng.randrange(len(NAMES))])
         elif kind == 8:
             changes.append(["gives", rng.choice(FUNCTIONS), odd])
+        elif rng.randrange(2):
+            changes.append(["capability", rng.randrange(len(CAPABILITIES)), odd])
         else:
             changes.append(["load", "", odd])
     return json.dumps(changes).encode()
@@ -179,6 +190,10 @@ def _changed(changes: list[list[Any]]) -> Any:
         elif kind == "question":
             made = QUESTION._replace(**{name: ODD[number]})
             card = _put(card, "questions", _gives((made,)))
+        elif kind == "capability":
+            owner, field = CAPABILITIES[name]
+            value = ODD[number] if number % 2 else _gives(ODD[number])
+            card = card.with_capabilities(_put(CARD.capability(owner), field, value))
         elif kind == "gives":
             card = _put(card, name, _gives(ODD[number]))
         else:
@@ -242,7 +257,8 @@ def _read(path: Path) -> None:
             card.query(question.parts)
         for answer in card.baselines(settings).values():
             json.dumps(answer(QUESTION, 0))
-        json.dumps(card.details([], None))
+        for one in card.capabilities_of(EvaluationFacts):
+            json.dumps(one.facts([], None))
         _scores(card, score_files(NAME, predictions, references, details, samples=20))
         compare_files(NAME, predictions, predictions, references, samples=20)
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from bench.ratios import record
 from bench.search import clustered
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import Reranking
 from nightjar.benchmarks.question import Question
 from nightjar.models.load import PRECISIONS, LanguageModel, load, prepare
 from nightjar.search.dense import DenseIndex
@@ -141,7 +142,7 @@ def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> Non
     """`count` questions, each with the same `count` candidates: every text once, both ways."""
     lm = load(model, precision)
     shown, asked, corpus = sentences(count)
-    texts = registry.card("classification").reranking
+    texts = registry.card("classification").capability(Reranking)
     assert texts is not None
     demonstrations = [{"id": str(n), "text": it, "label": label} for n, (it, label) in enumerate(shown)]
     one = Question("classification", "sst2", "0", {}, (), shared={"demonstrations": demonstrations})

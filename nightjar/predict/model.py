@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.capabilities import Reranking
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
@@ -40,7 +41,7 @@ class ModelPredictor(Predictor):
             what = f"{job.system.system} calls tools, which an encoder-decoder cannot"
             raise NightjarError(what, job.base, f"use a causal model, or set {job.key('calls')} to off")
         # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
-        shown = card.name in params.retrieve.benchmarks and card.reranking is None
+        shown = card.name in params.retrieve.benchmarks and card.capability(Reranking) is None
         if (bool(recipe["evidence"]) and shown) != bool(job.evidence):
             what = f"the recipe {job.system.system} uses {recipe['evidence']} passages of evidence"
             none = paths.QUESTIONS / card.name

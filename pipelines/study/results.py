@@ -96,7 +96,7 @@ def collect(
                         f"{counted_as(tasks, 'task')}, {counted_as(instances, 'instance')}"
                     )
     varied = [it for it in study.axes if len(it.values) > 1]
-    curves = [it for it in card.curves if [it.study] == [axis.name for axis in varied]]
+    curves = [it for it in card.papers.curves if [it.study] == [axis.name for axis in varied]]
     return {
         "study": study.name,
         "axes": [{"name": it.name, "key": it.key, "numeric": it.numeric} for it in varied],

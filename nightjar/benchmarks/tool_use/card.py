@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Card, Files, Metric
+from nightjar.benchmarks.capabilities import Query
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.benchmarks.tool_use.published import CURVES, PUBLISHED, TABLES
@@ -17,7 +19,7 @@ CARD = Card(
     source="Schick et al. 2023, arXiv 2302.04761",
     datasets=(NAME,),
     metrics=(
-        Metric("accuracy", "accuracy"),
+        Metric("accuracy", "accuracy", right=True),
         Metric(
             "perplexity",
             "perplexity",
@@ -30,19 +32,9 @@ CARD = Card(
     ),
     questions=questions,
     prompt=prompt,
-    query=query,
     score=score,
-    right="accuracy",
-    files=Files(
-        prediction='write {"task": "svamp", "id": "...", "prediction": "..."}',
-        reference='write {"task": "svamp", "id": "...", "references": ["..."]}',
-    ),
     settings=Settings,
     load=load,
     tasks=TASKS,
-    tracks={name: task.title for name, task in TASKS.items()},
-    levels=("overall",),
-    published=PUBLISHED,
-    tables=TABLES,
-    curves=CURVES,
+    capabilities=(Query(query), Papers(PUBLISHED, TABLES, CURVES)),
 )

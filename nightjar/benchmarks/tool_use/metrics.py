@@ -27,7 +27,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from nightjar.benchmarks.card import Floats
+from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, NAME, OPEN, TEMPORAL, TEXT
 from nightjar.core.errors import NightjarError

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import Floats, Metric
+from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.zeroscrolls import text_metrics
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
