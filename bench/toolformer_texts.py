@@ -17,7 +17,6 @@ paper's Wikipedia.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
@@ -26,6 +25,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.harness import options
 from nightjar.benchmarks.rows import InvalidRow
 from nightjar.benchmarks.tool_use.formats import before_mask, load_asdiv, load_svamp
 
@@ -149,7 +149,7 @@ def evaluation(source: Path, output: Path) -> None:
 
 def main() -> None:
     """Write the three folders; a folder that is there is an error."""
-    parser = argparse.ArgumentParser(prog="python -m bench.toolformer_texts")
+    parser = options(__doc__)
     parser.add_argument("--input", type=Path, required=True, metavar="PATH")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--seed", type=int, default=42)
