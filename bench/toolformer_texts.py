@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import options
-from nightjar.benchmarks.tool_use import asdiv, svamp
-from nightjar.benchmarks.tool_use.rows import Unfit, before_mask
+from nightjar.benchmarks.rows import InvalidRow
+from nightjar.benchmarks.tool_use.formats import before_mask, load_asdiv, load_svamp
 
 WORD_PROBLEMS = ("task745_", "task866_", "task867_", "task868_")
 # Documents of each kind, and words of the longest.
@@ -57,7 +57,7 @@ def tasks(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
 def word_problems(source: Path) -> Iterator[str]:
     """Word problems with their answers; those that ASDiv or SVAMP has too are left out."""
     evaluated = set()
-    for load in (asdiv.load, svamp.load):
+    for load in (load_asdiv, load_svamp):
         for record in load(source / "tool-benchmarks"):
             if parts := getattr(record, "parts", None):
                 evaluated.add(words(f"{parts['body']} {parts['question']}"))
@@ -78,7 +78,7 @@ def trex(source: Path) -> Iterator[tuple[Path, str, dict[str, Any], list[str], s
                 sentences.append(whole)
                 try:
                     before_mask(one["masked_sentence"], "[MASK]")
-                except Unfit:
+                except InvalidRow:
                     continue
                 statement = statement or whole
             yield path, line, row, sentences, statement
