@@ -6,12 +6,11 @@ from nightjar.benchmarks.capabilities import Average, Form, Query
 from nightjar.benchmarks.card import Card, Metric, Task
 from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.submission import Submission
-from nightjar.benchmarks.zeroscrolls.baselines import baselines
-from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.metrics import METRICS, score
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
-from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions, whole
-from nightjar.benchmarks.zeroscrolls.scoring import METRICS, score
+from nightjar.benchmarks.zeroscrolls.questions import Settings, baselines, prompt, query, questions, whole
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 
 CARD = Card(
