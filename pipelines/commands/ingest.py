@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import click
 from nightjar.core.display import duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
+from nightjar.core.json_text import shown
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import FILE, OUTPUT, Listed, printed
 
@@ -26,6 +28,9 @@ def _datasets() -> Iterable[str]:
 def _print(found: dict[str, Any]) -> None:
     if "findings" in found:
         _print_report(found)
+        return
+    if "rejected" in found:
+        _print_rows(found)
         return
     _print_statistics(found)
     if found["collection"]:
@@ -89,6 +94,41 @@ def _check(source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
     return found
 
 
+def _check_rows(dataset: str, source: Path, output: Path | None) -> dict[str, Any]:
+    """Read a folder as the stage does, keep nothing, and list every row that is rejected, with the reason.
+
+    Raises NightjarError for a folder in which nothing can be used, and for an `output` that must not be written.
+    """
+    from nightjar.core.tables import read_rejected
+    from stages.ingest.datasets import ingest as run
+
+    if output is not None:
+        check_output(output, [source])
+    with tempfile.TemporaryDirectory() as folder, bytes_bar(f"checking {dataset}") as progress:
+        made = Path(folder) / dataset
+        counts = run(dataset, source, made, progress).as_dict()
+        rejected = read_rejected(made).to_pylist()
+    found = {
+        "dataset": dataset,
+        "rows": counts["rows_in"],
+        "errors": len(rejected),
+        "remarks": counts["remarks"] or {},
+        "rejected": rejected,
+    }
+    if output is not None:
+        write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", [source])
+    return found
+
+
+def _print_rows(found: dict[str, Any]) -> None:
+    for row in found["rejected"]:
+        name = f" {row['id']}" if row.get("id") else ""
+        say(f"{row['file']}{name}: {row['reason']}: {shown(row['raw'], 100)}")
+    for remark, count in found["remarks"].items():
+        say(f"kept: {remark}: {count:,}")
+    say(f"{found['rows']:,} rows, {found['errors']:,} rejected")
+
+
 def _print_report(report: dict[str, Any]) -> None:
     from stages.ingest.findings import names
 
@@ -118,17 +158,18 @@ def _print_report(report: dict[str, Any]) -> None:
     help="The folder to write: new, empty, or an older artifact of the dataset, which is replaced. With --check a "
     "JSON file, if one is wanted.",
 )
-@click.option("--check", is_flag=True, help="Write no tables: run the contributors' checks.")
+@click.option("--check", is_flag=True, help="Write no tables: list what is wrong with the files.")
 @click.option("--strict", is_flag=True, help="With --check: what the published checks let pass is an error.")
 @printed(_print, failed=lambda found: bool(found.get("errors")))
 def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict: bool) -> dict[str, Any]:
     """Read any folder of a dataset into Parquet, with the refused rows and the reasons beside it.
 
-    With --check, tell for each task which of the fifteen automatic checks of Super-NaturalInstructions'
+    With --check, list for each task which of the fifteen automatic checks of Super-NaturalInstructions'
     contributors fail, and for which instances. The published code is followed: what it refuses is an error, a
     link is a warning, and what it lets pass against its own messages is shown as allowed. A check whose document
-    (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Exit status: 0
-    without errors, 1 with errors, 2 wrong input.
+    (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Of another dataset
+    --check lists every row that would be rejected, with the reason. Exit status: 0 without errors, 1 with errors, 2
+    wrong input.
 
     \b
     Example:
@@ -136,9 +177,13 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
       nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
     """
     if check:
-        if dataset != "natural_instructions":
-            raise NightjarError(f"there are no checks of {dataset!r}", "--check", "give natural_instructions")
-        return _check(source, output, strict)
+        if dataset == "natural_instructions":
+            return _check(source, output, strict)
+        if strict:
+            raise NightjarError(
+                "only the checks of natural_instructions are strict", "--strict", "leave it out"
+            )
+        return _check_rows(dataset, source, output)
     if strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
     if output is None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import paths
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import own_folder, remove, sha256_of, write_text
+from nightjar.core.files import own_folder, remove, write_text
+from nightjar.core.identity import digest, sha256_of
 from nightjar.core.json_text import read_object
 from pipelines.fetch.sources import UNKNOWN, Named, Source, checksums
 from pipelines.fetch.transfer import Progress, checkout, download, place, take, unpack

@@ -183,3 +183,19 @@ def test_tasks_have_instances_and_lists(tmp_path: Path, sample: Path) -> None:
         "rejected: 0",
         "published lists: none",
     ]
+
+
+def test_the_check_of_a_benchmark_lists_every_rejected_row(tmp_path: Path) -> None:
+    folder = tmp_path / "svamp"
+    folder.mkdir()
+    good = {"ID": "a", "Body": "Ada has 2 pens.", "Question": "How many pens?", "Answer": 2.0}
+    (folder / "SVAMP.json").write_text(json.dumps([good, {**good, "ID": "b", "Answer": None}]))
+    words = ["ingest", "--dataset", "tool_use", "--input", str(tmp_path), "--check"]
+    done = captured(main, words)
+    assert done.returncode == 1
+    first, last = done.stdout.splitlines()
+    assert first.startswith("svamp/SVAMP.json b: ") and last == "2 rows, 1 rejected"
+    found = json.loads(captured(main, [*words, "--json"]).stdout)
+    assert [(row["file"], row["id"]) for row in found["rejected"]] == [("svamp/SVAMP.json", "b")]
+    (folder / "SVAMP.json").write_text(json.dumps([good]))
+    assert captured(main, words).returncode == 0

@@ -55,7 +55,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, layout in LAYOUTS.items():
         folder = root / name
         for pattern, place in layout.items():
-            for file in sorted(Path(str(DATA)).glob(pattern))[:40]:
+            for file in sorted(Path(str(DATA)).glob(pattern))[:20]:
                 target = folder / place.format(file.parent.name)
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, target)
