@@ -218,6 +218,15 @@ class ToolController(Controller):
         return rest
 
 
+    def answered(self, row: int, text: str, tokens: int) -> Answered:
+        """The answer of a row that has ended with this text. A call that was never finished is left out."""
+        state = self.states.pop(row)
+        if state.opened is not None:
+            text = text[: state.start]
+        prediction = _without(text, state.executed).strip()
+        return Answered(text, prediction, tuple(state.executed), tokens)
+
+
 def answer(
     lm: LanguageModel,
     prompts: Sequence[str | Sequence[int]],
@@ -310,14 +319,10 @@ def _answers(
             yield Prompt(number, ids, query.max_new_tokens, query.stop, query.shared)
 
     for number, result in stream(lm, prompts(), sampling, controller, base, batch_size, batch_tokens):
-        text, executed = result.text, []
         if controller is not None:
-            state = controller.states.pop(number)
-            executed = state.executed
-            if state.opened is not None:
-                text = text[: state.start]
-        prediction = _without(text, executed).strip()
-        yield number, Answered(text, prediction, tuple(executed), result.tokens)
+            yield number, controller.answered(number, result.text, result.tokens)
+        else:
+            yield number, Answered(result.text, result.text.strip(), (), result.tokens)
 
 
 def _ids(lm: LanguageModel, prompt: str | Sequence[int]) -> Sequence[int]:
