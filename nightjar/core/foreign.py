@@ -36,7 +36,10 @@ def named(group: str, name: str, where: object) -> EntryPoint:
     Raises NightjarError if no package offers it, or several do.
     """
     offered = entry_points(group=group)
-    found, thing = [point for point in offered if point.name == name], group.rpartition(".")[2].removesuffix("s")
+    found, thing = (
+        [point for point in offered if point.name == name],
+        group.rpartition(".")[2].removesuffix("s"),
+    )
     if not found:
         names = ", ".join(sorted({point.name for point in offered})) or "none"
         fix = f"install the package that offers it; installed are: {names}"

@@ -119,8 +119,8 @@ class Prompt:
 class Generated:
     """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
 
-    `stopped`: whether it ended by itself, not by the limit; `stop`: the stop string that ended it. `ids`: those that the text was decoded from, with what was
-    fed in and the stop string, without an end token.
+    `stopped`: whether it ended by itself, not by the limit; `stop`: the stop string that ended it. `ids`: those that
+    the text was decoded from, with what was fed in and the stop string, without an end token.
     """
 
     text: str
@@ -181,7 +181,7 @@ class Row:
             self.ended = True
 
     def _stops(self, settled: int) -> list[tuple[int, str]]:
-        """Stop strings and where they begin. One may begin in the text that was settled, and searched, before this token."""
+        """Stop strings by where they begin. One may begin in the text that was settled, and searched, before."""
         first = ((mark, max(self.given, settled - len(mark) + 1)) for mark in self.prompt.stop)
         found = ((self.text.find(mark, place), mark) for mark, place in first)
         return [one for one in found if one[0] >= 0]

@@ -89,6 +89,11 @@ class Server(Model):
     def __exit__(self, *error: Any) -> None:
         self._open.__exit__(*error)
 
+    @classmethod
+    def name(cls, kind: str, argument: str) -> str:
+        address = Address.parse(f"{kind}:{argument}")
+        return address.model or f"{kind}_{address.url.partition('//')[2]}"
+
     @property
     def identity(self) -> Mapping[str, Any]:
         return {"url": self.address.url, "model": self.model}
