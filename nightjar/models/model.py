@@ -38,9 +38,42 @@ Capability = Literal["generate", "sample", "score", "tools", "steer", "chat"]
 
 GROUP, ENTRY = "nightjar.models", "entry"
 # The class of each kind of source that names no files.
-BUILT_IN = {"server": "nightjar.models.server:Server"}
+BUILT_IN = {"server": "nightjar.models.server:Server", "chat": "nightjar.models.chat:ChatServer"}
 
 _Given = TypeVar("_Given")
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool that a chat model calls: the id of the call, the tool's name, and its arguments as JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a chat. One of the assistant may have `calls`; the role tool answers the call `call_id`."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The message as the OpenAI interface has it."""
+        calls = [
+            {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
+            for one in self.calls
+        ]
+        answered = {"tool_call_id": self.call_id} if self.role == "tool" else {}
+        return {
+            "role": self.role,
+            "content": self.content,
+            **({"tool_calls": calls} if calls else {}),
+            **answered,
+        }
 
 
 @dataclass(frozen=True)
@@ -48,7 +81,7 @@ class Request:
     """A prompt to be continued by at most `max_new_tokens`, until one of the texts `stop`.
 
     `ids` are those of the prompt by the tokenizer that limited it. `day` and `forbidden` are for tools: the day of the
-    question, and those that may not be called.
+    question, and those that may not be called. `messages` are the prompt as a chat has it.
     """
 
     prompt: str
@@ -57,6 +90,12 @@ class Request:
     stop: Sequence[str] = ()
     day: date | None = None
     forbidden: frozenset[str] = frozenset()
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The messages; one of the user with the prompt, if there are none."""
+        return self.messages or (Message("user", self.prompt),)
 
     @property
     def sha256(self) -> str:

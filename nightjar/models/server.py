@@ -20,7 +20,6 @@ from nightjar.models.model import GREEDY, Capability, Decoding, Model, Request, 
 if TYPE_CHECKING:
     from nightjar.models.row import Controller
 
-PREFIX = "server:"
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
 # Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
@@ -37,15 +36,16 @@ class Address:
 
     @classmethod
     def parse(cls, source: str) -> Address:
-        """From `server:URL` or `server:URL#MODEL`. Raises NightjarError for anything else.
+        """From `KIND:URL` or `KIND:URL#MODEL`. Raises NightjarError for anything else.
 
         An address must not have a password: it would be in files and logs.
         """
-        fix = f"write {PREFIX}http://HOST:PORT, or {PREFIX}URL#MODEL for one of several models"
+        kind, _, given = source.partition(":")
+        fix = f"write {kind}:http://HOST:PORT, or {kind}:URL#MODEL for one of several models"
         # Neither a password nor a key in a query is repeated.
         named = re.sub(r"\?[^#]*", "?…", re.sub(r"//.*@", "//…@", source))
         try:
-            url = address(source.removeprefix(PREFIX))
+            url = address(given)
         except ValueError as error:
             raise NightjarError(str(error), named, fix) from None
         if url.userinfo:
@@ -53,7 +53,7 @@ class Address:
         if url.query:
             raise NightjarError("not the address of a server", named, fix)
         base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
-        base = base.removesuffix("/completions").removesuffix("/v1")
+        base = base.removesuffix("/completions").removesuffix("/chat").removesuffix("/v1")
         return cls(base.rstrip("/"), url.fragment or None)
 
 
@@ -69,12 +69,14 @@ class Server(Model):
     can: ClassVar[frozenset[Capability]] = frozenset({"generate", "tools"})
     title: ClassVar[str] = "a server"
     at_once: ClassVar[int] = 4
+    # How its sources begin.
+    kind: ClassVar[str] = "server"
 
     def __init__(self, address: Address | str, limits: Limits | None = None) -> None:
         if isinstance(address, str):
-            address = Address.parse(PREFIX + address)
+            address = Address.parse(f"{self.kind}:{address}")
         self.address = address
-        self._http = HttpClient(address.url, PREFIX + address.url, limits or Limits())
+        self._http = HttpClient(address.url, f"{self.kind}:{address.url}", limits or Limits())
         self.model = address.model or ""
         self.neutral = True
 
@@ -160,7 +162,7 @@ class Server(Model):
             names = [one["id"] for one in found["data"]]
         except (LookupError, TypeError):
             names = []
-        fix = f"give {PREFIX}{self.address.url}#MODEL"
+        fix = f"give {self.kind}:{self.address.url}#MODEL"
         if not names or not all(isinstance(name, str) and name for name in names):
             raise self._fault("it names no model", fix)
         if len(names) > 1:
