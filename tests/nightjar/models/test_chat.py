@@ -198,8 +198,8 @@ def test_a_limit_of_tokens_ends_the_run_in_one_line() -> None:
 
 def test_a_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "secret-1")
-    with serving(lambda body: (400, {"error": "secret-1"})) as served, ChatServer(served.url) as chat:
-        with pytest.raises(NightjarError) as raised:
-            chat.reply(ASKED.conversation, ASKED)
+    server = serving(lambda body: (400, {"error": "secret-1"}))
+    with server as served, ChatServer(served.url) as chat, pytest.raises(NightjarError) as raised:
+        chat.reply(ASKED.conversation, ASKED)
     assert served.headers[0]["Authorization"] == "Bearer secret-1"
     assert "secret-1" not in str(raised.value) and "secret-1" not in json.dumps(served.asked)
