@@ -11,7 +11,7 @@ from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.records import draw
 from nightjar.core import contracts, tables
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 
 # Tables beside the test questions, which are copied as they are.
 _SIDES = (contracts.TRAIN_QUESTIONS.name, contracts.DEV_QUESTIONS.name, "card")

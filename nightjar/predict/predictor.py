@@ -17,8 +17,8 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
-from nightjar.core.digests import code
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import code
 from nightjar.params import Params
 from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark, System

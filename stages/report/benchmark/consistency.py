@@ -11,7 +11,7 @@ import numpy as np
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.classification.published import CONSISTENCY
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import Bootstrap, percent, too_few
 from stages.report import numbers
 from stages.report.plots import axis, svg

@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.papers import PublishedCalls, PublishedTable
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark import by_call, differences

@@ -12,7 +12,7 @@ import pytest
 
 from nightjar.benchmarks.papers import Published
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.search.rankings import Passages
 from stages.report.benchmark import cases, consistency
 from stages.report.read.rankings import Ranked

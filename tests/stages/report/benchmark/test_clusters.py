@@ -16,7 +16,7 @@ from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import clusters, labels, published
 from stages.report.read import results
