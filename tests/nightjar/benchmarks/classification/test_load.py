@@ -206,9 +206,7 @@ def test_missing_sets_are_skipped_but_not_missing_files(tmp_path: Path) -> None:
     put(tmp_path, custrev__neg="bad\n")
     assert len(list(load(tmp_path))) == 2
     put(tmp_path, cr_in_train__csv="1,fine\n", cr_in_test__csv="1,fine\n")
-    with pytest.raises(
-        NightjarError, match=r"cr has two formats, custrev.neg and cr/train.csv; remove one"
-    ):
+    with pytest.raises(NightjarError, match=r"cr has two formats, custrev.neg and cr/train.csv; remove one"):
         list(load(tmp_path))
 
 
