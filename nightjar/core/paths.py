@@ -42,8 +42,8 @@ AGAINST = OWN / "against"
 LOGS, PREFECT, RUNS = OWN / "logs", OWN / "prefect", OWN / "runs"
 STUDY_LOGS = LOGS / "study"
 
-# Unfinished work of stages: units of any stage, states of a training, and the curves of one in progress.
-JOURNAL, CHECKPOINTS, CURVES = OWN / "journal", OWN / "checkpoints", OWN / "dvclive"
+# Unfinished work of stages, which they resume, and the curves of a training in progress.
+CHECKPOINTS, CURVES = OWN / "checkpoints", OWN / "dvclive"
 READERS_WORK = OWN / "readers"
 
 # Kept between runs: the seconds and rows of stages, the outcome of checks, scores of runs, entries that the ledger

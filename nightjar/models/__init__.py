@@ -9,7 +9,7 @@ many samples of one prompt, `stream_samples` of many.
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.models.generate import Generated, Prompt, stream

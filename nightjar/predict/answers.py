@@ -12,7 +12,7 @@ from typing import Any
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
-from nightjar.core.digests import digest
+from nightjar.core.identity import digest
 from nightjar.models.encoder_decoder import batches
 from nightjar.models.generate import arrange
 from nightjar.models.load import LanguageModel

@@ -11,7 +11,6 @@ from typing import Any
 
 from nightjar import params as params_module
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
@@ -91,7 +90,7 @@ class Asker:
         self.definition = definition or DEFINITION
         benchmark = benchmark_of(self.params, folder or base)
         # Of the benchmark the settings, and of these what holds for any question.
-        self.card = replace(registry.card(benchmark), tasks={}, other_tasks=Task())
+        self.card = replace(registry.card(benchmark), tasks={})
         greedy = {"temperature": 0.0, "cut_at_full_stop": False, "max_new_tokens": max_tokens}
         self.settings = self.params.predict.benchmark(benchmark).model_copy(update=greedy)
         self.toolbox = _Heard(tools_of(self.params)) if self.recipe.get("calls") else Toolbox([])

@@ -14,8 +14,8 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.weights import CONFIG
 from nightjar.params.predict import PredictBenchmark
@@ -90,7 +90,7 @@ class ExtractivePredictor(Predictor):
         self._lm = lm = load(job.weights, job.settings.precision)
         self.keys = len(asked)
         questions = digest({"all": [[*one.question.key, one.text, one.weights] for one in asked]})
-        self.decides = job.decides(model=lm.sha256, questions=questions)
+        self.cache_key = job.cache_key(model=lm.sha256, questions=questions)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         size = self._settings.batch_size

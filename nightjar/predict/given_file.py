@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nightjar.benchmarks.files import read_answers, read_questions
 from nightjar.benchmarks.subset import WHOLE
-from nightjar.core.files import sha256_of
+from nightjar.core.identity import sha256_of
 from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about
 
 

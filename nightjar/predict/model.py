@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.capabilities import Reranking
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
@@ -40,7 +41,7 @@ class ModelPredictor(Predictor):
             what = f"{job.system.system} calls tools, which an encoder-decoder cannot"
             raise NightjarError(what, job.base, f"use a causal model, or set {job.key('calls')} to off")
         # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
-        shown = card.name in params.retrieve.benchmarks and card.reranking is None
+        shown = card.name in params.retrieve.benchmarks and card.capability(Reranking) is None
         if (bool(recipe["evidence"]) and shown) != bool(job.evidence):
             what = f"the recipe {job.system.system} uses {recipe['evidence']} passages of evidence"
             none = paths.QUESTIONS / card.name
@@ -59,7 +60,7 @@ class ModelPredictor(Predictor):
         self._chosen = {n: asked[n] for n, kind in enumerate(kinds) if kind == "choose"}
         self._drawn = {n: asked[n] for n, kind in enumerate(kinds) if kind == "sample"}
         self._window = window(lm, job.encoding.max_source_length) if self._texts else 0
-        self.decides = job.decides(
+        self.cache_key = job.cache_key(
             model=[lm.sha256, lm.adapter_sha256],
             calls=[calls, toolbox.versions],
             window=self._window,
@@ -106,7 +107,7 @@ def tools_of(params: Params) -> list[Tool]:
 def toolbox_of(job: Job) -> Toolbox:
     """The tools that a system may call. Raises NightjarError if one reads what the system does not name."""
     for name, tool in job.params.augment.tools.items():
-        if tool.resource not in (paths.CORPUS, job.system.resource):
+        if tool.resource not in (paths.CORPUS.as_posix(), job.system.resource):
             fix = f"set {job.key('resource')} to {tool.resource}"
             raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
     return Toolbox(tools_of(job.params))

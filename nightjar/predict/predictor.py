@@ -17,8 +17,8 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
-from nightjar.core.digests import code
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import code
 from nightjar.params import Params
 from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark, System
@@ -93,7 +93,7 @@ class Job:
         """The place of a setting of the system in the parameters."""
         return f"predict.systems.{self.item}.{name}"
 
-    def decides(self, **own: Any) -> dict[str, Any]:
+    def cache_key(self, **own: Any) -> dict[str, Any]:
         """All that decides the answers of a model: `own`, and what is the same for every kind."""
         from nightjar.models.load import device_name
 
@@ -119,14 +119,13 @@ class Job:
 class Predictor(ABC):
     """Answers `questions` by their numbers.
 
-    `decides` is all that decides the answers, and `keys` names each question with what it is asked by, or says how many
-    there are: a run that resumes finds its answers by them. `decides` is None where answers take so little time that
-    none are kept.
+    `cache_key` is all that decides the answers; None where answers take so little time that none are kept. `keys` names
+    each question with what it is asked by, or says how many there are: a run that resumes finds its answers by them.
     """
 
     questions: Sequence[Question]
     keys: int | Sequence[str]
-    decides: Mapping[str, Any] | None = None
+    cache_key: Mapping[str, Any] | None = None
 
     @abstractmethod
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:

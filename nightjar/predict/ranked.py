@@ -6,16 +6,18 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from nightjar.benchmarks.card import Card, Ranking
+from nightjar.benchmarks.capabilities import Ranking
+from nightjar.benchmarks.card import Card
 from nightjar.core.errors import NightjarError
 from nightjar.params.predict import PredictBenchmark
 
 
 def ranking_of(card: Card) -> Ranking:
     """How the card ranks. Raises NightjarError if it does not."""
-    if card.ranked is None:
-        raise NightjarError("its card ranks no answers", f"benchmark {card.name}", "add `ranked` to the card")
-    return card.ranked
+    if (ranking := card.capability(Ranking)) is None:
+        fix = "add the capability Ranking to the card"
+        raise NightjarError("its card ranks no answers", f"benchmark {card.name}", fix)
+    return ranking
 
 
 def ranked_row(card: Card, texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def ranked_row(card: Card, texts: Iterable[tuple[str, float]], settings: Predict
     sums: dict[str, float] = {}
     for text, weight in texts:
         sums[text] = sums.get(text, 0) + weight
-    answers = ranking_of(card)(sums.items(), settings)
+    answers = ranking_of(card).ranked(sums.items(), settings)
     found = {
         "texts": sums,
         "answers": dict(answers),
@@ -34,4 +36,4 @@ def ranked_row(card: Card, texts: Iterable[tuple[str, float]], settings: Predict
 
 def ranked_again(card: Card, text: str, settings: PredictBenchmark) -> list[str]:
     """The answers under other settings, from the `text` of a row of contracts.PREDICTIONS."""
-    return [answer for answer, _ in ranking_of(card)(json.loads(text)["texts"].items(), settings)]
+    return [answer for answer, _ in ranking_of(card).ranked(json.loads(text)["texts"].items(), settings)]

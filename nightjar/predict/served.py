@@ -42,7 +42,9 @@ class ServerPredictor(Predictor):
         self._tokenizer = load_tokenizer(job.base)
         self._toolbox = toolbox_of(job) if job.system.calls == "on" else Toolbox([])
         self._asked = ask(job.card, self._tokenizer, self.questions, {}, 0, job.encoding)
-        self.decides = job.decides(server=[server.address.url, server.model], calls=self._toolbox.versions)
+        self.cache_key = job.cache_key(
+            server=[server.address.url, server.model], calls=self._toolbox.versions
+        )
         self.keys = [one.digest for one in self._asked]
 
     def facts(self) -> Mapping[str, Any]:

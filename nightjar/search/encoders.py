@@ -20,10 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.core.arguments import AnyPath, as_path, check_texts
 from nightjar.core.errors import NightjarError
-from nightjar.core.foreign import calling
-from nightjar.core.given import AnyPath, as_path, check_texts
 from nightjar.core.json_text import read_object
+from nightjar.core.plugins import calling
 
 GROUP, PREFIX, RECORD = "nightjar.encoders", "entry:", "encoder.json"
 _SETTING = "models.sentence_encoder.source"

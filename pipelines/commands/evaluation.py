@@ -1,7 +1,7 @@
 """An evaluation of any model: the stages predict, evaluate and report, run here with a folder of their own.
 
 The folder has the chosen questions and what the stages make. Everything else is read in the project, which is not
-changed. A run that was killed resumes: the stages by their journals, and one whose facts are there is done.
+changed. A run that was killed resumes: the stages by their checkpoints, and one whose facts are there is done.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
-from nightjar.core.digests import contents, digest
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
+from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
@@ -203,8 +203,8 @@ def _prepare(model: Given, record: Mapping[str, Any], params: Params, output: Pa
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
         _write_questions(record, made, params.seed)
-        (made / paths.JOURNAL).mkdir(parents=True)
-        (made / paths.JOURNAL / KEEP).touch()  # a run with a larger limit finds the answers
+        (made / paths.CHECKPOINTS).mkdir(parents=True)
+        (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
         source = ready(model, made / paths.LANGUAGE_MODEL)
         check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
         if source or model.served:  # the report shows where the model came from

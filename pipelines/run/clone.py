@@ -46,7 +46,7 @@ class Clone:
 
     folder = paths.STUDY_CLONE
     # Unfinished work of killed stages, which they resume.
-    shared: tuple[str, ...] = ("checkpoints", "journal")
+    shared: tuple[str, ...] = ("checkpoints",)
     # How files come out of the cache; None: as in the project.
     link_type: str | None = None
 

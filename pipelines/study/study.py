@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, parse, read_text
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from nightjar.core.numbers import counted_as
 from nightjar.params import validate
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock

@@ -178,9 +178,9 @@ def test_what_cannot_be_sampled_is_one_line(tiny_model: Path, tiny_t5: Path) -> 
     with pytest.raises(NightjarError, match=f"{BENCHMARK}.temperature: all samples are equal"):
         sampling(lm, CARD, one, settings.model_copy(update={"temperature": 0.0}), 0)
     with pytest.raises(NightjarError, match="its card ranks no answers"):
-        sampling(lm, replace(CARD, ranked=None), one, settings, 0)
+        sampling(lm, replace(CARD, capabilities=()), one, settings, 0)
     # Questions of other kinds need none of it.
-    sampling(load(tiny_t5), replace(CARD, ranked=None), {}, settings, 0)
+    sampling(load(tiny_t5), replace(CARD, capabilities=()), {}, settings, 0)
 
 
 def test_prompts_for_other_models_have_these_questions(
