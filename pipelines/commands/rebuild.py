@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nightjar.core.numbers import counted_as, duration
+from nightjar.core.display import counted_as, duration
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.graph import graph as graphs

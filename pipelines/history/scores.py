@@ -1,6 +1,6 @@
 """The scores of rebuilds and nightlies: a line for each run in .nightjar/scores.jsonl, which `keep` alone writes.
 
-A table `scores` (core/contracts) among a stage's outputs is an evaluation; a repository without one has no scores.
+A table `scores` (core/contracts.py) among a stage's outputs is an evaluation; a repository without one has no scores.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from nightjar.core import paths
 from nightjar.core.config import Model
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from pipelines.graph.graph import Stage
 from pipelines.project import git
 from pipelines.project.notify import append_line

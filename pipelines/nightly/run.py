@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
+from nightjar.core.display import counted_as, duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
-from nightjar.core.numbers import counted_as, duration
 from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph

@@ -18,7 +18,7 @@ from typing import Any
 
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Shards, load_rebuild
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph, Stage

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.core import numbers
+from nightjar.core import display
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from nightjar.core import numbers
     ],
 )
 def test_numbers(value: float, decimals: int, expected: str) -> None:
-    assert numbers.number(value, decimals) == expected
+    assert display.number(value, decimals) == expected
 
 
 def test_signed() -> None:
-    assert [numbers.number(it, 2, signed=True) for it in (-2.865, 6.25, -0.001)] == [
+    assert [display.number(it, 2, signed=True) for it in (-2.865, 6.25, -0.001)] == [
         "-2.87",
         "+6.25",
         "+0.00",
@@ -41,11 +41,11 @@ def test_signed() -> None:
 def test_stored_values_round_as_decimals_do(stored: int, decimals: int) -> None:
     """Stored values have four decimals."""
     exact = Decimal(stored).scaleb(-4).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
-    assert Decimal(numbers.number(stored / 10**4, decimals)) == exact
+    assert Decimal(display.number(stored / 10**4, decimals)) == exact
 
 
 def test_p() -> None:
-    assert [numbers.p(it) for it in (1.0, 0.05, 0.00012, 0.00009, 0.0)] == [
+    assert [display.p(it) for it in (1.0, 0.05, 0.00012, 0.00009, 0.0)] == [
         "1.0000",
         "0.0500",
         "0.0001",

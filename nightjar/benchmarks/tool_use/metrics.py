@@ -27,7 +27,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from nightjar.benchmarks.card import Floats
+from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, NAME, OPEN, TEMPORAL, TEXT
 from nightjar.core.errors import NightjarError
@@ -57,14 +57,14 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     task, and for an answer to a running text that is no log-likelihood.
     """
     table = np.full((len(questions), 3), np.nan)
-    for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
+    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
         group = GROUPS.get(question.task_id)
         if group is None:
             raise NightjarError(f"no task {shown(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}")
         if group != TEXT:
-            table[place, 0] = bool(given) and _right(question, group, given[0])
-        elif given:
-            table[place, 1:] = _likelihood(question, given[0])
+            table[place, 0] = bool(own) and _right(question, group, own[0])
+        elif own:
+            table[place, 1:] = _likelihood(question, own[0])
     return dict(zip(("accuracy", "nll", "tokens"), table.T, strict=True))
 
 
@@ -84,13 +84,13 @@ def _right(question: Question, group: str, answer: str) -> bool:
 
 
 def _same_number(answer: str, reference: str) -> bool:
-    wanted = _FIRST.search(reference)
-    if wanted is None:
+    gold = _FIRST.search(reference)
+    if gold is None:
         return _within(answer, SHORT_WORDS, reference)
     equals = answer.find("=") + 1
-    given = (_FIRST.search(answer, equals) if equals else None) or _FIRST.search(answer)
-    joined = bool(wanted["joined"])
-    return given is not None and _value(given, joined) == _value(wanted, joined)
+    predicted = (_FIRST.search(answer, equals) if equals else None) or _FIRST.search(answer)
+    joined = bool(gold["joined"])
+    return predicted is not None and _value(predicted, joined) == _value(gold, joined)
 
 
 def _value(found: re.Match[str], joined: bool) -> tuple[Fraction, ...]:
@@ -104,8 +104,8 @@ def _value(found: re.Match[str], joined: bool) -> tuple[Fraction, ...]:
 
 def _within(answer: str, words: int, reference: str) -> bool:
     """Whether the reference is among the first so many words, in a row and whole."""
-    wanted = _plain(reference)
-    return bool(wanted.strip()) and wanted in _plain(" ".join(answer.split()[:words]))
+    words_of_reference = _plain(reference)
+    return bool(words_of_reference.strip()) and words_of_reference in _plain(" ".join(answer.split()[:words]))
 
 
 def _plain(text: str) -> str:
