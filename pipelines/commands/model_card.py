@@ -24,7 +24,7 @@ from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params, profiles
 from nightjar.params import load as load_params
 from nightjar.params.data import ModelSource
-from nightjar.predict.trained import INSTRUCTED, benchmark_of
+from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
 from pipelines.project.text import interval, plain, table
