@@ -3,12 +3,15 @@
 `registry.card(name)` is the card of a benchmark, `registry.names()` lists them. `score_files` and `compare_files` score
 and compare predictions in files. In memory, `scores.score` scores answers, and `aggregate.aggregate` and
 `aggregate.compare` make the tables of intervals and paired tests. docs/extending.md adds a benchmark of your own.
+
+The files of every folder: `card`, `tasks` (names and labels), `formats` (`load`, the data sets' files), `questions` and
+`prompts` (settings, questions, what a model reads), `metrics` (`score`), `published` (tables of the paper), `report`.
 """
 
 from typing import Any
 
 from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
-from nightjar.benchmarks.papers import Published
+from nightjar.benchmarks.papers import Papers, Published
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 
 __all__ = [
@@ -17,6 +20,7 @@ __all__ = [
     "Choice",
     "Files",
     "Metric",
+    "Papers",
     "Published",
     "Question",
     "Record",

@@ -12,7 +12,7 @@ entry point group `nightjar.models` (docs/extending.md).
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.models.generate import Generated, Prompt, stream

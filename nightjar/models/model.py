@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
-from nightjar.core import foreign, paths
+from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer, is_encoder_decoder
 from nightjar.params.predict import PredictBenchmark
@@ -236,13 +236,13 @@ def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
         return EncoderDecoderModel if is_encoder_decoder(base) else CausalModel
     kind, _ = split(source)
     if source.startswith(f"{ENTRY}:"):
-        point = foreign.named(GROUP, kind, source)
+        point = plugins.named(GROUP, kind, source)
     else:
         point = EntryPoint(kind, BUILT_IN[kind], GROUP)
-    found: Any = foreign.load(point)
+    found: Any = plugins.load(point)
     if Model not in getattr(found, "__mro__", ()) or not isinstance(getattr(found, "can", None), frozenset):
         what = "it is no model: it is not a subclass, or its `can` is no frozenset"
-        raise NightjarError(what, foreign.place(point), "name a subclass of nightjar.models.Model")
+        raise NightjarError(what, plugins.place(point), "name a subclass of nightjar.models.Model")
     chosen: type[Model] = found
     return chosen
 
@@ -257,7 +257,7 @@ def open_model(
     """
     kind: Any = backend(source, base)
     if is_remote(source):
-        with foreign.calling(source, "this model cannot be made"):
+        with plugins.calling(source, "this model cannot be made"):
             remote: Model = kind(split(source)[1])
         return remote
     from nightjar.models.load import load, prepare

@@ -13,8 +13,8 @@ from enum import Enum
 
 import torch
 
+from nightjar.core.arguments import check_count, check_texts
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import check_count, check_texts
 from nightjar.models.rows import Segment
 from nightjar.models.tokenizer import Tokenizer
 

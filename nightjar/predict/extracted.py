@@ -14,8 +14,8 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.weights import CONFIG
 from nightjar.params.predict import PredictBenchmark

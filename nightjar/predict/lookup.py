@@ -16,7 +16,7 @@ from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.subset import WHOLE
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import sha256_of
+from nightjar.core.identity import sha256_of
 from nightjar.models.weights import CONFIG, RECIPE
 from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about
 from nightjar.search.encoders import RECORD, Encoder, load_encoder

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.capabilities import Reranking
 from nightjar.benchmarks.card import Choice
 from nightjar.core import paths
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
 from nightjar.models.model import Decoding, Model, Request, Text, at_once, backend, open_model
 from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
@@ -251,7 +252,7 @@ def _calls(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> Calls:
 def _check_evidence(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> None:
     """Raise NightjarError unless the system has evidence where its recipe uses it, and only there."""
     # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
-    shown = job.card.name in job.params.retrieve.benchmarks and job.card.reranking is None
+    shown = job.card.name in job.params.retrieve.benchmarks and job.card.capability(Reranking) is None
     if (bool(recipe["evidence"]) and shown) == bool(job.evidence):
         return
     none = paths.QUESTIONS / job.card.name

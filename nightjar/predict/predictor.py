@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Ranking
+from nightjar.benchmarks.capabilities import Ranking
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
-from nightjar.core.digests import code
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import code
 from nightjar.models.model import Model, is_remote
 from nightjar.models.weights import RECIPE
 from nightjar.params import Params
@@ -214,9 +215,10 @@ def lacking(kind: type[Model]) -> dict[str, str]:
 
 def ranking_of(card: Card) -> Ranking:
     """How the card ranks. Raises NightjarError if it does not."""
-    if card.ranked is None:
-        raise NightjarError("its card ranks no answers", f"benchmark {card.name}", "add `ranked` to the card")
-    return card.ranked
+    if (ranking := card.capability(Ranking)) is None:
+        fix = "add the capability Ranking to the card"
+        raise NightjarError("its card ranks no answers", f"benchmark {card.name}", fix)
+    return ranking
 
 
 def ranked_row(card: Card, texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> dict[str, Any]:
@@ -224,7 +226,7 @@ def ranked_row(card: Card, texts: Iterable[tuple[str, float]], settings: Predict
     sums: dict[str, float] = {}
     for text, weight in texts:
         sums[text] = sums.get(text, 0) + weight
-    answers = ranking_of(card)(sums.items(), settings)
+    answers = ranking_of(card).ranked(sums.items(), settings)
     found = {
         "texts": sums,
         "answers": dict(answers),

@@ -20,9 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core import foreign
+from nightjar.core import plugins
+from nightjar.core.arguments import AnyPath, as_path, check_texts
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_path, check_texts
 from nightjar.core.json_text import read_object
 
 GROUP, PREFIX, RECORD = "nightjar.encoders", "entry:", "encoder.json"
@@ -74,8 +74,8 @@ def encoder_of_entry_point(name: str) -> Encoder:
     `identity` names the package and its version too. Raises NightjarError if there is none or it fails.
     """
     where = f"{_SETTING}: {PREFIX}{name}"
-    point = foreign.named(GROUP, name, where)
-    with foreign.calling(f"{where} = {point.value}", "this encoder cannot be made"):
+    point = plugins.named(GROUP, name, where)
+    with plugins.calling(f"{where} = {point.value}", "this encoder cannot be made"):
         return _Checked(point, point.load()())
 
 
@@ -87,11 +87,11 @@ class _Checked:
         self.dimension = int(encoder.dimension)
         # As it is read back from a file.
         own = json.loads(json.dumps(dict(encoder.identity)))
-        self.identity: Mapping[str, Any] = {"entry": point.name, **foreign.package(point), **own}
+        self.identity: Mapping[str, Any] = {"entry": point.name, **plugins.package(point), **own}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         check_texts(texts, "texts")
-        with foreign.calling(self._name, "its method encode fails"):
+        with plugins.calling(self._name, "its method encode fails"):
             vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
         if vectors.shape != (len(texts), self.dimension):
             what = f"vectors of shape {vectors.shape} for {len(texts)} texts, dimension {self.dimension}"

@@ -17,8 +17,8 @@ from functools import lru_cache
 
 import torch
 
+from nightjar.core.arguments import check_list
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import check_list
 from nightjar.models.forward import Prefix, causal_only
 from nightjar.models.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
 from nightjar.models.load import LanguageModel, Tokenizer

@@ -22,9 +22,9 @@ from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
-from nightjar.core.digests import contents, digest
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
+from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
 from nightjar.models.model import backend
 from nightjar.models.weights import digest as digest_of_weights

@@ -17,8 +17,8 @@ from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
+from nightjar.core.display import number
 from nightjar.core.errors import NightjarError
-from nightjar.core.numbers import number
 from nightjar.models.headers import refusing
 from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params, profiles

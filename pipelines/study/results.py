@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, paths, tables
+from nightjar.core.display import counted_as, number
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
-from nightjar.core.numbers import counted_as, number
 from pipelines.project.text import chance, interval
 from pipelines.study.settings import text
 from pipelines.versions.files import provided
@@ -96,7 +96,7 @@ def collect(
                         f"{counted_as(tasks, 'task')}, {counted_as(instances, 'instance')}"
                     )
     varied = [it for it in study.axes if len(it.values) > 1]
-    curves = [it for it in card.curves if [it.study] == [axis.name for axis in varied]]
+    curves = [it for it in card.papers.curves if [it.study] == [axis.name for axis in varied]]
     return {
         "study": study.name,
         "axes": [{"name": it.name, "key": it.key, "numeric": it.numeric} for it in varied],

@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nightjar.core import paths
-from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import code, digest
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")
@@ -16,11 +16,12 @@ PACKAGES = ("pyarrow", "torch", "transformers")
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
+    from nightjar.benchmarks.capabilities import Reranking
     from nightjar.models.load import device_name, load, prepare
     from stages.rerank.build import embedded, read_tasks, write
 
     settings, card = stage.params.rerank, registry.card(stage.item)
-    if card.reranking is None:
+    if (reranking := card.capability(Reranking)) is None:
         raise NightjarError(
             f"{card.name} has no texts for a reranker", "rerank.benchmarks", "take it off the list"
         )
@@ -43,7 +44,7 @@ def run(stage: Stage) -> None:
             *map(version, PACKAGES),
         ],
         "texts": digest(
-            {task.name: [card.reranking.prefixes(task.asked[0].question), task.texts] for task in tasks}
+            {task.name: [reranking.prefixes(task.asked[0].question), task.texts] for task in tasks}
         ),
     }
     sizes = [len(places) for task in tasks for places in task.units]

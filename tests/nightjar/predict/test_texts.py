@@ -11,7 +11,7 @@ import pytest
 
 from nightjar import params
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.tool_use.scoring import score
+from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.zeroscrolls.examples import built
+from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.models.weights import digest, write_checksums
