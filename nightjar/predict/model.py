@@ -43,10 +43,9 @@ class ModelPredictor(Predictor):
         shown = card.name in params.retrieve.benchmarks and card.reranking is None
         if (bool(recipe["evidence"]) and shown) != bool(job.evidence):
             what = f"the recipe {job.system.system} uses {recipe['evidence']} passages of evidence"
-            none = paths.QUESTIONS / card.name
-            fix = f"set {job.key('evidence')} to {paths.RETRIEVED / card.name}, or to {none} for none"
+            fix = f"set {job.key('evidence')} to {paths.RETRIEVED / card.name}, or to {paths.NONE} for none"
             if adapter is None:
-                fix = f"set {job.key('evidence')} to {none}, or {job.key('kind')} to extractive"
+                fix = f"set {job.key('evidence')} to {paths.NONE}, or {job.key('kind')} to extractive"
             raise NightjarError(what, "params.yaml", fix)
         toolbox = toolbox_of(job) if calls == "on" else Toolbox([])
         self.questions, evidence = job.questions, evidence_of(job.evidence)
@@ -100,13 +99,13 @@ def recipe_of(job: Job, adapter: Path | None) -> dict[str, Any]:
 def tools_of(params: Params) -> list[Tool]:
     """The tools of augment.tools."""
     named = params.augment.tools.items()
-    return [make(name, Path(tool.resource), params.tools[name]) for name, tool in named]
+    return [make(name, tool.resource, params.tools[name]) for name, tool in named]
 
 
 def toolbox_of(job: Job) -> Toolbox:
     """The tools that a system may call. Raises NightjarError if one reads what the system does not name."""
     for name, tool in job.params.augment.tools.items():
-        if tool.resource not in (paths.CORPUS, job.system.resource):
-            fix = f"set {job.key('resource')} to {tool.resource}"
+        if tool.resource not in (None, job.system.tools):
+            fix = f"set {job.key('tools')} to {tool.resource}"
             raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
     return Toolbox(tools_of(job.params))

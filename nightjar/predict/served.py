@@ -135,7 +135,7 @@ def _check(job: Job) -> None:
             where = f"predict.systems.{job.item}"
             raise NightjarError(f"{task}: {reason}", where, "leave this task out, or use weights")
     if job.evidence is not None:
-        fix = f"set it to {paths.QUESTIONS / job.card.name}"
+        fix = f"set it to {paths.NONE}"
         raise NightjarError("a server gets no evidence", job.key("evidence"), fix)
     if job.system.calls == "disabled":
         what = "a server's model cannot be kept from writing calls"
