@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from nightjar.core import display, garbage
+from nightjar.core import display, startup
 from nightjar.core.errors import NightjarError, from_os_error, shortened
 
 # What the list of commands says of each; a command is in the module of its name, unless MODULES has another.
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
     command that only prints; the status of one that runs stages tells how the run ended.
     """
     display.protect()
-    garbage.seldom()
+    startup.collect_seldom()
     status = _status(arguments)
     if (fault := display.lost()) is not None:
         what = f"part of the output is lost ({fault.strerror})"

@@ -36,14 +36,14 @@ from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
-from pipelines.graph import describe
 from pipelines.process.signals import at_signals
+from pipelines.project import git
+from pipelines.project.names import StageName
 from pipelines.project.notify import notify
-from pipelines.project.stage_name import StageName
 from pipelines.run.results import End, Result, ending, listeners
 from pipelines.run.run import Run
-from pipelines.serving import attend, marks
-from pipelines.serving.api import Api
+from pipelines.serving import attend, flow_runs
+from pipelines.serving.flow_runs import Api
 
 # How many stages a flow may run at once. None could start with fewer than one, and the run would never end.
 Jobs = Annotated[int, Field(ge=1, le=64)]
@@ -117,7 +117,7 @@ class Shown:
         def send() -> None:
             with get_client(sync_client=True) as client:
                 own = FlowRunContext.get()
-                tags = {*describe.tags(self.root), *(own.flow_run.tags if own and own.flow_run else ())}
+                tags = {*git.tags(self.root), *(own.flow_run.tags if own and own.flow_run else ())}
                 client.update_flow_run(UUID(self.run), name=name, tags=sorted(tags))
 
         self._send(send)
@@ -207,7 +207,7 @@ def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
 def crashed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Notify that the process of a deployment's run was killed. Called by the runner or worker that had started it."""
     if flow_run.deployment_id:
-        marks.crashed(Path.cwd(), flow.name, str(flow_run.id), state.message or "")
+        flow_runs.crashed(Path.cwd(), flow.name, str(flow_run.id), state.message or "")
 
 
 @flow(name="rebuild", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
@@ -268,7 +268,7 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
     shown.told, shown.prepared = listeners(_logged, shown.told), terminal and terminal.prepared
     _SHOWN.set(shown)
     if terminal is None:
-        marks.settle(root, Api(shown.url))
+        flow_runs.settle(root, Api(shown.url))
 
     def failed(message: str) -> None:
         if terminal is None:
@@ -279,7 +279,7 @@ def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
     if terminal or alone:
         logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
     signals = at_signals(stop.set) if _main() else contextlib.nullcontext()
-    with marks.marked(root, run, kind, alone) as mark, signals:
+    with flow_runs.marked(root, run, kind, alone) as mark, signals:
         if terminal:
             terminal.begin(run)
         try:

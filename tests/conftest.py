@@ -67,7 +67,7 @@ LONGEST = (
     "bench/test_fuzz.py",
     "stages/train/test_launch.py",
     "stages/train/test_checkpoint.py",
-    "pipelines/graph/test_lock_order.py",
+    "pipelines/graph/test_lock_file.py",
     "pipelines/test_folders.py",
     "pipelines/run/test_run_stage.py",
 )

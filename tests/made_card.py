@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Files, Floats, Metric, Task
+from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.card import Card, Metric, Task
 from nightjar.benchmarks.question import Asking, Question, Sources
 
 NAME = "made"
@@ -56,9 +57,7 @@ CARD = Card(
     questions=questions,
     prompt=prompt,
     score=score,
-    files=Files('write {"task": "...", "id": "...", "prediction": "..."}', "write the same with references"),
     tasks={"sums": Task(), "words": Task()},
-    levels=("overall",),
 )
 
 

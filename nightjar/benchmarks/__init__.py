@@ -8,7 +8,7 @@ and compare predictions in files. In memory, `scores.score` scores answers, and 
 from typing import Any
 
 from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
-from nightjar.benchmarks.papers import Published
+from nightjar.benchmarks.papers import Papers, Published
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Choice",
     "Files",
     "Metric",
+    "Papers",
     "Published",
     "Question",
     "Record",

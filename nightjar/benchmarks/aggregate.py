@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.average import average, average_difference
-from nightjar.benchmarks.card import Card, Floats, Metric
+from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, Contrast, enough, estimate, seen

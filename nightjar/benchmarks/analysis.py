@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nightjar.benchmarks.capabilities import Analysis, Progress
 from nightjar.core.errors import NightjarError
-
-if TYPE_CHECKING:
-    from nightjar.benchmarks.question import Question
-
-# Is called with the bytes of the file that are read, and with all.
-Progress = Callable[[int, int], None] | None
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """An analysis by its `title`. `run` computes it from the questions, a file, the folder of a sentence encoder or
-    None, and a report of progress. It returns plain JSON values: "rows", a table, and facts beside it.
-
-    `encoder`: whether it uses one.
-    """
-
-    title: str
-    run: Callable[[Sequence[Question], Path, Path | None, Progress], dict[str, Any]]
-    encoder: bool = False
 
 
 def analyse(
@@ -46,9 +26,10 @@ def analyse(
     from nightjar.benchmarks.scores import nothing_to_score
 
     card = registry.card(benchmark)
-    analysis = card.analyses.get(name)
+    analyses = {one.name: one for one in card.capabilities_of(Analysis)}
+    analysis = analyses.get(name)
     if analysis is None:
-        known = ", ".join(card.analyses) or "none"
+        known = ", ".join(analyses) or "none"
         raise NightjarError(f"{benchmark} has no analysis of that name", repr(name), f"its analyses: {known}")
     if encoder is not None and not analysis.encoder:
         raise NightjarError(f"the analysis {name} uses no encoder", encoder, "leave the encoder out")

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import Average, Card, Floats, Metric
+from nightjar.benchmarks.capabilities import Average, Floats
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Places, SystemScores
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, seen
@@ -34,7 +35,7 @@ def averaged(card: Card, main: Mapping[str, Metric]) -> Average | None:
         return None
     kinds = {track: (metric.scale, metric.higher_is_better) for track, metric in main.items()}
     ((kind, _),) = Counter(kinds.values()).most_common(1)
-    known = {track for it in card.published for track in it.values}
+    known = {track for it in card.papers.rows for track in it.values}
     tracks = [track for track in main if kinds[track] == kind]
     tracks = [track for track in tracks if track in known] or tracks
     ((metric, _),) = Counter(main[track] for track in tracks).most_common(1)

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry, submission
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.card import OTHERS, Card
 from nightjar.benchmarks.question import Question, questions_of
-from nightjar.benchmarks.readers import read_own_answers, read_own_references, unknown_id
+from nightjar.benchmarks.readers import Readers, read_own_answers, read_own_references, unknown_id
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
-from nightjar.core.ids import qualified, unique_ids
+from nightjar.core.identity import qualified, unique_ids
 from nightjar.core.json_text import parse_at, plain, shown
 
 # Bytes of lines that are read at a time.
@@ -49,8 +49,8 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     """
     if path is None or path.is_dir():
         return read_questions(path or paths.QUESTIONS / card.name)
-    if card.files.readers:
-        return read_own_references(card.files.readers, path, card.files.reference)
+    if readers := card.capability(Readers):
+        return read_own_references(readers, path, card.files.reference)
     found: list[Question] = []
     for block in json_blocks(path, card.files.reference, _key_of(card)):
         rows = block.rows
@@ -115,7 +115,7 @@ def _checked(card: Card, row: Row, where: str) -> Row:
 
 def _allowed(card: Card) -> Set[str]:
     """The tracks that references may have; empty: any."""
-    return (card.tasks if card.files.by_task else card.tracks).keys()
+    return (card.tasks if card.files.by_task else card.tracks).keys() - {OTHERS}
 
 
 def _tracks(card: Card, rows: Sequence[Row]) -> list[Any]:
@@ -178,11 +178,11 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
 
         own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
         return _matched(card, path, own, questions)
-    form = card.files.submission
-    if isinstance(form, submission.Submission) and path.suffix == form.ending:
+    form = card.capability(submission.Submission)
+    if form and path.suffix == form.ending:
         return _submitted(card, form, path, questions)
-    if card.files.readers:
-        return read_own_answers(card.files.readers, path, _named(card, questions), len(questions))
+    if readers := card.capability(Readers):
+        return read_own_answers(readers, path, _named(card, questions), len(questions))
     wanted, named = _named(card, questions), itemgetter(*_key_of(card))
     given: list[Answers] = [None] * len(questions)
     for block in json_blocks(path, card.files.prediction, _key_of(card)):
@@ -269,13 +269,13 @@ def write_references(card: Card, path: Path, questions: Path | None = None) -> i
     source = questions or paths.QUESTIONS / card.name
     check_output(path, [source])
     found = read_questions(source)
-    form = card.files
+    form, readers = card.files, card.capability(Readers)
     lines: list[Row] = []
     for id, question in zip(ids(card, found), found, strict=True):
         if not question.references:
             continue
-        if form.readers:
-            lines.append(dict(form.readers.line(question._replace(id=id))))
+        if readers:
+            lines.append(dict(readers.line(question._replace(id=id))))
             continue
         line = {"id": id, "references": list(question.references), form.task: question.task_id}
         if form.category:

@@ -1,6 +1,6 @@
 """Cards of other packages, held to what a card promises: checked once when loaded, their functions at every call.
 
-The annotations of `card.Card` and of the classes that it holds are the rules.
+The annotations of `card.Card`, of its capabilities and of the classes that they hold are the rules.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from dataclasses import fields, is_dataclass, replace
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from nightjar.benchmarks.capabilities import Average, Capability, Form, Ranking
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.core.config import refused
 from nightjar.core.errors import NightjarError
-from nightjar.core.foreign import FIX, calling
+from nightjar.core.plugins import FIX, calling
 from nightjar.params.predict import PredictBenchmark
 from nightjar.statistics import geometric_mean, matthews, mean, perplexity
 
-_RULES = ConfigDict(strict=True, arbitrary_types_allowed=True, revalidate_instances="always")
+_RULES = Capability.__pydantic_config__
 # Names in annotations that their modules import for type checkers alone.
 _NAMES = {"PredictBenchmark": PredictBenchmark, "Question": Question}
 # Written as JSON.
-_JSON = {"details": dict[str, JsonValue], "explain": dict[str, JsonValue]}
+_JSON = {"EvaluationFacts.facts": dict[str, JsonValue], "Explain.line": dict[str, JsonValue]}
 # Compared by identity: they stay the objects that they are.
 _STATISTICS = (mean, matthews, geometric_mean, perplexity)
 # Columns of tables of scores that are no metrics.
@@ -42,7 +43,10 @@ def held(card: Any, name: str, where: str) -> Card:
         if not isinstance(card, Card):
             what = f"a {type(card).__name__} instead of a card"
             raise NightjarError(what, where, "name a nightjar.benchmarks.Card")
-        _check(_card_rules(), card, where)
+        _check(_class_rules(Card), card, where)
+        for one in card.capabilities:
+            kind: Any = type(one)
+            _check(_class_rules(kind), one, where, kind.__name__)
         if card.name != name:
             raise NightjarError(f"this card has the name {card.name!r}", where, f"name it {name}")
         for fault in _faults(card):
@@ -56,6 +60,9 @@ def _faults(card: Card) -> Iterator[str]:
     names = [metric.name for metric in card.metrics]
     if doubled := [name for name, count in Counter(names).items() if count > 1]:
         yield f"two metrics have the name {doubled[0]!r}"
+    kinds = [type(one) for one in card.capabilities if not one.several]
+    if doubled_kinds := [kind for kind, count in Counter(kinds).items() if count > 1]:
+        yield f"two capabilities are {doubled_kinds[0].__name__}"
     for field in ("metrics", "levels"):
         if not getattr(card, field):
             yield f"{field} is empty"
@@ -67,18 +74,21 @@ def _faults(card: Card) -> Iterator[str]:
             yield f"the range of the metric {metric.name!r} is empty: {metric.range}"
         if not 0 < abs(metric.scale) < float("inf"):
             yield f"the scale of the metric {metric.name!r} is {metric.scale}"
-    wanted = {"average": [card.average.name]} if card.average else {}
-    wanted |= {"form": [card.form.asked, card.form.forgiving, card.form.length]} if card.form else {}
-    for field, needed in wanted.items():
-        if unknown := [name for name in needed if name not in names]:
-            yield f"{field} names the metric {unknown[0]!r}, which the card has not"
-    if card.average and (unknown := [track for track in card.average.tracks if track not in card.tasks]):
-        yield f"average names the track {unknown[0]!r}, which is none of tasks"
-    for name, task in {**card.tasks, "": card.other_tasks}.items():
+        if metric.right and len(metric.parts) > 1:
+            yield f"the metric {metric.name!r} says what is right, and has several parts"
+    average, form = card.capability(Average), card.capability(Form)
+    needed: dict[type[Capability], list[str]] = {Average: [average.name]} if average else {}
+    needed |= {Form: [form.asked, form.forgiving, form.length]} if form else {}
+    for kind, wanted in needed.items():
+        if unknown := [name for name in wanted if name not in names]:
+            yield f"{kind.__name__} names the metric {unknown[0]!r}, which the card has not"
+    if average and (unknown := [track for track in average.tracks if track not in card.tasks]):
+        yield f"Average names the track {unknown[0]!r}, which is none of tasks"
+    for name, task in card.tasks.items():
         if (task.kind == "choose") != bool(task.choices):
             yield f"the task {name!r} has the kind {task.kind} and {len(task.choices)} choices"
-        if task.kind == "sample" and card.ranked is None:
-            yield f"the task {name!r} has the kind sample, but ranked is missing"
+        if task.kind == "sample" and not card.capability(Ranking):
+            yield f"the task {name!r} has the kind sample, but the capability Ranking is missing"
 
 
 def _held(value: Any, hint: Any, name: str, where: str) -> Any:
@@ -90,6 +100,7 @@ def _held(value: Any, hint: Any, name: str, where: str) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         hints = _hints(type(value))
         own = {field.name: getattr(value, field.name) for field in fields(value) if field.name in hints}
+        name = type(value).__name__ if isinstance(value, Capability) else name
         prefix = f"{name}." if name else ""
         return replace(
             value, **{key: _held(one, hints[key], f"{prefix}{key}", where) for key, one in own.items()}
@@ -145,9 +156,8 @@ def _check(rules: TypeAdapter[Any], value: Any, where: str, *name: str) -> None:
 
 
 @functools.cache
-def _card_rules() -> TypeAdapter[Card]:
-    Card.__pydantic_config__ = _RULES
-    rules = TypeAdapter(Card)
+def _class_rules(kind: type) -> TypeAdapter[Any]:
+    rules: TypeAdapter[Any] = TypeAdapter(kind)
     rules.rebuild(raise_errors=True, _types_namespace=_NAMES)
     return rules
 

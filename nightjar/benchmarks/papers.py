@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from nightjar.benchmarks.capabilities import Capability
+
 
 @dataclass(frozen=True)
 class Published:
@@ -88,3 +90,18 @@ class Collection:
     source: str
     figures: tuple[Figure, ...]
     notes: str = ""
+
+
+@dataclass(frozen=True)
+class Papers(Capability):
+    """What papers say of a benchmark: rows that are shown beside the systems, tables, results of studies, and figures.
+
+    `curves` are results at several values of a setting, which studies of it show. `system` is the name of the paper's
+    own system: its differences from the others come first.
+    """
+
+    rows: tuple[Published, ...] = ()
+    tables: tuple[PublishedTable, ...] = ()
+    curves: tuple[PublishedCurve, ...] = ()
+    collection: Collection | None = None
+    system: str = ""

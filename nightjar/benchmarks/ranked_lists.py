@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from nightjar.benchmarks.capabilities import Leaderboard
 from nightjar.benchmarks.readers import Readers, once
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
@@ -15,7 +16,7 @@ from nightjar.core.json_text import is_text, shown
 
 
 @dataclass(frozen=True)
-class Lists:
+class Lists(Leaderboard):
     """`site`: where the file is handed in. `keys`: those of the id and the answers in a line of NAME.jsonl.
 
     NAME.json is one object {id: [answers]}.

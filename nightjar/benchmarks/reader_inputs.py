@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card, Reading
+from nightjar.benchmarks.capabilities import Reading
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, drawn
 from nightjar.core.errors import NightjarError
 from nightjar.models.reader.tokens import Tokens
@@ -37,12 +38,12 @@ class Read:
 
 def reading_of(card: Card, form: str) -> Reading:
     """The texts of a card's reader. Raises NightjarError if it has none, or not in that form."""
-    if card.reading is None:
+    if (reading := card.capability(Reading)) is None:
         raise NightjarError(f"{card.name} has no texts for a reader", "params.yaml", "use another benchmark")
-    if form not in card.reading.forms:
-        fix = f"forms are {', '.join(card.reading.forms)}"
+    if form not in reading.forms:
+        fix = f"forms are {', '.join(reading.forms)}"
         raise NightjarError(f"{card.name} has no form {form!r} of a question", "params.yaml", fix)
-    return card.reading
+    return reading
 
 
 def with_passages(

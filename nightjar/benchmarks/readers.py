@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from nightjar.benchmarks.capabilities import Capability
+from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
-
-if TYPE_CHECKING:
-    from nightjar.benchmarks.question import Question
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Readers:
-    """How the files of a benchmark are read that has published forms of its own.
+class Readers(Capability):
+    """How the files of a benchmark are read that has published forms of its own, in place of JSON Lines.
 
     `predictions` yields the place, the question's id and the answers of each prediction, `references` the place and the
     question of each row; both raise NightjarError. `line` is the row of a question that `references` reads. `asked`

@@ -18,12 +18,13 @@ from nightjar.benchmarks.aggregate import (
     interval,
 )
 from nightjar.benchmarks.average import average, average_difference
+from nightjar.benchmarks.capabilities import Explain
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
+from nightjar.core.arguments import AnyPath, as_optional_path, as_path
 from nightjar.core.files import check_output, write_lines
-from nightjar.core.given import AnyPath, as_optional_path, as_path
 from nightjar.statistics import Bootstrap, estimate
 from nightjar.statistics.bootstrap import SAMPLES
 
@@ -71,7 +72,7 @@ def score_files(
     `missing`.
 
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task, category, track,
-    the parts of its metrics, `missing`, and what the card's `explain` adds. It is written whole or not at all.
+    the parts of its metrics, `missing`, and what the card's capability Explain adds. It is written whole or not at all.
 
     `encoder` is the folder of a sentence encoder; without it, metrics that need one have no values.
 
@@ -296,7 +297,7 @@ def _write_details(
     given: Sequence[files.Answers],
     inputs: Sequence[Path],
 ) -> None:
-    form = card.files
+    form, explain = card.files, card.capability(Explain)
     columns = [(name, values.tolist()) for name, values in scores.parts.items()]
     lines = []
     for place, (id, question) in enumerate(zip(files.ids(card, questions), questions, strict=True)):
@@ -305,7 +306,7 @@ def _write_details(
             line |= {form.category: category_name(question.category), "track": question.track}
         line |= {name: values[place] for name, values in columns if values[place] == values[place]}
         line |= {"missing": given[place] is None}
-        if card.explain:
-            line |= card.explain(question, given[place] or _NO_ANSWER)
+        if explain:
+            line |= explain.line(question, given[place] or _NO_ANSWER)
         lines.append(line)
     write_lines(path, lines, inputs)

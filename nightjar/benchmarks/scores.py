@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Floats, Metric
+from nightjar.benchmarks.capabilities import EncoderMetrics, Floats, Leaderboard, Matching
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import Question
+from nightjar.core.arguments import check_lists
 from nightjar.core.errors import NightjarError
-from nightjar.core.foreign import calling
-from nightjar.core.given import check_lists
+from nightjar.core.plugins import calling
 from nightjar.statistics import mean
 
 # Of a part: sums of larger numbers would be infinite.
@@ -111,12 +112,8 @@ def nothing_to_score(
     if not questions or any(question.references for question in questions):
         return None
     fix = "ask questions with references"
-    if card.files.submission:
-        given = (
-            f" --predictions {predictions} --output {card.name}{card.files.submission.ending}"
-            if predictions
-            else ""
-        )
+    if form := card.capability(Leaderboard):
+        given = f" --predictions {predictions} --output {card.name}{form.ending}" if predictions else ""
         fix = f"hand the predictions in: nightjar submission --benchmark {card.name}{given}"
     return NightjarError("nothing to score: no question has a reference", card.name, fix)
 
@@ -149,9 +146,12 @@ def _checked(
             refuse(what, f"give numbers up to {LARGEST:g}, and NaN where a part does not apply")
     made = [metric for metric in card.metrics if all(part in parts for part in metric.parts)]
     # Without an encoder a card may lack metrics, and no instance has the part of an average.
-    lacking = [] if card.by_encoder else [metric.name for metric in card.metrics if metric not in made]
+    lacking = (
+        []
+        if card.capability(EncoderMetrics)
+        else [metric.name for metric in card.metrics if metric not in made]
+    )
     average = card.average.name if card.average else ""
-    lacking += [card.right] if card.right and card.right not in parts else []
     if (lacking and lacking != [average]) or not made:
         refuse(
             f"no values for {(lacking or ['any metric'])[0]}, but for {', '.join(parts)[:200] or 'none'}",
@@ -220,14 +220,14 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
 def match_rows(
     card: Card, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
 ) -> Iterator[dict[str, Any]]:
-    """Rows of contracts.MATCHES for one system, by question; none for a card without `matching`.
+    """Rows of contracts.MATCHES for one system, by question; none for a card without the capability Matching.
 
     `answers` has a list for each question, None for one without a prediction.
     """
-    if card.matching is None:
+    if (matching := card.capability(Matching)) is None:
         return
     for question, given in zip(questions, answers, strict=True):
         key = {"benchmark": card.name, "system": system, "task_id": question.task_id, "id": question.id}
-        for similarity, found in card.matching.matches(question, given or ()).items():
+        for similarity, found in matching.matches(question, given or ()).items():
             for rank, match in enumerate(found, start=1):
                 yield {**key, "similarity": similarity, "rank": rank, **match._asdict()}

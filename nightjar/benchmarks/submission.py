@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from nightjar.benchmarks.capabilities import Leaderboard
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, folder_output, write_output
 from nightjar.core.json_text import is_text, read_object, shown
 
 
 @dataclass(frozen=True)
-class Submission:
+class Submission(Leaderboard):
     """`columns`: the names of those of the task, the id and the prediction. `tasks`: exactly those of a file, in their
     order. `site`: where the file is handed in. `not_an_answer`: the one text that the leaderboard reads as missing.
     `answer` makes what is handed in of a task and a prediction.

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import files, ranked_lists, registry, submission
+from nightjar.benchmarks.capabilities import Leaderboard
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.ranked_lists import Lists
-from nightjar.benchmarks.readers import read_own_references
+from nightjar.benchmarks.readers import Readers, read_own_references
 from nightjar.benchmarks.submission import Answer, Submission
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -83,7 +84,7 @@ def _asked(card: Card, path: Path | None) -> list[Question]:
     """The questions that must be answered, with references or without; none where they are not known."""
     if path is None:
         return []
-    readers = card.files.readers
+    readers = card.capability(Readers)
     if readers and readers.asked and not path.is_dir():
         return read_own_references(replace(readers, references=readers.asked), path, card.files.reference)
     return files.read_references(card, path)
@@ -93,7 +94,7 @@ def _lists(
     card: Card, predictions: Path, questions: Path | None
 ) -> tuple[ranked_lists.Answers, list[Question]]:
     """The checked lists of `predictions`, in the order of the questions where these are known, and the questions."""
-    readers = card.files.readers
+    readers = card.capability(Readers)
     if readers is None:
         raise ValueError(f"the card {card.name} has ranked lists but no readers of them")
     asked = _asked(card, questions)
@@ -104,12 +105,13 @@ def _lists(
 
 def _form(benchmark: str) -> tuple[Card, Submission | Lists]:
     card = registry.card(benchmark)
-    if card.files.submission is None:
-        have = [name for name in registry.names() if registry.card(name).files.submission]
+    form: Submission | Lists | None = card.capability(Submission) or card.capability(Lists)
+    if form is None:
+        have = [name for name in registry.names() if registry.card(name).capability(Leaderboard)]
         raise NightjarError(
             "it has no leaderboard's file", benchmark, f"those that have are {', '.join(have)}"
         )
-    return card, card.files.submission
+    return card, form
 
 
 def _answers(card: Card, form: Submission, path: Path) -> list[Answer]:

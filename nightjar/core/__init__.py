@@ -1,4 +1,4 @@
-"""Errors, files, Parquet tables, contracts, parameters and the journal: what every other layer uses.
+"""Errors, files, Parquet tables, contracts and parameters: what every other layer uses.
 
 An artifact is a folder of tables. `contracts` has the schema of each table, `ArtifactWriter` writes them, `read` (an
 Arrow table) and `read_rows` (dictionaries) read one, `check` says what is wrong with an artifact. `load_params` reads
@@ -7,7 +7,7 @@ params.yaml. Every mistake in what a user gives is a `NightjarError` of one line
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.core import contracts

@@ -44,15 +44,15 @@ AGAINST = OWN / "against"
 LOGS, PREFECT, RUNS = OWN / "logs", OWN / "prefect", OWN / "runs"
 STUDY_LOGS = LOGS / "study"
 
-# Unfinished work of stages: units of any stage, states of a training, and the curves of one in progress.
-JOURNAL, CHECKPOINTS, CURVES = OWN / "journal", OWN / "checkpoints", OWN / "dvclive"
+# Unfinished work of stages, which they resume, and the curves of a training in progress.
+CHECKPOINTS, CURVES = OWN / "checkpoints", OWN / "dvclive"
 READERS_WORK = OWN / "readers"
 
 # Kept between runs: the seconds and rows of stages, the outcome of checks, scores of runs, entries that the ledger
-# could not take, the entries of dvc.lock that a rebuild found, the profile, params.yaml as it was before
-# `nightjar use` removed entries that no profile has, and the seconds of tool calls.
+# could not take, the profile, params.yaml as it was before `nightjar use` removed entries that no profile has, and the
+# seconds of tool calls.
 HISTORY, CHECKS, RUN_SCORES = OWN / "history.jsonl", OWN / "checks", OWN / "scores.jsonl"
-LEDGER_ASIDE, LOCK_ORDER, TIMINGS = OWN / "ledger-aside", OWN / "lock_order.json", OWN / "timings"
+LEDGER_ASIDE, TIMINGS = OWN / "ledger-aside", OWN / "timings"
 PROFILE, PARAMS_BEFORE = OWN / "profile", OWN / "params.before.yaml"
 NOTIFICATIONS = OWN / "notifications.jsonl"
 

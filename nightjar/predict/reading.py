@@ -12,9 +12,8 @@ import torch
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.reader_inputs import Read, pool_of, reading_of, with_demonstrations, with_passages
 from nightjar.core import contracts, tables
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import digest, safe_name
 from nightjar.models.load import prepare
 from nightjar.models.reader import (
     AGAIN,
@@ -57,7 +56,7 @@ class ReaderPredictor(Predictor):
         self.keys = len(read)
         made = zip(self.questions, ids, read, strict=True)
         asked = digest({"all": [[*one.key, own, list(it.prior)] for one, own, it in made]})
-        self.decides = job.decides(base=self._base.sha256, readers=record, questions=asked)
+        self.cache_key = job.cache_key(base=self._base.sha256, readers=record, questions=asked)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         job, wanted = self._job, set(numbers)

@@ -21,9 +21,10 @@ from pipelines.commands.options import (
 
 def _analyses() -> Iterable[str]:
     from nightjar.benchmarks import registry
+    from nightjar.benchmarks.capabilities import Analysis
 
     for name in registry.names():
-        yield from (f"{one} ({name})" for one in registry.card(name).analyses)
+        yield from (f"{one.name} ({name})" for one in registry.card(name).capabilities_of(Analysis))
 
 
 def _print(found: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import (
     FILE,
@@ -19,7 +19,7 @@ from pipelines.commands.options import (
     samples_option,
 )
 from pipelines.commands.scores_shown import ALL, card_of, say_head
-from pipelines.project.intervals import chance, interval
+from pipelines.project.text import chance, interval
 
 
 def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:

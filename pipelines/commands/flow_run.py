@@ -11,9 +11,9 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.process.signals import at_signals
-from pipelines.serving import attend, marks
+from pipelines.serving import attend, flow_runs
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api
+from pipelines.serving.flow_runs import Api
 
 if TYPE_CHECKING:
     from pipelines.run.results import End, Result
@@ -57,7 +57,7 @@ def run_flow(
             )
 
             attended.ready()
-            marks.settle(root, Api(attended.url))
+            flow_runs.settle(root, Api(attended.url))
             if stop.is_set():
                 raise KeyboardInterrupt
             number = ("", 0)
@@ -85,7 +85,7 @@ def run_flow(
                 raise terminal.error
             recorded = flows.drain(attend.LAST_SECONDS) and attended.recorded(*number)
             if recorded:
-                marks.forget(root, number[0])
+                flow_runs.forget(root, number[0])
                 over.set()
         finally:
             attended.close()

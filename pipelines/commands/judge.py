@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from nightjar.core import paths
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
-from pipelines.project.intervals import interval
+from pipelines.project.text import interval
 
 
 def _print_export(told: dict[str, Any]) -> None:

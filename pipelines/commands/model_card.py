@@ -17,18 +17,17 @@ from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
+from nightjar.core.display import number
 from nightjar.core.errors import NightjarError
-from nightjar.core.numbers import number
 from nightjar.models.headers import refusing
 from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params, profiles
 from nightjar.params import load as load_params
 from nightjar.params.data import ModelSource
-from nightjar.predict.trained import INSTRUCTED, benchmark_of
+from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
-from pipelines.project.intervals import interval
-from pipelines.project.markdown import plain, table
+from pipelines.project.text import interval, plain, table
 
 UNKNOWN = "unknown"
 # Rows of a track, the metrics that are published for it first.
@@ -65,7 +64,7 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     )
     settings = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
     found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
-    commit = found.decode().strip() if found else "not recorded"
+    commit = found.strip() if found else "not recorded"
     scores, newline = [_shown(row) for row in _scores(params, folder)], "\n"
     return f"""---
 {head.to_yaml()}

@@ -11,8 +11,8 @@ import click
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
-from nightjar.core.numbers import counted_as
 from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.commands.options import printed

@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 
-from nightjar.core.numbers import counted_as, duration
+from nightjar.core.display import counted_as, duration
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.graph import graph as graphs
-from pipelines.graph import leftovers, lock_order
+from pipelines.graph import leftovers
 from pipelines.graph.graph import Graph
 from pipelines.process.signals import stopped_by_signals
 from pipelines.run import checks
-from pipelines.run.headline import report_stages
-from pipelines.run.headline import stale as stale_scores
+from pipelines.run.report import report_stages
+from pipelines.run.report import stale as stale_scores
 from pipelines.run.results import GOOD, End, Result
 from stages._runtime import history
 
@@ -89,7 +89,6 @@ def rebuild(
                 request = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
                 code = run_flow(root, "rebuild", request, progress.tell, ended, (whole, worker), as_json)
         else:
-            lock_order.forget(root)
             stale = stale_scores(whole, [])
             if as_json:
                 show.as_json(root, [_facts(name, None) for name in graph.stages], stale, left)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import (
     FILE,
@@ -21,7 +21,7 @@ from pipelines.commands.options import (
     samples_option,
 )
 from pipelines.commands.scores_shown import ALL, card_of, say_head
-from pipelines.project.intervals import interval
+from pipelines.project.text import interval
 
 # A table with more columns has a row a metric instead.
 MOST_COLUMNS = 8

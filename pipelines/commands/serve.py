@@ -24,7 +24,7 @@ from pipelines.process import lock
 from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify
-from pipelines.project.environment import WEBHOOK
+from pipelines.project.names import WEBHOOK
 from pipelines.serving import server as servers
 
 LOG = paths.PREFECT / "serve.log"
@@ -66,8 +66,8 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
     from pipelines.graph import graph as graphs
-    from pipelines.serving import served_runs
-    from pipelines.serving.api import Api
+    from pipelines.serving import flow_runs
+    from pipelines.serving.flow_runs import Api
 
     servers.require()
     root = graphs.read().root
@@ -81,7 +81,7 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
         try:
             serving.start()
             _say_served(serving, settings, as_json)
-            runs = served_runs.Runs(Api(serving.url), serving.deployments)
+            runs = flow_runs.Runs(Api(serving.url), serving.deployments)
             while True:
                 for line in runs.news():
                     say(line, err=as_json)

@@ -19,7 +19,7 @@ from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run.counts import counted
-from pipelines.run.headline import HEADLINE, REPORT, report_stages
+from pipelines.run.report import HEADLINE, REPORT, report_stages
 from stages._runtime import history
 
 if TYPE_CHECKING:

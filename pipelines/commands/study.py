@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import printed
 

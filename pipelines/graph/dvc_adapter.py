@@ -1,6 +1,6 @@
 """The DVC repository: its lock, and its stages and parameters, which are read once and again only where a file changed.
 
-All that depends on how DVC works inside is in this file, in dvc_status.py, dvc_run.py and lock_entry.py. They are
+All that depends on how DVC works inside is in this file, in dvc_status.py, dvc_run.py and lock_file.py. They are
 written for DVC 3.67. tests/pipelines/graph/test_dvc_adapter.py fails when a name or a result that is used changes.
 """
 
@@ -19,8 +19,8 @@ from dvc.exceptions import DvcException, NotDvcRepoError
 from dvc.lock import Lock, LockError
 from dvc.repo import Repo, lock_repo
 from dvc.repo.index import Index
-from dvc.repo.reproduce import get_active_graph
-from dvc.stage import Stage
+from dvc.repo.reproduce import get_active_graph, plan_repro
+from dvc.stage import PipelineStage, Stage
 from dvc.utils import parse_target
 from dvc.utils.serialize import ParseError, load_path
 from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
@@ -47,7 +47,7 @@ class Project:
         self._edges: Any = None
         # By path and kind of hash, what Output._build found since the lock was taken.
         self.built: dict[tuple[str, str], Any] = {}
-        # The texts of lock files that were checked or written: see lock_entry.
+        # The texts of lock files that were checked or written: see lock_file.
         self.known: dict[Path, str] = {}
 
     @contextlib.contextmanager
@@ -114,6 +114,12 @@ class Project:
             self._watch(self.root / ".dvc/config", self.root / ".dvc/config.local", self.root / ".dvcignore")
             self._edges = get_active_graph(Index(self.repo, stages=list(self._stages())).graph)
         return self._edges
+
+    def ranks(self, file: str) -> dict[str, int]:
+        """The place of each stage of a dvc.yaml in the order in which `dvc repro` runs them."""
+        order = plan_repro(self.edges())
+        own = [it.name for it in order if isinstance(it, PipelineStage) and it.path == file]
+        return {name: at for at, name in enumerate(own)}
 
     def _stages(self) -> Iterator[Stage]:
         """All stages, found as DVC's collect_files does: not in folders that Git ignores or that stages make."""

@@ -8,7 +8,7 @@ import contextlib
 import json
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,14 +18,12 @@ from dvc.dependency.repo import RepoDependency
 from dvc.fs import localfs
 from dvc.lock import LockError
 from dvc.repo import Repo
-from dvc.repo.reproduce import collect_stages, plan_repro
 from dvc.rwlock import RWLOCK_FILE, SCHEMA, rwlock
 from dvc.stage import PipelineStage, Stage
 from dvc.stage.cache import RunCacheNotFoundError
 from dvc.stage.run import get_executable, prepare_kwargs
-from dvc.utils.serialize import load_yaml
 
-from pipelines.graph import lock_entry, lock_order
+from pipelines.graph import lock_file
 from pipelines.graph.dvc_adapter import Busy, Project
 
 # As DVC starts its shells, so that they read no configuration.
@@ -97,20 +95,6 @@ def finish(project: Project, begun: Begun) -> None:
         _save(project, begun.stage, not begun.force)
 
 
-def remember(project: Project, targets: Sequence[str]) -> None:
-    """Record what a rebuild of `targets` finds in the lock files: see lock_order. Raises as `begin` does."""
-    entries: dict[str, list[str]] = {}
-    plan: dict[str, list[str]] = {}
-    with project.locked():
-        for stage in plan_repro(project.edges(), collect_stages(project.repo, targets)):
-            if isinstance(stage, PipelineStage):
-                path = Path(stage.path).with_suffix(".lock")
-                plan.setdefault(file := project.relative(str(path)), []).append(stage.name)
-                if file not in entries:
-                    entries[file] = list(load_yaml(path).get("stages") or ()) if path.is_file() else []
-        lock_order.remember(project.root, entries, plan)
-
-
 @contextlib.contextmanager
 def _reserved(repo: Repo, stage: Stage, command: str) -> Iterator[None]:
     """Reserve the stage's files for a `command` of this process. Raises Busy if a DVC process that runs has them."""
@@ -165,8 +149,7 @@ def _dump(project: Project, stage: Stage) -> None:
     with writing:
         if isinstance(stage, PipelineStage):
             path = path.with_suffix(".lock")
-            place = lock_order.placing(project.root, path, stage.name)
-            if entry := lock_entry.write(path, stage, place, project.known):
+            if entry := lock_file.write(path, stage, project.ranks(stage.path), project.known):
                 project.wrote(stage, entry)
                 project.repo.scm_context.track_file(project.relative(str(path)))
                 return

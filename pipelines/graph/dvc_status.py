@@ -23,7 +23,7 @@ from dvc.stage.loader import StageLoader
 from pipelines.graph.changes import OPEN, UNTOLD, Kind, Reason, State, differences
 from pipelines.graph.dvc_adapter import Project, tidy
 from pipelines.graph.graph import Graph, Stage
-from pipelines.graph.keys import stage_keys
+from pipelines.project.names import stage_keys
 
 # DVC's words for the state of a dependency or an output.
 WORDS = {

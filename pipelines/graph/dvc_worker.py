@@ -5,7 +5,6 @@
 DESCRIPTOR is one end of a multiprocessing.Pipe. Requests and answers are messages in JSON, and are served in order:
 
     {"do": "graph"}                                  the judged graph, as Graph.as_json gives it
-    {"do": "remember", "targets": [NAME]}            remembered: see lock_order
     {"do": "look", "stage": NAME}                    the answer has a `state`: that of `nightjar plan`, with `why`
     {"do": "begin", "stage": NAME, "force": BOOL}    unchanged, restored, or run (`commands`, `folder`, `environment`)
     {"do": "finish", "stage": NAME}                  ran
@@ -82,10 +81,6 @@ class Worker:
         if do == "graph":
             with dvc_adapter.one_error(self._root):
                 return {"state": "graph", **dvc_status.graph(self._open()).as_json()}
-        if do == "remember":
-            with dvc_adapter.one_error(self._root):
-                dvc_run.remember(self._open(), request["targets"])
-            return {"state": "remembered"}
         if do == "look":
             state, why = dvc_status.look(self._open(), name)
             return {"state": state, "why": why}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.graph.changes import Reason, State
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 
 if TYPE_CHECKING:
     from dvc.repo import Repo

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from nightjar.core.errors import NightjarError
-from nightjar.core.files import remove, write_text
+from nightjar.core.files import remove
+from pipelines.graph import lock_file
 from pipelines.graph.graph import SHOWN, Graph
 from pipelines.project.git import names, try_git
-
-LOCK = Path("dvc.lock")
 
 
 @dataclass(frozen=True)
@@ -65,16 +62,17 @@ def remains(graph: Graph) -> Remains:
     A path that Git knows, that a stage makes, or that a stage names as an input itself is not among them. Raises
     NightjarError for a broken dvc.lock.
     """
-    gone = {name: entry for name, entry in _entries(graph.root).items() if name not in graph.stages}
+    entries = lock_file.entries(graph.root)
+    removed = {name: entry for name, entry in entries.items() if name not in graph.stages}
     outs = {PurePosixPath(out) for stage in graph.stages.values() for out in stage.outs}
     used = outs.union(PurePosixPath(dep) for stage in graph.stages.values() for dep in stage.deps)
     holding = {folder for path in used for folder in (path, *path.parents)}
-    made = [PurePosixPath(out["path"]) for entry in gone.values() for out in entry.get("outs") or ()]
+    made = [PurePosixPath(out["path"]) for entry in removed.values() for out in entry.get("outs") or ()]
     found = {path for path in made if path not in holding and outs.isdisjoint(path.parents)}
     paths = sorted(found - _in_git(graph.root, found))
     sizes = {str(path): _size(graph.root / path) for path in paths if (graph.root / path).exists()}
     unknown = [it.path for it in find(graph, graph) if not _within(graph.root, Path(it.path), sizes)]
-    return Remains(sizes, list(gone), unknown)
+    return Remains(sizes, list(removed), unknown)
 
 
 def clean(graph: Graph, found: Remains) -> None:
@@ -83,18 +81,7 @@ def clean(graph: Graph, found: Remains) -> None:
     Raises NightjarError for a dvc.lock that is not as DVC writes it.
     """
     if found.entries:
-        # Here, not above: they take long to load.
-        from dvc.utils.serialize import ParseError
-
-        from nightjar.core.config import read_text
-        from pipelines.graph import lock_entry
-
-        try:
-            text = lock_entry.without(read_text(graph.root / LOCK), found.entries)
-        except (ValueError, ParseError) as error:
-            fix = "run: dvc repro, which writes it anew, or take it from Git"
-            raise NightjarError(f"not as DVC writes it ({error})", graph.root / LOCK, fix) from None
-        write_text(graph.root / LOCK, text)
+        lock_file.remove(graph.root, found.entries)
     for name in found.paths:
         path = graph.root / name
         remove(path)
@@ -102,17 +89,6 @@ def clean(graph: Graph, found: Remains) -> None:
             if folder == graph.root or any(folder.iterdir()):
                 break
             folder.rmdir()
-
-
-def _entries(root: Path) -> dict[str, Any]:
-    """The entries of dvc.lock by their stages."""
-    if not (root / LOCK).is_file():
-        return {}
-    from nightjar.core.config import parse, read_text  # here, not above: pydantic takes long to load
-
-    whole = parse(read_text(root / LOCK), root / LOCK)
-    entries = whole.get("stages") if isinstance(whole, dict) else None
-    return {str(name): entry for name, entry in (entries or {}).items() if isinstance(entry, dict)}
 
 
 def _within(root: Path, path: Path, paths: Collection[str]) -> bool:
@@ -132,8 +108,8 @@ def _in_git(root: Path, paths: Iterable[PurePosixPath]) -> set[PurePosixPath]:
     """Those that Git knows, or that hold a file that it knows. DVC works without Git: then none."""
     if not (asked := [str(path) for path in paths]):
         return set()
-    listed = try_git(root, "ls-files", "-z", "--", *asked) or b""
-    files = [PurePosixPath(name) for name in names(listed.decode(errors="surrogateescape"))]
+    listed = try_git(root, "ls-files", "-z", "--", *asked) or ""
+    files = [PurePosixPath(name) for name in names(listed)]
     return {path for file in files for path in (file, *file.parents)}
 
 

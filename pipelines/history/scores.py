@@ -1,6 +1,6 @@
 """The scores of rebuilds and nightlies: a line for each run in .nightjar/scores.jsonl, which `keep` alone writes.
 
-A table `scores` (core/contracts) among a stage's outputs is an evaluation; a repository without one has no scores.
+A table `scores` (core/contracts.py) among a stage's outputs is an evaluation; a repository without one has no scores.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pydantic import ValidationError
 
 from nightjar.core import paths
 from nightjar.core.config import Model
-from nightjar.core.numbers import number
-from pipelines.graph import describe
+from nightjar.core.display import number
 from pipelines.graph.graph import Stage
-from pipelines.project.intervals import interval
+from pipelines.project import git
 from pipelines.project.notify import append_line
+from pipelines.project.text import interval
 
 if TYPE_CHECKING:
     from pipelines.flows import Shown
@@ -36,7 +36,7 @@ Rows = list[dict[str, Any]]
 
 class Run(Model):
     """The scores of one run: when it ended (seconds since 1970), its kind (rebuild, nightly), its commit as
-    describe.short_commit has it."""
+    git.short_commit has it."""
 
     ended: float
     kind: str
@@ -74,7 +74,7 @@ def keep(root: Path, rows: Rows, kind: str = "rebuild") -> None:
     """
     before = next((run.rows for run in _latest(root) if run.kind == kind), None)
     if rows and not (kind == "rebuild" and before == rows):
-        ended, commit = datetime.now(UTC).timestamp(), describe.short_commit(root)
+        ended, commit = datetime.now(UTC).timestamp(), git.short_commit(root)
         run = Run(ended=ended, kind=kind, commit=commit, rows=rows)
         append_line(root / paths.RUN_SCORES, run.model_dump_json())
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, tables
-from nightjar.core.config import PARAMS_FILE, read_optional, read_yaml
+from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.json_text import parse_at, recorded
+from pipelines.graph import lock_file
 from pipelines.graph.graph import Stage
-from pipelines.run.baseline import LOCK_FILE, Baseline
+from pipelines.project.git import Baseline
+from pipelines.project.names import LOCK_FILE
 from pipelines.run.results import Result
 from stages._runtime import machine
 
@@ -122,10 +124,10 @@ def stage_facts(
     """For every stage that ran: its parameters as DVC recorded them, the benchmarks that it scored, the version of the
     benchmark's card (None if its facts name none), its seconds, and the facts of the sample that it read.
     """
-    lock = read_yaml(work / LOCK_FILE).get("stages") or {}
+    lock = lock_file.entries(work)
     found = {}
     for stage in stages:
-        params = (lock.get(stage.name) or {}).get("params") or {}
+        params = lock.get(stage.name, {}).get("params") or {}
         cards = [recorded(work / metric).get("card") for metric in stage.metrics]
         found[stage.name] = {
             "params": {key: value for file in params.values() for key, value in _leaves("", file)},

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
+from nightjar.core.display import counted_as, duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
-from nightjar.core.numbers import counted_as, duration
 from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
@@ -32,9 +32,9 @@ from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
 from pipelines.nightly.verdicts import Good
 from pipelines.process import lock
+from pipelines.project.git import baseline
+from pipelines.project.names import new_name
 from pipelines.project.notify import notify
-from pipelines.project.run_name import new_name
-from pipelines.run.baseline import baseline
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.graph.graph import Graph
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 from pipelines.run.clone import Clone
 from pipelines.run.results import Result
 from pipelines.run.run import Run

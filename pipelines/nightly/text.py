@@ -6,10 +6,9 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nightjar.core.display import number, p
 from nightjar.core.errors import NightjarError
-from nightjar.core.numbers import number, p
-from pipelines.project.intervals import interval
-from pipelines.project.markdown import plain, table
+from pipelines.project.text import interval, plain, table
 
 # The order in which verdicts are reported.
 ORDER = ("worse", "better", "unchanged", "not comparable")

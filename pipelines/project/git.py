@@ -1,11 +1,17 @@
-"""Git, called as a program."""
+"""Git, called as a program: what identifies the project's state."""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
+from pipelines.project.names import LOCK_FILE
 
 # A status, say, must not take the lock of the index from somebody who commits.
 _GIT = ("git", "--no-optional-locks")
@@ -13,24 +19,88 @@ _GIT = ("git", "--no-optional-locks")
 
 def git(root: Path, *arguments: str) -> str:
     """The output of `git` in `root`. Raises NightjarError with Git's own last line if it fails."""
-    done = subprocess.run(
-        [*_GIT, *arguments], cwd=root, capture_output=True, text=True, errors="surrogateescape"
-    )
+    command = [*_GIT, *arguments]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, errors="surrogateescape")
     if done.returncode:
         last = (done.stderr.strip() or f"git {arguments[0]} failed").splitlines()[-1]
         raise NightjarError(last, root.absolute(), "this needs a Git repository with a commit")
     return done.stdout
 
 
-def try_git(root: Path, *arguments: str) -> bytes | None:
+def try_git(root: Path, *arguments: str) -> str | None:
     """The output of `git` in `root`; None if it fails or is not installed."""
     try:
-        done = subprocess.run([*_GIT, *arguments], cwd=root, capture_output=True)
-    except OSError:
+        return git(root, *arguments)
+    except (NightjarError, OSError):
         return None
-    return None if done.returncode else done.stdout
 
 
 def names(listed: str) -> list[str]:
     """The paths of a list that Git wrote with -z."""
     return [name for name in listed.split("\0") if name]
+
+
+def tags(root: Path) -> list[str]:
+    """The project's folder, its short commit if any, and the profile that `nightjar use` applied, if any."""
+    profile = ""
+    with contextlib.suppress(OSError, ValueError):
+        profile = (root / paths.PROFILE).read_text(encoding="utf-8").strip()[:40]
+    found = {"commit": short_commit(root), "profile": profile}
+    return [root.name, *(f"{name} {value}" for name, value in found.items() if value)]
+
+
+def short_commit(root: Path) -> str:
+    """The commit that is checked out, with a + if tracked files differ from it; empty if there is none.
+
+    dvc.lock is ignored, because a rebuild changes it.
+    """
+    commit = (try_git(root, "rev-parse", "--short", "HEAD") or "").strip()
+    if not commit:
+        return ""
+    changed = try_git(
+        root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,glob)**/dvc.lock"
+    )
+    return commit + "+" * bool(changed)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What every point of a study starts from.
+
+    `tree` is a commit that no branch has, with the tracked files as they were: the paths `changed` differ in it from
+    `commit`. `known` are the paths of all its files and folders.
+
+    `digest` identifies the commit and the changed files without params.yaml, which counts by its values, and dvc.lock,
+    which describes what is built, not what is to be built.
+    """
+
+    commit: str
+    tree: str
+    changed: tuple[str, ...]
+    untracked: tuple[str, ...]
+    known: frozenset[str]
+    digest: str
+
+
+def baseline(root: Path) -> Baseline:
+    """The project's commit and its tracked files as they are now.
+
+    Raises NightjarError where there is no commit yet, where Git does not have dvc.yaml, or where the project is not
+    the root of its repository.
+    """
+    commit = git(root, "rev-parse", "--verify", "HEAD^{commit}").strip()
+    if git(root, "rev-parse", "--show-prefix").strip():
+        raise NightjarError("not the root of its Git repository", root.absolute(), "run from the root")
+    try_git(root, "update-index", "-q", "--refresh")  # stash fails for files that were only touched
+    tree = git(root, "stash", "create").strip() or commit
+    diff = ("diff", "--no-renames", "-z", commit, tree)
+    changed = tuple(sorted(names(git(root, *diff, "--name-only"))))
+    left_out = (f":(exclude){name}" for name in (PARAMS_FILE, LOCK_FILE))
+    code = git(root, *diff, "--raw", "--no-abbrev", "--", ".", *left_out)
+    digest = sha256((commit + code).encode("utf-8", "surrogateescape")).hexdigest()
+    untracked = tuple(names(git(root, "ls-files", "--others", "--exclude-standard", "-z")))
+    files = names(git(root, "ls-tree", "-r", "--name-only", "-z", tree))
+    known = {*files, *(folder.as_posix() for name in files for folder in Path(name).parents)}
+    if "dvc.yaml" not in known:
+        raise NightjarError("not in Git", root / "dvc.yaml", "commit it: this works in a clone")
+    return Baseline(commit, tree, changed, untracked, frozenset(known), digest)

@@ -12,7 +12,7 @@ from typing import Any
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Nightly, load_nightly
-from pipelines.project.environment import WEBHOOK
+from pipelines.project.names import WEBHOOK
 
 # How long the webhook may take to connect, and to answer.
 POST_SECONDS = 10.0

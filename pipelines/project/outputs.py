@@ -11,7 +11,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_place
-from pipelines.project.stage_name import GRAPH
+from pipelines.project.names import GRAPH
 
 # Folders of tools, wherever they are.
 TOOLS = frozenset({".git", ".dvc", ".venv", paths.OWN.name})

@@ -23,8 +23,8 @@ from nightjar.core.files import write_text
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
-from pipelines.project.git import git, try_git
-from pipelines.run.baseline import LOCK_FILE, Baseline
+from pipelines.project.git import Baseline, git, try_git
+from pipelines.project.names import LOCK_FILE
 from pipelines.run.results import Listener, Result
 from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
@@ -46,7 +46,7 @@ class Clone:
 
     folder = paths.STUDY_CLONE
     # Unfinished work of killed stages, which they resume.
-    shared: tuple[str, ...] = ("checkpoints", "journal")
+    shared: tuple[str, ...] = ("checkpoints",)
     # How files come out of the cache; None: as in the project.
     link_type: str | None = None
 

@@ -13,7 +13,7 @@ from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load
 from nightjar.params.drivers import load_checks, load_rebuild
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 from pipelines.run import resources, shards
 
 if TYPE_CHECKING:

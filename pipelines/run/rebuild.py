@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightjar.core import paths
-from pipelines.graph import lock_order
 from pipelines.graph.graph import Graph
 from pipelines.history import scores
 from pipelines.process import lock
-from pipelines.project.run_name import new_name
+from pipelines.project.names import new_name
 from pipelines.run import checks
-from pipelines.run.artifacts import Artifacts
-from pipelines.run.headline import report_stages
+from pipelines.run.report import Artifacts, report_stages
 from pipelines.run.results import End, Result, listeners
 from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
@@ -73,11 +71,9 @@ def _rebuild(
     logs = root / paths.LOGS / new_name()
     run = Run(graph, stages, logs, listeners(shown.told, artifacts.tell), shown.stop, jobs, keep_going)
     shown.name(name(graph))
-    stages.remember(list(targets), shown.stop)
     results = execute(run)
     _bring_back(whole, results, logs, shown.stop)
     if not shown.stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
-        lock_order.forget(root)
         _keep_scores(graph, shown)
     artifacts.report(results)
     return End.of(results.values(), run.cancelled)

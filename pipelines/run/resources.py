@@ -1,20 +1,16 @@
-"""What stages need of the machine (dvc.yaml's `meta`), and what there is of it (params.yaml's group `rebuild`).
-
-DVC keeps a stage's `meta` and makes nothing of it: changing it makes nothing stale. Read here are
-
-    meta: {gpu: true, memory: large, attempts: 3, shards: true}
-
-where `memory` names a class whose GB params.yaml gives, so that a profile can change them, `attempts` says how often a
-stage may be tried that is safe to run again, and `shards` that its command accepts `--shard I/N`. Other keys belong to
-others.
-"""
+"""What stages need of the machine, what there is of it, and who gets it: memory, jobs and the one GPU."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 from pydantic import ConfigDict
@@ -22,7 +18,7 @@ from pydantic import ConfigDict
 from nightjar.core.config import Attempts, Model, checked
 from nightjar.core.errors import NightjarError
 from pipelines.graph.graph import Graph
-from pipelines.run.room import Limits, Needs
+from pipelines.process import lock
 
 if TYPE_CHECKING:
     from nightjar.params.drivers import Rebuild
@@ -78,3 +74,164 @@ def has_gpu(devices: Path = Path("/dev")) -> bool:
     if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
         return False
     return any(path.name[6:].isdigit() for path in devices.glob("nvidia[0-9]*")) or (devices / "dxg").exists()
+
+
+# How often a stage that waits looks again: the GPU may be in use by another process.
+LOOK_SECONDS = 0.5
+# Expected seconds of a stage of which no time is known.
+UNKNOWN_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a stage needs of the machine: memory in GB, the GPU, how often it may be tried, and whether its work may be
+    shared.
+    """
+
+    memory_gb: float = 0.0
+    gpu: bool = False
+    attempts: int = 1
+    shards: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be used at once: stages, GB of memory (of those that need any), and stages that need the GPU (one, or
+    with `one_gpu` false, as on a machine without, as many as there are).
+    """
+
+    jobs: int
+    memory_gb: float = float("inf")
+    one_gpu: bool = False
+
+
+class Room:
+    """The stages that run and those that wait.
+
+    A stage that does not fit into the memory left waits, with all that have less way to go and need memory; one that
+    needs more than there is runs beside none of them. A stage that waits for the GPU takes nothing from others.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        way: Mapping[str, float],
+        take_gpu: Callable[[str], bool] = lambda name: True,
+        give_gpu: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """`way`: see `longest_way`; of equals, the first is first. `take_gpu` is asked last, for a stage that has room
+        but for the GPU, whether it was had; `give_gpu` gives it back.
+        """
+        self._limits, self._take_gpu, self._give_gpu = limits, take_gpu, give_gpu
+        self._rank = {name: at for at, name in enumerate(sorted(way, key=lambda name: -way[name]))}
+        self._changed = threading.Condition()
+        self._waiting: dict[str, Needs] = {}
+        self._running: dict[str, Needs] = {}
+
+    @contextlib.contextmanager
+    def taken(self, name: str, needs: Needs, stop: threading.Event) -> Iterator[bool]:
+        """Wait for room, and hold it in the block. False, without room, if `stop` is set first."""
+        with self._changed:
+            self._waiting[name], had = needs, False
+            try:
+                while not stop.is_set() and not (had := self._starts(name)):
+                    self._changed.wait(LOOK_SECONDS)
+            finally:
+                del self._waiting[name]
+                if had:
+                    self._running[name] = needs
+                self._changed.notify_all()
+        try:
+            yield had
+        finally:
+            with self._changed:
+                if self._running.pop(name, None) and needs.gpu and self._limits.one_gpu:
+                    self._give_gpu(name)
+                self._changed.notify_all()
+
+    def _starts(self, name: str) -> bool:
+        """Whether a stage that waits is the first of those for which there is room."""
+        full = False
+        if len(self._running) >= self._limits.jobs:
+            return False
+        for other in sorted(self._waiting, key=self._rank.__getitem__):
+            needs = self._waiting[other]
+            if needs.memory_gb and (full := full or not self._fits(needs)):
+                continue
+            # The stage itself asks for the GPU; one that waits for it takes nothing from others.
+            if needs.gpu and self._limits.one_gpu and not (other == name and self._had(name)):
+                continue
+            return other == name
+        return False
+
+    def _had(self, name: str) -> bool:
+        return not any(needs.gpu for needs in self._running.values()) and self._take_gpu(name)
+
+    def _fits(self, needs: Needs) -> bool:
+        used = sum(other.memory_gb for other in self._running.values())
+        # A little more than the sum: 0.1 + 0.2 is not to be over 0.3.
+        return not used or used + needs.memory_gb <= self._limits.memory_gb + 1e-9
+
+
+def longest_way(upstream: Mapping[str, Collection[str]], seconds: Mapping[str, float]) -> dict[str, float]:
+    """Seconds from the start of each stage to the end of the last that needs it. `upstream` has every stage after
+    those it needs.
+    """
+    way: dict[str, float] = {}
+    after = dict.fromkeys(upstream, 0.0)
+    for name in reversed(list(upstream)):
+        way[name] = seconds.get(name, UNKNOWN_SECONDS) + after[name]
+        for other in upstream[name]:
+            if other in after:
+                after[other] = max(after[other], way[name])
+    return {name: way[name] for name in upstream}
+
+
+def lease_file() -> Path:
+    """The file of this user's lease. Raises NightjarError if the folder is somebody else's."""
+    folder = Path(tempfile.gettempdir()) / f"nightjar-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise NightjarError("not a folder of this user", folder, "remove it, or set TMPDIR to another folder")
+    return folder / "gpu.lock"
+
+
+class Gpu:
+    """The leases that the stages of one run hold; used by several threads."""
+
+    def __init__(self, root: Path, told: Callable[[str, str], None]) -> None:
+        """`told` is called with the name of a stage that has to wait and the reason, once for each holder."""
+        self._root = root
+        self._told = told
+        self._held: dict[str, int] = {}
+        self._waits: dict[str, str] = {}
+
+    def take(self, stage: str) -> bool:
+        """Take the lease for `stage` if it is free; never waits."""
+        try:
+            descriptor = lock.take(lease_file(), {"stage": stage, "project": str(self._root)})
+        except (lock.Taken, OSError) as error:
+            why = _held_by(error.holder) if isinstance(error, lock.Taken) else f"cannot be taken: {error}"
+            if self._waits.get(stage) != why:
+                self._waits[stage] = why
+                self._told(stage, f"waits for the GPU ({why})")
+            return False
+        self._held[stage] = descriptor
+        return True
+
+    def descriptor(self, stage: str) -> int | None:
+        """The descriptor that the processes of `stage` inherit; None if it holds no lease."""
+        return self._held.get(stage)
+
+    def release(self, stage: str) -> None:
+        """Release the lease, if `stage` has it. Processes that it left running continue to hold it."""
+        descriptor = self._held.pop(stage, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _held_by(holder: Mapping[str, Any]) -> str:
+    if not {"stage", "project", "pid", "since"} <= holder.keys():
+        return "held by another stage"
+    return "held by {stage} of {project}, process {pid}, since {since}".format_map(holder)

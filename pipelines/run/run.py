@@ -18,14 +18,13 @@ from typing import Any
 
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Shards, load_rebuild
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run import checks, resources, shards
-from pipelines.run.lease import Gpu, lease_file
+from pipelines.run.resources import Gpu, Needs, Room, lease_file, longest_way
 from pipelines.run.results import GOOD, Listener, Result
-from pipelines.run.room import Needs, Room, longest_way
 from pipelines.run.run_stage import Stages
 from stages._runtime import history
 

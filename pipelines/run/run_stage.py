@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import RawIOBase
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -26,7 +26,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_worker
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE, Child
-from pipelines.project.environment import without
+from pipelines.project.names import without
 from pipelines.run.results import Result
 from stages._runtime import history
 
@@ -83,19 +83,12 @@ class Stages:
 
     def graph(self, stop: threading.Event | None = None) -> Graph:
         """The graph of the repository, with states and reasons. Raises NightjarError as graph.read does."""
-        return Graph.of_json(self._read({"do": "graph"}, stop))
-
-    def remember(self, targets: Iterable[str], stop: threading.Event | None = None) -> None:
-        """Record what a rebuild of `targets` finds in the lock files: see lock_order. Raises as `graph` does."""
-        self._read({"do": "remember", "targets": list(targets)}, stop)
-
-    def _read(self, request: Message, stop: threading.Event | None) -> Message:
-        answer = self._settled(request, stop or threading.Event())
+        answer = self._settled({"do": "graph"}, stop or threading.Event())
         if answer["state"] in ("failed", "stopped"):
             fix = "fix dvc.yaml, or see `dvc status`"
-            told = {"what": answer["error"], "where": str(self._root.absolute()), "fix": fix}
-            raise NightjarError(**{key: answer.get(key, text) for key, text in told.items()})
-        return answer
+            line = {"what": answer["error"], "where": str(self._root.absolute()), "fix": fix}
+            raise NightjarError(**{key: answer.get(key, text) for key, text in line.items()})
+        return Graph.of_json(answer)
 
     def run(
         self,
@@ -112,7 +105,7 @@ class Stages:
         The output of its command goes to the file `log`, and in batches to `lines`. When `stop` is set, or `lines`
         raises, the command's process group is ended. If the command ran well, its seconds are added to the local
         history, with the `earlier` seconds of its shares. `lease` is a descriptor that the command inherits (see
-        lease.py). With `force` the command runs in any case, and what it makes is not added to DVC's cache. While
+        resources.py). With `force` the command runs in any case, and what it makes is not added to DVC's cache. While
         another DVC process, such as a `dvc repro`, has reserved the stage's files, the stage waits. Raises only what
         `lines` raises, and OSError.
         """

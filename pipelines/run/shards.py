@@ -1,7 +1,7 @@
 """Divide the work of a stage among several processes before the stage itself runs, here or on a Ray cluster.
 
 A stage with `meta: {shards: true}` in dvc.yaml has a command that accepts `--shard I/N`. With it the command computes
-its share of the work and keeps that in the stage's journal. The group `shards` of params.yaml gives the number of
+its share of the work and keeps that in the stage's checkpoint. The group `shards` of params.yaml gives the number of
 shares and the place. DVC then runs the ordinary command, which computes what is missing and writes the outputs. The
 outputs are therefore the same whether shares succeed, fail or are lost. A stage whose command DVC would not run is not
 shared.
@@ -22,8 +22,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Shards, load_shards
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import GRACE, Child
+from pipelines.run.resources import Needs
 from pipelines.run.results import Result
-from pipelines.run.room import Needs
 from pipelines.run.run_stage import Lines, Output, environment, run_command
 
 # Characters that have a meaning for a shell. A command with one of them is not split into arguments.

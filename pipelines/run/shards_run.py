@@ -77,7 +77,7 @@ def _until_done(work: Work, number: int, run: Run, stop: threading.Event) -> Non
         why = f"exit status {status}"
         if status <= KILLED:
             why = f"{why}: {last_line(work.share_log(number))}"
-            # After a loss, the lost process may still hold its part of the journal, and the share then fails.
+            # After a loss, the lost process may still hold its part of the checkpoint, and the share then fails.
             if tried == 1:
                 raise NightjarError(why, work.name(number), "see its log, and run again")
         if tried == work.settings.attempts:

@@ -16,8 +16,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.process import lock
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api
-from pipelines.serving.marks import ENDED
+from pipelines.serving.flow_runs import ENDED, Api
 
 # How often a run looks whether its server lives, and whether somebody cancelled the run.
 LOOK_SECONDS = 1.5

@@ -28,8 +28,8 @@ from nightjar.core import display
 from nightjar.core.config import PARAMS_FILE
 from nightjar.params.drivers import load_nightly
 from pipelines import flows
-from pipelines.serving import marks
-from pipelines.serving.api import Api
+from pipelines.serving import flow_runs
+from pipelines.serving.flow_runs import Api
 
 POLL_SECONDS = 5.0
 # Runs at once, the waiting ones among them; each is a process.
@@ -65,7 +65,7 @@ def settle(root: Path, api: Api) -> None:
     """Give runs their last state whose processes ended while there was no server, as long as this process lives."""
     while True:
         time.sleep(POLL_SECONDS)
-        marks.settle(root, api)
+        flow_runs.settle(root, api)
 
 
 def main(output: int, jobs: int, pull: bool) -> None:
@@ -81,7 +81,7 @@ def main(output: int, jobs: int, pull: bool) -> None:
         if "schedule" in settings:
             forget_others(api, key, settings["tags"][-1])
     # A run that was killed holds the only slot of its deployment.
-    marks.settle(root, api, made)
+    flow_runs.settle(root, api, made)
     threading.Thread(target=settle, args=(root, api), daemon=True, name="settle").start()
     os.write(output, json.dumps(made).encode() + b"\n")
     os.close(output)

@@ -20,9 +20,8 @@ from typing import Any
 from nightjar.core import json_text, paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder, write_text
-from pipelines.process.child import Child, end_group, last_line
-from pipelines.process.identity import alive, identity
-from pipelines.project.environment import SECRETS, WEBHOOK, without
+from pipelines.process.child import Child, alive, end_group, identity, last_line
+from pipelines.project.names import SECRETS, WEBHOOK, without
 
 LOG = paths.PREFECT / "server.log"
 HOST = "127.0.0.1"
@@ -153,7 +152,8 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
     """Start a server and record it; it may not answer yet (see `wait`). It ends with this process unless it `stays`."""
     private_folder(root / paths.PREFECT)  # the secrets of its database, and the key to them
     (root / LOG).touch(mode=0o600)
-    command = [sys.executable, str(Path(__file__).with_name("server_app.py").resolve()), HOST, str(port)]
+    # -P: a folder `pipelines` of the repository must not be imported instead of this package.
+    command = [sys.executable, "-P", "-m", "pipelines.serving.server_app", HOST, str(port)]
     # The page that the server serves sends its requests to this address; by default that is port 4200's.
     url = f"http://{HOST}:{port}"
     whole = environment(root) | {"PREFECT_SERVER_UI_API_URL": f"{url}/api", "PREFECT_UI_URL": url}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 from pipelines.run.clone import saved
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run

@@ -21,7 +21,7 @@ from nightjar.params import Params
 from nightjar.params.predict import System
 from nightjar.prompts.encodings import NAMED, named
 from pipelines.graph.graph import Graph
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 
 # Weights that no stage of the graph trained.
 # Studies of the papers, as settings. {benchmark} and {reader} are those of the system; a reader has its recipe's name.

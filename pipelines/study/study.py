@@ -27,8 +27,8 @@ from nightjar.core.files import write_text
 from nightjar.params import validate
 from pipelines.graph import graph as graphs
 from pipelines.process.lock import rebuild_lock
-from pipelines.project.stage_name import StageName
-from pipelines.run.baseline import Baseline, baseline
+from pipelines.project.git import Baseline, baseline
+from pipelines.project.names import StageName
 from pipelines.run.clone import Clone, remove, saved
 from pipelines.run.profiles import EVERY_KEY, edited, put
 from pipelines.run.results import Result

@@ -20,9 +20,9 @@ from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
 from nightjar.params.groups import artifact
-from pipelines.project.stage_name import StageName
+from pipelines.graph import lock_file
+from pipelines.project.names import StageName
 
-LOCK = Path("dvc.lock")
 # The tables of datasets whose rows questions are made of.
 SOURCES = (contracts.INSTANCES, contracts.RECORDS)
 # Passages of a ranking that are shown; a ranking may have hundreds.
@@ -271,10 +271,9 @@ def _raw(root: Path, params: Mapping[str, Any], question: Row) -> tuple[Row, lis
 
 def _hashes(root: Path, paths: Iterable[Path]) -> dict[str, dict[str, str]]:
     """For each path, the hash that dvc.lock has of it and the stage that made or read it; those it knows."""
-    lock = read_yaml(root / LOCK) if (root / LOCK).is_file() else {}
     known: dict[str, dict[str, str]] = {}
     for key in ("outs", "deps"):
-        for stage, entry in (lock.get("stages") or {}).items():
+        for stage, entry in lock_file.entries(root).items():
             for item in entry.get(key) or ():
                 hashed = str(item.get("md5") or item.get("hash") or "")
                 known.setdefault(str(item.get("path")), {"stage": stage, "hash": hashed})

@@ -22,14 +22,14 @@ from types import TracebackType
 from typing import Any
 
 from nightjar.core import paths
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
 from nightjar.core.json_text import exact
 
 WHOLE = "whole"
-# A folder of journals that has this file keeps those of runs that have published, for later ones with more units.
+# A folder of checkpoints that has this file keeps those of runs that have published, for later ones with more units.
 KEEP = "keep"
-# Journals of a stage's other settings or other code, left by runs that were killed, that are kept: one may go back.
+# Checkpoints of a stage's other settings or other code, left by runs that were killed, that are kept: one may go back.
 KEPT = 2
 
 
@@ -57,12 +57,12 @@ class Shard:
         return unit % self.of == self.number - 1
 
 
-class Journal:
-    """The units done so far of the run of `stage` that `facts` decide; use as a context manager.
+class Checkpoint:
+    """The units done so far of the run of `stage` of that `cache_key`; use as a context manager.
 
-        with Journal("predict@x", facts, shard) as journal:
-            for unit in journal.todo(units):
-                journal.add(unit, compute(unit))
+        with Checkpoint("predict@x", cache_key, shard) as checkpoint:
+            for unit in checkpoint.todo(units):
+                checkpoint.add(unit, compute(unit))
 
     A mapping from a unit's number to its value, which is read from the disk each time. Units with `keys`, one for each
     number, are found by them: they may have other numbers than in an earlier run. A shard does its share beside others;
@@ -72,19 +72,19 @@ class Journal:
     def __init__(
         self,
         stage: str,
-        facts: Mapping[str, Any],
+        cache_key: Mapping[str, Any],
         shard: Shard | None = None,
-        folder: Path = paths.JOURNAL,
+        folder: Path = paths.CHECKPOINTS,
         keys: Sequence[str] | None = None,
     ) -> None:
         self.shard = shard
         self._keys = keys
         self._numbers = None if keys is None else {key: number for number, key in enumerate(keys)}
-        self.folder = folder / stage.replace("@", "-") / digest(facts)
+        self.folder = folder / stage.replace("@", "-") / digest(cache_key)
         self.part = self.folder / (f"{shard.number}-of-{shard.of}.jsonl" if shard else f"{WHOLE}.jsonl")
         self._places: dict[int, tuple[Path, int, int]] = {}
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
             # Shards hold it together; the run that publishes, and then removes the folder, alone.
@@ -164,7 +164,7 @@ class Journal:
             self.folder.parent.rmdir()
 
     def _forget_others(self) -> None:
-        """Remove the stage's other journals but for those used last; never one that a process holds."""
+        """Remove the stage's other checkpoints but for those used last; never one that a process holds."""
         named = re.compile("[0-9a-f]{64}").fullmatch
         others = [
             folder for folder in self.folder.parent.iterdir() if named(folder.name) and folder != self.folder
@@ -176,7 +176,7 @@ class Journal:
 
 
 def _used(folder: Path) -> int:
-    """When a journal was last opened or added to, in nanoseconds; 0 if that is not known."""
+    """When a checkpoint was last opened or added to, in nanoseconds; 0 if that is not known."""
     with contextlib.suppress(OSError):
         return max((part.stat().st_mtime_ns for part in folder.glob("*.jsonl")), default=0)
     return 0

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nightjar import params as params_module
-from nightjar.core import checks, display, garbage, paths
+from nightjar.core import checks, display, paths, startup
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import write_text
 from nightjar.params import Params
 from stages._runtime import history, machine
-from stages._runtime.checkpoint import Journal, Shard
+from stages._runtime.checkpoint import Checkpoint, Shard
 
 log = logging.getLogger("nightjar")
 
@@ -36,13 +36,13 @@ log = logging.getLogger("nightjar")
 class Stage:
     """One run of one stage: its name, its parameters, and the facts it collects on the way.
 
-    `folder` is where questions, predictions, scores, the report, facts and journals of the run are; a path in it is
+    `folder` is where questions, predictions, scores, the report, facts and checkpoints of the run are; a path in it is
     named in the facts from there. Everything else is read in the current folder, the project.
     """
 
     name: str
     params: Params
-    # The share of the work that this run does; it writes no artifact then, only its part of the journal.
+    # The share of the work that this run does; it writes no artifact then, only its part of the checkpoint.
     shard: Shard | None = None
     folder: Path = Path()
     rows_in: int = 0
@@ -67,57 +67,39 @@ class Stage:
         return (path.relative_to(self.folder) if path.is_relative_to(self.folder) else path).as_posix()
 
     @contextlib.contextmanager
-    def resumed(
+    def run_resumable(
         self,
-        decides: Mapping[str, Any],
-        units: int,
-        compute: Callable[[int], Any],
-        things: str,
-        size: Callable[[int], int] = lambda unit: 1,
+        cache_key: Mapping[str, Any],
+        units: int | Sequence[str],
+        compute: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
+        unit: str,
+        size: Callable[[int], int] = lambda number: 1,
     ) -> Iterator[Iterable[Any] | None]:
         """The values of all units in order: those that an earlier run recorded, and the others, computed now.
 
-        `size` is how many of `things` a unit has. Otherwise as `resumed_in_any_order`.
-        """
-
-        def one_by_one(todo: Sequence[int]) -> Iterator[tuple[int, Any]]:
-            return ((unit, compute(unit)) for unit in todo)
-
-        with self.resumed_in_any_order(decides, units, one_by_one, things, size) as values:
-            yield values
-
-    @contextlib.contextmanager
-    def resumed_in_any_order(
-        self,
-        decides: Mapping[str, Any],
-        units: int | Sequence[str],
-        compute: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
-        things: str,
-        size: Callable[[int], int] = lambda unit: 1,
-    ) -> Iterator[Iterable[Any] | None]:
-        """As `resumed`, for units that are computed together: `compute` gives those asked for, as they are done.
-
-        `units` is their number, or the key of each, by which a later run with others finds it. A unit is recorded as
-        soon as it is computed, in the journal of the runs that `decides` determines. The journal
-        is removed when the block ends without an error. A shard computes its share and gets None: only the run that
-        publishes has all values.
+        `cache_key` is all that decides the values. `units` is their number, or the key of each, by which a later run
+        with others finds it. `compute` gives the values of the numbers asked for in any order; each is recorded at
+        once in the checkpoint of this key. Messages count `unit`s, such as "texts", of which a unit has `size`. The
+        checkpoint is removed when the block ends without an error. A shard computes its share and gets None: only the
+        run that publishes has all values.
         """
         keys = None if isinstance(units, int) else units
         count = units if isinstance(units, int) else len(units)
-        with Journal(self.name, decides, self.shard, self.folder / paths.JOURNAL, keys) as journal:
-            todo = journal.todo(count)
-            if recorded := sum(map(size, journal)):
-                total = sum(map(size, range(count)))
-                log.info("%d of %d %s were done before", recorded, total, things)
-            progress = Progress(things, sum(map(size, todo)))
-            for unit, value in compute(todo):
-                journal.add(unit, value)
-                progress.add(size(unit))
+        with Checkpoint(
+            self.name, cache_key, self.shard, self.folder / paths.CHECKPOINTS, keys
+        ) as checkpoint:
+            todo = checkpoint.todo(count)
+            if recorded := sum(map(size, checkpoint)):
+                log.info("%d of %d %s were done before", recorded, sum(map(size, range(count))), unit)
+            progress = Progress(unit, sum(map(size, todo)))
+            for number, value in compute(todo):
+                checkpoint.add(number, value)
+                progress.add(size(number))
             if self.shard:
                 yield None
             else:
-                yield map(journal.__getitem__, range(count))
-                journal.remove()
+                yield map(checkpoint.__getitem__, range(count))
+                checkpoint.remove()
 
     def count(self, rows_in: int, rows_out: int, rejected: int = 0) -> None:
         """Account for the rows. Raises NightjarError unless rows in = rows out + rows rejected."""
@@ -128,15 +110,15 @@ class Stage:
 
 
 class Progress:
-    """Logs how many of `total` things are done, about ten times and at the end."""
+    """Logs how many of `total` units are done, about ten times and at the end."""
 
-    def __init__(self, things: str, total: int) -> None:
-        self.things, self.total, self.done = things, total, 0
+    def __init__(self, unit: str, total: int) -> None:
+        self.unit, self.total, self.done = unit, total, 0
 
     def add(self, number: int = 1) -> None:
         before, self.done = self.done, self.done + number
         if self.done >= self.total or self.done * 10 // self.total > before * 10 // self.total:
-            log.info("%d of %d %s", self.done, self.total, self.things)
+            log.info("%d of %d %s", self.done, self.total, self.unit)
 
 
 def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str, Any]:
@@ -177,7 +159,7 @@ def main(
     may follow: the run does that share of the work and writes neither artifact nor facts.
     """
     display.protect()
-    garbage.seldom()
+    startup.collect_seldom()
     display.log_to_stderr()
     started = time.monotonic()
     name, shard = folder, None

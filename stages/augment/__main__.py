@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, paths, tables
-from nightjar.core.digests import code, contents, digest
+from nightjar.core.identity import code, contents, digest
 from nightjar.tools import Toolbox, make
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
@@ -62,7 +62,7 @@ def run(stage: Stage) -> None:
         params.batch_texts,
         params.chain_calls,
     )
-    decides = {
+    cache_key = {
         "model": lm.sha256,
         "tool": [tool.name, tool.version],
         "settings": asdict(settings),
@@ -97,7 +97,13 @@ def run(stage: Stage) -> None:
         texts = [_unit(name, one, each, own) for one, each in zip(some, found, strict=True)]
         return {"texts": texts, "tokens": work.tokens, "problems": problems}
 
-    with stage.resumed(decides, len(batches), annotate, "texts", lambda unit: len(batches[unit])) as values:
+    with stage.run_resumable(
+        cache_key,
+        len(batches),
+        lambda todo: ((number, annotate(number)) for number in todo),
+        "texts",
+        lambda number: len(batches[number]),
+    ) as values:
         if values is None:
             return
         units = list(values)
@@ -136,7 +142,7 @@ def run(stage: Stage) -> None:
 
 
 def _unit(name: str, one: Source, found: Annotated, own: ToolParams) -> dict[str, Any]:
-    """What the journal keeps of a text."""
+    """What the checkpoint keeps of a text."""
     rows = [row(name, one, candidate, own.filter_threshold, own.price) for candidate in found.candidates]
     return {
         "rows": rows,

@@ -4,11 +4,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nightjar.core import paths
-from nightjar.core.digests import code, contents
+from nightjar.core.identity import code, contents
 from stages._runtime.stage import Stage, main
 
 # What a recipe's units are called in messages, where they are not tasks.
-THINGS = {"corpus": "parts", "questions": "parts"}
+UNITS = {"corpus": "parts", "questions": "parts"}
 PACKAGES = ("pyarrow", "transformers", "tokenizers")
 CODE = (
     "stages/encode",
@@ -27,15 +27,20 @@ def run(stage: Stage) -> None:
     output = paths.ENCODED / stage.item
     texts = Path(stage.params.train.recipes[stage.item].texts)
     work, read = work_of(stage.params, stage.item)
-    sides = [texts / unit.contract.name for unit in work.units] if recipe.data not in THINGS else []
+    sides = [texts / unit.contract.name for unit in work.units] if recipe.data not in UNITS else []
     files = [path for path in sorted(paths.LANGUAGE_MODEL.iterdir()) if path.suffix in (".json", ".model")]
-    decides = {
+    cache_key = {
         "recipe": [recipe.data, recipe.calls, recipe.evidence, recipe.sequence_tokens],
         "encoding": stage.params.encoding.model_dump(),
         "code": [code(*CODE), *map(version, PACKAGES)],
         "reads": contents(*read, *dict.fromkeys(sides), *files),
     }
-    with stage.resumed(decides, len(work.units), work.encode, THINGS.get(recipe.data, "tasks")) as encoded:
+    with stage.run_resumable(
+        cache_key,
+        len(work.units),
+        lambda todo: ((number, work.encode(number)) for number in todo),
+        UNITS.get(recipe.data, "tasks"),
+    ) as encoded:
         if encoded is None:
             return
         outcome = work.write(output, encoded)

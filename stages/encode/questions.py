@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.capabilities import Training
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question, questions_of
 from nightjar.core import contracts, tables
@@ -27,14 +28,15 @@ class QuestionBuild:
     """
 
     def __init__(self, source: Path, card: Card, options: Encoding, tokenizer: Tokenizer) -> None:
-        if card.target is None:
+        training = card.capability(Training)
+        if training is None or training.target is None:
             fix = "use another benchmark, or take the recipe off train.recipes"
             raise NightjarError(f"{card.name} has no texts that a language model learns", source, fix)
         if not (source / contracts.TRAIN_QUESTIONS.name).exists():
             fix = f"give its training data in benchmarks.{card.name}, or take the recipe off train.recipes"
             raise NightjarError(f"{card.name} has no training questions", source, fix)
         self.source, self.card = source, card
-        self.target: Callable[[Question], str] = card.target
+        self.target: Callable[[Question], str] = training.target
         self.encoder = Encoder(options, 0, tokenizer)
         self.units = [
             Unit(side, contract, part, count)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import aggregate, registry
+from nightjar.benchmarks.capabilities import EvaluationFacts, Matching
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
@@ -53,7 +54,7 @@ def run(stage: harness.Stage) -> None:
             scores.append(score(card, system, questions, answers))
             matched += match_rows(card, system, questions, answers)
 
-    bootstrap = Bootstrap()
+    bootstrap, more = Bootstrap(), card.capability(EvaluationFacts)
     compared = aggregate.compare(
         card,
         scores,
@@ -63,18 +64,18 @@ def run(stage: harness.Stage) -> None:
     )
     rows = [row for one in scores for row in one.rows(card.name)]
     table = aggregate.aggregate(card, scores, bootstrap)
+    stage.details |= more.facts(scores, bootstrap) if more and not nothing else {}
     stage.details |= {
         "card": {"name": card.name, "version": card.version},
         "comparisons": [row for row in compared if row["level"] == "overall"],
         "confidence": bootstrap.confidence,
         "missing_predictions": missing,
-        **({} if nothing else card.details(scores, bootstrap)),
     }
     with ArtifactWriter(out) as writer:
         writer.write(contracts.INSTANCE_SCORES, rows)
         writer.write(contracts.SCORES, table)
         writer.write(contracts.COMPARISONS, compared)
-        if card.matching:
+        if card.capability(Matching):
             writer.write(contracts.MATCHES, matched)
         writer.write(contracts.IMPROVEMENTS, aggregate.improvements(card, scores, list(baselines), bootstrap))
     scored = len(questions) * len(scores)

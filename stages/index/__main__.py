@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import paths
-from nightjar.core.digests import code, contents
+from nightjar.core.identity import code, contents
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")
@@ -27,7 +27,7 @@ def run(stage: Stage) -> None:
 
     settings = stage.params.index
     corpus = Path(settings.corpus)
-    decides = {
+    cache_key = {
         "index": [settings.granularity, settings.passage_words, settings.min_words, stage.params.threads],
         "code": [
             code("stages/index", "nightjar/search", "nightjar/models/weights.py"),
@@ -41,7 +41,7 @@ def run(stage: Stage) -> None:
     def resumed(
         units: int, compute: Compute, size: Callable[[int], int]
     ) -> AbstractContextManager[Iterable[Any] | None]:
-        return stage.resumed_in_any_order(decides, units, compute, "passages", size)
+        return stage.run_resumable(cache_key, units, compute, "passages", size)
 
     facts = build(corpus, paths.SENTENCE_ENCODER, paths.INDEX, settings, stage.params.threads, resumed)
     stage.reads(corpus, paths.SENTENCE_ENCODER)

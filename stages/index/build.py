@@ -31,7 +31,7 @@ VECTORS = 65_536
 PASSAGES_PER_UNIT = 4096
 
 Compute = Callable[[Sequence[int]], Iterable[tuple[int, Any]]]
-# (units, compute, passages of a unit) -> the values of all units in order, as Stage.resumed_in_any_order gives them.
+# (units, compute, passages of a unit) -> the values of all units in order, as Stage.run_resumable gives them.
 Resumed = Callable[[int, Compute, Callable[[int], int]], AbstractContextManager[Iterable[Any] | None]]
 
 

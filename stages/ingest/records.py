@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import card as cards
+from nightjar.benchmarks.capabilities import FileEncodings
 from nightjar.core.contracts import RECORDS
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics
 
@@ -32,7 +33,8 @@ def ingest_records(
         raise NightjarError("no such folder", path, f"give the folder of {card.title}")
     if card.load is None:
         raise NightjarError(f"{card.name} has no files of its own", path, "ingest the dataset it is made of")
-    if encodings and not card.encodings:
+    with_encodings = card.capability(FileEncodings)
+    if encodings and not with_encodings:
         where = f"ingest.{card.name}.encodings"
         raise NightjarError(f"{card.name} reads its files in one encoding", where, "remove this key")
     tasks: dict[str, list[dict[str, Any]]] = {}
@@ -42,7 +44,9 @@ def ingest_records(
     with ArtifactWriter(output) as writer:
         ledger = Ledger(card.name, writer)
         numbers = ledger.statistics
-        for found in card.load(path, encodings) if encodings else card.load(path):
+        for found in (
+            with_encodings.load(path, encodings) if with_encodings and encodings else card.load(path)
+        ):
             numbers.rows_in += 1
             files.add(found.file)
             if isinstance(found, cards.Refused):

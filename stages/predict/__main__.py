@@ -20,12 +20,12 @@ def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL) -> None:
     asked = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
     job = Job(stage.params, stage.item, asked, base)
     with predictor(job) as made:
-        if made.decides is None and stage.shard:
+        if made.cache_key is None and stage.shard:
             return  # the run that publishes takes seconds
-        if made.decides is None:
+        if made.cache_key is None:
             publish(stage, job, made, dict(made.answer(range(len(made.questions)))))
         else:
-            with stage.resumed_in_any_order(made.decides, made.keys, made.answer, "questions") as given:
+            with stage.run_resumable(made.cache_key, made.keys, made.answer, "questions") as given:
                 if given is None:
                     return
                 publish(stage, job, made, dict(enumerate(given)))

@@ -5,9 +5,8 @@ from itertools import groupby
 from pathlib import Path
 
 from nightjar.core import contracts, paths, tables
-from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import contents, safe_name
 from stages._runtime.stage import Stage, main
 
 SIDES = {"train": contracts.TRAIN_QUESTIONS, "dev": contracts.DEV_QUESTIONS, "test": contracts.QUESTIONS}
@@ -15,6 +14,7 @@ SIDES = {"train": contracts.TRAIN_QUESTIONS, "dev": contracts.DEV_QUESTIONS, "te
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
+    from nightjar.benchmarks.capabilities import Training
     from nightjar.benchmarks.question import Question, Sources
 
     registry.check(stage.params)
@@ -27,8 +27,9 @@ def run(stage: Stage) -> None:
     sources, seed = Sources(data, split), stage.params.seed
     sides: dict[str, list[Question]] = {side: [] for side in SIDES}
     sides["test"] += card.questions(sources, settings, seed)
-    for own, question in card.training(sources, settings, seed) if card.training else ():
-        sides[own].append(question)
+    if training := card.capability(Training):
+        for own, question in training.questions(sources, settings, seed):
+            sides[own].append(question)
     if not sides["train"] and not sides["dev"]:  # no system of the benchmark trains on its own data
         sides = {"test": sides["test"]}
     counts = {side: len(found) for side, found in sides.items()}

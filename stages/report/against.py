@@ -9,7 +9,8 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import averaged, difference_of, value_of
-from nightjar.benchmarks.card import Average, Card, Metric
+from nightjar.benchmarks.capabilities import Average, Matching
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
@@ -201,7 +202,7 @@ def _changed(
 
 
 def _shown(card: Card, answers: Sequence[str]) -> str:
-    return " | ".join(answers) if card.matching else first(answers)
+    return " | ".join(answers) if card.capability(Matching) else first(answers)
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from nightjar.benchmarks.aggregate import aligned, by_track
 from nightjar.benchmarks.average import average, average_difference, averaged
-from nightjar.benchmarks.card import Average, Card
+from nightjar.benchmarks.capabilities import Average
+from nightjar.benchmarks.card import Card
 from nightjar.statistics import Bootstrap
 from stages.report import numbers
 from stages.report.benchmark import differences
@@ -86,7 +87,7 @@ def _of_track(one: Benchmark, track: str) -> Column:
     cell = (track, "overall", "overall", row.metric.name)
     paired = {system: differences.find(one.comparisons, system, reference, *cell) for system in row.lanes}
     published = {
-        it.system: (it.values[track], it.source) for it in one.systems.card.published if track in it.values
+        it.system: (it.values[track], it.source) for it in one.systems.card.papers.rows if track in it.values
     }
     known = {system: found for system, found in paired.items() if found}
     return Column(one.systems.card, track, (), row, reference, known, published)
@@ -94,7 +95,8 @@ def _of_track(one: Benchmark, track: str) -> Column:
 
 def _mean(one: Benchmark, mean: Average) -> Column:
     """The mean of the main metrics of tasks, which is no average of the card's own."""
-    tracks, card = mean.tracks, replace(one.systems.card, average=mean)
+    tracks, card = mean.tracks, one.systems.card
+    card = card.with_capabilities(mean)
     reference = next(it for it in one.scores if it.system == one.systems.models[0])
     lanes, paired, n, bootstrap = {}, {}, 0, Bootstrap()
     for ours in one.scores:
@@ -107,7 +109,7 @@ def _mean(one: Benchmark, mean: Average) -> Column:
             if moved := average_difference(card, ours, theirs, places, bootstrap):
                 paired[ours.system] = moved
     values: dict[str, dict[str, tuple[float, str]]] = {}
-    for it in card.published:
+    for it in card.papers.rows:
         for track in tracks:  # in their order: a sum of floats depends on it
             if track in it.values:
                 values.setdefault(it.system, {})[track] = (it.values[track], it.source)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
@@ -111,8 +112,8 @@ def _benchmark(
     }
     site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
     site.add({f"scores-{card.name}.csv": one.results.csv()})
-    if one.clustered and card.matching:
-        context = clusters.context(card, card.matching, one.clustered, params.seed)
+    if one.clustered and (matching := card.capability(Matching)):
+        context = clusters.context(card, matching, one.clustered, params.seed)
         site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)
     scored = {scores.system: scores for scores in one.scores}
     for system in one.instances.given:

@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nightjar.core import paths
-from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import code, digest
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")
@@ -16,11 +16,12 @@ PACKAGES = ("pyarrow", "torch", "transformers")
 
 def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
+    from nightjar.benchmarks.capabilities import Reranking
     from nightjar.models.load import device_name, load, prepare
     from stages.rerank.build import embedded, read_tasks, write
 
     settings, card = stage.params.rerank, registry.card(stage.item)
-    if card.reranking is None:
+    if (reranking := card.capability(Reranking)) is None:
         raise NightjarError(
             f"{card.name} has no texts for a reranker", "rerank.benchmarks", "take it off the list"
         )
@@ -33,7 +34,7 @@ def run(stage: Stage) -> None:
     tasks = read_tasks(card, source, ranked, paths.INDEX, settings.candidates)
     prepare(stage.params.seed, stage.params.threads)
     lm = load(model, settings.precision)
-    decides = {
+    cache_key = {
         "model": lm.sha256,
         "settings": [settings.max_tokens, settings.precision, settings.batch_tokens],
         "machine": [device_name(), stage.params.threads],
@@ -43,12 +44,12 @@ def run(stage: Stage) -> None:
             *map(version, PACKAGES),
         ],
         "texts": digest(
-            {task.name: [card.reranking.prefixes(task.asked[0].question), task.texts] for task in tasks}
+            {task.name: [reranking.prefixes(task.asked[0].question), task.texts] for task in tasks}
         ),
     }
     sizes = [len(places) for task in tasks for places in task.units]
-    with stage.resumed_in_any_order(
-        decides,
+    with stage.run_resumable(
+        cache_key,
         len(sizes),
         lambda todo: embedded(lm, card, tasks, settings, todo),
         "texts",

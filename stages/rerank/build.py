@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.capabilities import Reranking, Training
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.models.load import LanguageModel
 from nightjar.params.search import Rerank
@@ -65,7 +66,7 @@ def read_tasks(
     Raises NightjarError if an artifact is missing or damaged, or a question has no ranking.
     """
     passages = Passages(index)
-    sides: Mapping[Side, Any] = SIDES if card.training else {"test": QUESTIONS}
+    sides: Mapping[Side, Any] = SIDES if card.capability(Training) else {"test": QUESTIONS}
     found: dict[str, list[tuple[Side, Question, NDArray[np.int64]]]] = {}
     for side, table in sides.items():
         ranked = read_rankings(rankings, side)
@@ -138,7 +139,7 @@ def embedded(
 
 
 def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Prompts:
-    texts = card.reranking
+    texts = card.capability(Reranking)
     assert texts is not None
     prefixes = texts.prefixes(task.asked[0].question)
     made = prompts(lm.tokenizer, lambda text: texts.query(task.name, text), prefixes, task.texts, max_tokens)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.capabilities import Reading, Reranking, Training
 from nightjar.benchmarks.card import Card
 from nightjar.core.contracts import (
     DEV,
@@ -77,7 +78,7 @@ def sources(card: Card, questions: Path, split: Path | None) -> list[Source]:
     asked: list[Source] = [Source("test", questions, QUESTIONS)]
     if split is not None:
         return [Source("train", split, TRAIN), Source("dev", split, DEV), *asked]
-    if card.training:
+    if card.capability(Training):
         asked = [
             Source("train", questions, TRAIN_QUESTIONS),
             Source("dev", questions, DEV_QUESTIONS),
@@ -98,7 +99,7 @@ def write_found(
     `leaves_out` containing, no passage contains its question. Raises NightjarError if a test question has a passage
     all the same that was to be left out.
     """
-    ranked, passages = bool(card.reranking or card.reading), settings.passages
+    ranked, passages = bool(card.capability(Reranking) or card.capability(Reading)), settings.passages
     contract, facts = RANKINGS if ranked else EVIDENCE, Facts()
     beside = math.inf if settings.leaves_out == "containing" else LABEL_WORDS if ranked else 0
     if passages > len(retriever.passages):

@@ -12,9 +12,9 @@ import torch
 
 from nightjar.benchmarks import registry
 from nightjar.core import paths
-from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import remove, replace, safe_name, temporary_sibling
+from nightjar.core.files import remove, replace, temporary_sibling
+from nightjar.core.identity import code, digest, safe_name
 from nightjar.models.load import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
 from nightjar.models.weights import verify
@@ -38,7 +38,7 @@ def train(stage: Stage) -> None:
     prepare(seed, stage.params.threads)
     base = load(Path(inputs.base), recipe.decoder_layers)
     tasks, questions = read_tasks(card, inputs, recipe, seed, base.tokens)
-    decides = {
+    cache_key = {
         "base": base.sha256,
         "recipe": recipe.model_dump(),
         "seed": seed,
@@ -52,14 +52,14 @@ def train(stage: Stage) -> None:
             for task in tasks
         ],
     }
-    work = paths.READERS_WORK / stage.item / digest(decides)
+    work = paths.READERS_WORK / stage.item / digest(cache_key)
     for other in work.parent.glob("*"):
         if other != work:
             remove(other)
     # Every task begins with the same weights.
     begun = {name: p.detach().clone() for name, p in base.reader.learning(recipe.trains).items()}
 
-    def one(number: int) -> dict[str, Any]:
+    def train(number: int) -> dict[str, Any]:
         task = tasks[number]
         with torch.no_grad():
             for name, parameter in base.reader.learning(recipe.trains).items():
@@ -80,7 +80,9 @@ def train(stage: Stage) -> None:
         "seed": seed,
     }
     output = paths.READERS / stage.item
-    with stage.resumed(decides, len(tasks), one, "tasks") as values:
+    with stage.run_resumable(
+        cache_key, len(tasks), lambda todo: ((number, train(number)) for number in todo), "tasks"
+    ) as values:
         assert values is not None  # this stage has no shards
         facts = {task.name: value for task, value in zip(tasks, values, strict=True)}
         publish(work, output, record | {"tasks": facts})
@@ -105,7 +107,7 @@ def publish(work: Path, output: Path, record: dict[str, Any]) -> None:
             folder = work / safe_name(task)
             if not folder.is_dir() or verify(folder) != facts["sha256"]:
                 what = f"the weights of the task {task}, which an earlier run trained, are missing or damaged"
-                raise NightjarError(what, folder, f"remove {paths.JOURNAL} and run it again")
+                raise NightjarError(what, folder, f"remove {paths.CHECKPOINTS} and run it again")
             shutil.copytree(folder, temporary / folder.name)
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
         (temporary / RECORD).write_text(text, encoding="utf-8")

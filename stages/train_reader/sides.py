@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.capabilities import Training
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.reader_inputs import (
@@ -57,7 +58,7 @@ def read_tasks(
     training question has, for missing passages, and for a task of the recipe's that the benchmark does not have.
     """
     source = paths.QUESTIONS / card.name
-    if card.training is None:
+    if card.capability(Training) is None:
         raise NightjarError(f"{card.name} has no training questions", "params.yaml", "use another benchmark")
     reading = reading_of(card, recipe.form)
     sides: dict[Side, list[Question]] = {

@@ -21,9 +21,9 @@ import pytest
 from nightjar.core import paths
 from nightjar.core.config import read_yaml
 from nightjar.params.drivers import Nightly
-from pipelines.serving import marks
+from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api as ServerApi
+from pipelines.serving.flow_runs import Api as ServerApi
 from tests.pipelines.conftest import Api, Repo, lend_database, lives, run_of, wait_for
 
 pytestmark = pytest.mark.slow
@@ -109,7 +109,7 @@ def test_a_rebuild_that_dies_takes_its_stages_along_and_is_known_to_have_crashed
     assert_nothing_is_left(repo, stage, seconds)
     if number == signal.SIGKILL:  # as the next run does
         assert list((repo.root / RUNS).iterdir())
-        marks.settle(repo.root, ServerApi(api.server.url))
+        flow_runs.settle(repo.root, ServerApi(api.server.url))
         event = json.loads((repo.root / Nightly().notifications).read_text())
         assert (event["kind"], event["run"]) == ("rebuild crashed", run["id"])
     ended = "CANCELLED" if number == signal.SIGHUP else "CRASHED"

@@ -15,7 +15,7 @@ import pytest
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines import cli
-from pipelines.process.identity import identity
+from pipelines.process.child import identity
 from pipelines.serving import attend
 from pipelines.serving import server as servers
 from tests.pipelines.conftest import Repo, lives

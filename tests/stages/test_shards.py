@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nightjar import params
-from stages._runtime.checkpoint import Journal, Shard
+from stages._runtime.checkpoint import Checkpoint, Shard
 from stages._runtime.stage import Stage
 from tests import shard_project
 from tests.conftest import ROOT
@@ -37,15 +37,15 @@ def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
     monkeypatch.chdir(one)
     facts = run(name)
     monkeypatch.chdir(many)
-    add, added = Journal.add, list[int]()
+    add, added = Checkpoint.add, list[int]()
 
-    def once(self: Journal, unit: int, value: Any) -> None:
+    def once(self: Checkpoint, unit: int, value: Any) -> None:
         add(self, unit, value)
         added.append(unit)
         if len(added) == 1:
             raise Killed
 
-    monkeypatch.setattr(Journal, "add", once)
+    monkeypatch.setattr(Checkpoint, "add", once)
     with pytest.raises(Killed):
         run(name, "3/3")
     run(name, "1/3")
@@ -57,7 +57,7 @@ def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
     # Every unit was computed once: by a shard, or by the whole run where its shard never came.
     assert sorted(added) == list(range(len(added)))
     assert [unit for unit in added[shards:] if unit % 3 != 1] == [] != added[shards:]
-    assert not list((many / ".nightjar/journal").iterdir())
+    assert not list((many / ".nightjar/checkpoints").iterdir())
 
 
 @pytest.mark.parametrize(

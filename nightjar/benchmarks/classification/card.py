@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Card, Choice, Files, Metric, Reading, Reranking, Task
+from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training
+from nightjar.benchmarks.card import Card, Choice, Metric, Task
 from nightjar.benchmarks.classification.labels import LABELS, NAME, TITLES, names
 from nightjar.benchmarks.classification.load import load
 from nightjar.benchmarks.classification.prompts import choice
 from nightjar.benchmarks.classification.prompts import query as reranker_query
-from nightjar.benchmarks.classification.published import CONSISTENCY, CURVES, PUBLISHED, TABLES
+from nightjar.benchmarks.classification.published import CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.classification.questions import (
     Settings,
     alone,
@@ -21,6 +22,7 @@ from nightjar.benchmarks.classification.questions import (
     training,
 )
 from nightjar.benchmarks.classification.scoring import score
+from nightjar.benchmarks.papers import Papers
 from nightjar.statistics import matthews
 
 TASKS = {
@@ -39,30 +41,21 @@ CARD = Card(
     # The main metric of a track is the first that it has: only CoLA has the parts of the first one.
     metrics=(
         Metric("matthews", "Matthews correlation", ("predicted", "gold"), matthews, range=(-100.0, 100.0)),
-        Metric("accuracy", "accuracy"),
+        Metric("accuracy", "accuracy", right=True),
     ),
     questions=questions,
     prompt=prompt,
-    query=query,
     score=score,
-    right="accuracy",
-    files=Files(
-        prediction='write {"task": "sst2", "id": "...", "prediction": "positive"}',
-        reference='write {"task": "sst2", "id": "...", "references": ["positive"]}',
-    ),
     settings=Settings,
     load=load,
-    encodings=True,
     tasks=TASKS,
-    tracks=TITLES,
-    levels=("overall",),
-    published=PUBLISHED,
-    tables=TABLES,
-    curves=CURVES,
-    training=training,
-    reranking=Reranking(reranker_query, prefixes),
-    # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
-    reading=Reading(("intended", "published"), inputs, demonstrated, targets, alone),
-    compared="pgra",
-    consistency=CONSISTENCY,
+    capabilities=(
+        Query(query),
+        FileEncodings(load),
+        Training(training),
+        Reranking(reranker_query, prefixes),
+        # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
+        Reading(("intended", "published"), inputs, demonstrated, targets, alone),
+        Papers(PUBLISHED, TABLES, CURVES, system="pgra"),
+    ),
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import Floats
+from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.classification.labels import NAME, names, number
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError

@@ -6,8 +6,20 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from nightjar.benchmarks.analysis import Analysis
-from nightjar.benchmarks.card import Card, Files, Matching, Metric, Readers, Scoring, Task
+from nightjar.benchmarks.capabilities import (
+    Analysis,
+    EncoderMetrics,
+    Explain,
+    Labels,
+    Matching,
+    Query,
+    Ranking,
+    Scoring,
+    Tracks,
+    Training,
+)
+from nightjar.benchmarks.card import OTHERS, Card, Files, Metric, Task
+from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.protoqa import readers
 from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
 from nightjar.benchmarks.protoqa.concept_net import coverage
@@ -30,6 +42,7 @@ from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metri
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import DEFAULT_TRACK
 from nightjar.benchmarks.ranked_lists import Lists
+from nightjar.benchmarks.readers import Readers
 
 _TITLES = {
     "exact_match": "exact match",
@@ -63,8 +76,10 @@ def _with_encoder(folder: Path) -> Scoring:
     similarity = encoder_similarity(folder)
     return Scoring(
         partial(score, encoder=similarity),
-        partial(explained, encoder=similarity),
-        replace(_MATCHING, matches=partial(matches, encoder=similarity)),
+        (
+            Explain(partial(explained, encoder=similarity)),
+            replace(_MATCHING, matches=partial(matches, encoder=similarity)),
+        ),
     )
 
 
@@ -77,35 +92,32 @@ CARD = Card(
     metrics=tuple(sorted(_METRICS, key=lambda metric: metric.name != MAIN)),
     questions=questions,
     prompt=prompt,
-    query=query,
     score=score,
-    explain=explained,
-    by_encoder=_with_encoder,
-    analyses={
-        "assessments": Analysis("Similarities against people (table 4)", assess, encoder=True),
-        "clusterings": Analysis("BLANC of two clusterings of the same strings", compare_clusterings),
-        "concept_net": Analysis("Answers that ConceptNet connects with their question", coverage),
-    },
     files=Files(
         prediction=PREDICTION,
         reference=REFERENCE,
         by_task=False,
-        readers=Readers(predictions, references, reference, readers.questions),
-        # As the published predictions (protoqa-evaluator).
-        submission=Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers")),
         # As published: the mean is over the questions that have predictions (protoqa-evaluator, evaluation.py).
         unanswered="left out",
     ),
     settings=Settings,
-    other_tasks=Task(kind="sample"),
-    ranked=ranked,
-    tracks={DEFAULT_TRACK: "ranked lists"},
     load=load,
-    levels=("overall",),
-    tables=tables(_TITLES),
-    matching=_MATCHING,
-    labels=MEANINGS,
-    published=PUBLISHED,
-    training=training,
-    target=target,
+    tasks={OTHERS: Task(kind="sample")},
+    capabilities=(
+        Tracks({DEFAULT_TRACK: "ranked lists"}),
+        Query(query),
+        Training(training, target),
+        Ranking(ranked),
+        _MATCHING,
+        Labels(MEANINGS),
+        Explain(explained),
+        EncoderMetrics(_with_encoder),
+        Analysis("assessments", "Similarities against people (table 4)", assess, encoder=True),
+        Analysis("clusterings", "BLANC of two clusterings of the same strings", compare_clusterings),
+        Analysis("concept_net", "Answers that ConceptNet connects with their question", coverage),
+        Readers(predictions, references, reference, readers.questions),
+        # As the published predictions (protoqa-evaluator).
+        Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers")),
+        Papers(PUBLISHED, tables(_TITLES)),
+    ),
 )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Floats
+from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.protoqa.formats import Cluster, cleaned, clusters_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import Floats, Match
+from nightjar.benchmarks.capabilities import Floats, Match
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity
 from nightjar.benchmarks.protoqa.formats import Cluster, clusters_of
 from nightjar.benchmarks.protoqa.scoring import ENCODER, Rule, assigned_by, counted, matched, similarities

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Floats
+from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
 from nightjar.benchmarks.protoqa.formats import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Files, Floats, Metric
-from nightjar.benchmarks.papers import Collection, Figure, Published
+from nightjar.benchmarks.capabilities import EvaluationFacts, Floats, Query, Tracks
+from nightjar.benchmarks.card import Card, Files, Metric
+from nightjar.benchmarks.papers import Collection, Figure, Papers, Published
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.supernatinst import agreement
 from nightjar.benchmarks.supernatinst.baselines import Settings, baselines
@@ -83,48 +84,46 @@ CARD = Card(
     datasets=(DATASET,),
     metrics=(
         Metric("rougeL", "ROUGE-L"),
-        Metric("exact_match", "exact match"),
+        Metric("exact_match", "exact match", right=True),
         Metric("rouge1", "ROUGE-1"),
     ),
     questions=questions,
     prompt=prompt,
     score=score,
-    files=Files(
-        prediction='write {"id": "...", "prediction": "..."}',
-        reference='write {"id": "...", "references": ["..."], "task_id": "...", "task_category": "...", '
-        '"track": "default"}',
-        task="task_id",
-        category="task_category",
-        by_task=False,
-        shown=("input", "definition"),
-    ),
-    query=lambda parts: str(parts["input"]),
+    files=Files(task="task_id", category="task_category", by_task=False, shown=("input", "definition")),
     settings=Settings,
-    tracks=_TRACKS,
-    metric_of=category_metric,
     baselines=baselines,
-    details=lambda scores, bootstrap: {
-        "correlation": agreement.correlation(scores, category_metric, bootstrap),
-        "correlation_published": _PUBLISHED_CORRELATION,
-    },
-    right="exact_match",
-    published=(
-        *(
-            Published(
-                system,
-                {track: value for track, value in zip(_TRACKS, values, strict=True) if value},
-                "Wang et al. 2022, table 3",
-            )
-            for system, values in _TABLE_3.items()
+    capabilities=(
+        Tracks(_TRACKS, ("overall", "category", "task"), category_metric),
+        Query(lambda parts: str(parts["input"])),
+        EvaluationFacts(
+            lambda scores, bootstrap: {
+                "correlation": agreement.correlation(scores, category_metric, bootstrap),
+                "correlation_published": _PUBLISHED_CORRELATION,
+            }
         ),
-        Published("Tk-Instruct 3B", {"default": 54.33}, "README of Tk-Instruct, on resampled test instances"),
-    ),
-    collection=Collection(
-        "Wang et al. 2022, table 2",
-        _TABLE_2,
-        "A task is English if its input and output languages are English alone. A task of several languages, types or "
-        'domains counts for each. A domain is the part before the first arrow: "Natural Science -> School Science '
-        'Textbooks" is Natural Science. The paper does not say how it counts domains. Words are separated by white '
-        "space. Instances are those that ingest accepts.",
+        Papers(
+            (
+                *(
+                    Published(
+                        system,
+                        {track: value for track, value in zip(_TRACKS, values, strict=True) if value},
+                        "Wang et al. 2022, table 3",
+                    )
+                    for system, values in _TABLE_3.items()
+                ),
+                Published(
+                    "Tk-Instruct 3B", {"default": 54.33}, "README of Tk-Instruct, on resampled test instances"
+                ),
+            ),
+            collection=Collection(
+                "Wang et al. 2022, table 2",
+                _TABLE_2,
+                "A task is English if its input and output languages are English alone. A task of several languages, "
+                "types or domains counts for each. A domain is the part before the first arrow: "
+                '"Natural Science -> School Science Textbooks" is Natural Science. The paper does not say how it '
+                "counts domains. Words are separated by white space. Instances are those that ingest accepts.",
+            ),
+        ),
     ),
 )

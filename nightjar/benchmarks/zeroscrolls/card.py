@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.card import Average, Card, Files, Form, Metric, Submission, Task
-from nightjar.benchmarks.zeroscrolls.baselines import baselines
-from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.capabilities import Average, Form, Query
+from nightjar.benchmarks.card import Card, Metric, Task
+from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.submission import Submission
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.metrics import METRICS, score
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
-from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions, whole
-from nightjar.benchmarks.zeroscrolls.scoring import METRICS, score
+from nightjar.benchmarks.zeroscrolls.questions import Settings, baselines, prompt, query, questions, whole
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 
 CARD = Card(
@@ -20,28 +22,22 @@ CARD = Card(
     metrics=(*METRICS, Metric(AVERAGE, "mean of the ten tasks")),
     questions=questions,
     prompt=prompt,
-    query=query,
     score=score,
-    files=Files(
-        prediction='write {"task": "qmsum", "id": "...", "prediction": "..."}',
-        reference='write {"task": "qmsum", "id": "...", "references": ["..."]}',
-        submission=Submission(
+    settings=Settings,
+    load=load,
+    tasks={name: Task(task.title, max_new_tokens=task.reserved) for name, task in TASKS.items()},
+    baselines=baselines,
+    capabilities=(
+        Query(query),
+        Average(AVERAGE, tuple(TASKS)),
+        Form(whole, asked="asked_form", forgiving="forgiving", length="length"),
+        Submission(
             ("Task", "ID", "Prediction"),
             tuple(TASKS),
             "https://zero.scrolls-benchmark.com/submission",
             "!@#$%^&*()",
             lambda task, answer: highlighted(TASKS[task], answer),
         ),
+        Papers(PUBLISHED, TABLES, CURVES),
     ),
-    settings=Settings,
-    load=load,
-    tasks={name: Task(task.title, max_new_tokens=task.reserved) for name, task in TASKS.items()},
-    tracks={name: task.title for name, task in TASKS.items()} | {AVERAGE: "mean of the ten tasks"},
-    levels=("overall",),
-    baselines=baselines,
-    average=Average(AVERAGE, tuple(TASKS)),
-    published=PUBLISHED,
-    tables=TABLES,
-    curves=CURVES,
-    form=Form(whole, asked="asked_form", forgiving="forgiving", length="length"),
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from nightjar.benchmarks.capabilities import Form, Matching
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.core import contracts, tables
 from stages.report import numbers
@@ -106,7 +107,7 @@ def context(card: Card, found: Answers) -> dict[str, Any]:
     """What the templates show: the examples, a block a track and category."""
     return {
         "judged": bool(card.right),
-        "formed": card.form is not None,
+        "formed": card.capability(Form) is not None,
         "blocks": [
             {
                 "title": category_title(category) if category else numbers.initial(card.track_title(track)),
@@ -134,9 +135,10 @@ def is_right(card: Card, parts: Mapping[str, float]) -> str:
 
 def _in_form(card: Card, parts: Mapping[str, float]) -> str:
     """`as asked` or `other` by the form of an answer; empty where the card does not say."""
-    if card.form is None or card.form.asked not in parts:
+    form = card.capability(Form)
+    if form is None or form.asked not in parts:
         return ""
-    return "as asked" if parts[card.form.asked] == 1 else "other"
+    return "as asked" if parts[form.asked] == 1 else "other"
 
 
 def _metric(card: Card, keys: Iterable[Key], scores: Scores) -> Metric | None:
@@ -151,7 +153,7 @@ def _metric(card: Card, keys: Iterable[Key], scores: Scores) -> Metric | None:
 def _example(key: Key, found: Answers, card: Card, metric: Metric | None) -> dict[str, Any]:
     question = found.asked.get(key)
     references = question["references"] if question else []
-    more = len(references) - _REFERENCES
+    more, ranked = len(references) - _REFERENCES, card.capability(Matching)
     answers = []
     for system, given in found.given.items():
         if (parts := found.scores.get((system, *key))) is None:
@@ -161,7 +163,7 @@ def _example(key: Key, found: Answers, card: Card, metric: Metric | None) -> dic
         answers.append(
             {
                 "system": system,
-                "text": cut(" | ".join(row["answers"][:_LISTED]) if card.matching else first(row["answers"])),
+                "text": cut(" | ".join(row["answers"][:_LISTED]) if ranked else first(row["answers"])),
                 "right": is_right(card, parts),
                 "form": _in_form(card, parts),
                 "value": _value(metric, value) if metric and value is not None else "–",
@@ -199,7 +201,8 @@ def cut(text: str, most: int = _ANSWER) -> str:
 
 def _deciding(card: Card) -> str:
     """The part that decides which answers are shown: that of right and wrong, else that of the form; or none."""
-    return card.right or (card.form.asked if card.form else "")
+    form = card.capability(Form)
+    return card.right or (form.asked if form else "")
 
 
 def _rows(scored: Path, part: str) -> Rows:

@@ -14,7 +14,7 @@ from stages.report.benchmark.answers import Answers
 
 def of(card: Card, scores: Sequence[SystemScores], models: Sequence[str], found: Answers) -> list[ByCall]:
     """A row a track and system, if the card has published tables by call or any answer has a call; else none."""
-    if not any(table.calls for table in card.tables) and not any(found.called.values()):
+    if not any(table.calls for table in card.papers.tables) and not any(found.called.values()):
         return []
     by_name = {one.system: one for one in scores}
     order = {track: at for at, track in enumerate(card.tracks)}

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Match, Matching, Metric
+from nightjar.benchmarks.capabilities import Labels, Match, Matching
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import Question, drawn, questions_of
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.core import contracts, tables
@@ -58,7 +59,8 @@ def read(
 
     Raises NightjarError if a table is missing.
     """
-    if not card.matching and not card.labels:
+    matching = card.capability(Matching)
+    if not matching and not card.capability(Labels):
         return None
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     columns = ["task_id", "id", "answers"]
@@ -67,11 +69,11 @@ def read(
             (row["task_id"], row["id"]): row["answers"]
             for row in tables.read_rows(predicted / system, contracts.PREDICTIONS, columns)
         }
-        for system in (systems if card.matching else ())
+        for system in (systems if matching else ())
     }
     matches: dict[tuple[str, Key], dict[str, list[Match]]] = {}
     # The rows of a list are in the order of their ranks.
-    for row in tables.read_rows(scored, contracts.MATCHES) if card.matching else ():
+    for row in tables.read_rows(scored, contracts.MATCHES) if matching else ():
         found = matches.setdefault((row["system"], (row["task_id"], row["id"])), {})
         found.setdefault(row["similarity"], []).append(Match(row["cluster"], row["closest"]))
     return Clustered(questions, scores, answers, matches)
@@ -134,10 +136,11 @@ def _question(
     ]
     ranks = [_ranks(found.matches.get((one["system"], question.key), {}), similarities) for one in lists]
     shown, more = _first(clusters, CLUSTERS)
+    labels = card.capability(Labels) or Labels({})
     return {
         "id": cut(question.id, _STRING),
         "text": cut(card.query(question.parts), _QUESTION),
-        "labels": [label for label in card.labels if label in question.parts.get("labels", ())],
+        "labels": [label for label in labels.meanings if label in question.parts.get("labels", ())],
         "total": f"{sum(cluster['count'] for cluster in clusters):,g}",
         "count": len(clusters),
         "more": more,

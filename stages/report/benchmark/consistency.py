@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from nightjar.benchmarks.card import Card
-from nightjar.core.numbers import number
+from nightjar.benchmarks.classification.published import CONSISTENCY
+from nightjar.core.display import number
 from nightjar.statistics import Bootstrap, percent, too_few
 from stages.report import numbers
 from stages.report.plots import axis, svg
@@ -95,7 +96,7 @@ def _table(card: Card, found: Ranked) -> dict[str, Any]:
     tasks += sorted({name for _, name in shares} - set(tasks))
     rows: list[dict[str, Any]] = [
         {"system": it.system, "ours": False, "cells": [_cell(it.values.get(task)) for task in tasks]}
-        for it in card.consistency
+        for it in CONSISTENCY
     ]
     for stage, title in STAGES.items():
         means = [
@@ -109,7 +110,7 @@ def _table(card: Card, found: Ranked) -> dict[str, Any]:
             {"title": title, "n": f"n = {numbers.count(n)}"} for title, n in zip(titles, counts, strict=True)
         ],
         "rows": rows,
-        "source": card.consistency[0].source if card.consistency else "",
+        "source": CONSISTENCY[0].source if CONSISTENCY else "",
     }
 
 

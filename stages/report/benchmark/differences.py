@@ -52,7 +52,7 @@ def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
 def context(results: Results, rows: Rows, models: Sequence[str]) -> dict[str, Any]:
     """What the templates show of the differences between `models`, of which the first is the untuned one.
 
-    `comparisons` over all instances and `category_comparisons` are those of the card's `compared` from every other
+    `comparisons` over all instances and `category_comparisons` are those of the paper's own system from every other
     system; if it is not among the models, those from the untuned model and from the control, the bound from the control
     alone; of all pairs, if the benchmark has no control either. `other_comparisons` are the other pairs over all
     instances.
@@ -63,7 +63,7 @@ def context(results: Results, rows: Rows, models: Sequence[str]) -> dict[str, An
     main: list[Mapping[str, Any]] = []
     others: list[Mapping[str, Any]] = []
     for row in between:
-        pair = _main(row, models, results.card.compared)
+        pair = _main(row, models, results.card.papers.system)
         (main if pair else others).append(pair or row)
     overall = {
         (track, "overall", row.name, row.metric.name)

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from nightjar.benchmarks.card import Card, Form
+from nightjar.benchmarks.capabilities import Form
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import questions_of
 from nightjar.core import contracts, tables
 from nightjar.statistics import too_few
@@ -44,11 +45,9 @@ def read(card: Card, systems: Sequence[str], predicted: Path, scored: Path, aske
 
     Answers from a file have no prompts. Raises NightjarError if a table is missing.
     """
-    if card.form is None:
+    if (form := card.capability(Form)) is None:
         return None
-    whole = {
-        one.key: card.form.whole(one) for one in questions_of(tables.read_rows(asked, contracts.QUESTIONS))
-    }
+    whole = {one.key: form.whole(one) for one in questions_of(tables.read_rows(asked, contracts.QUESTIONS))}
     found: dict[Of, tuple[list[int], list[float]]] = {}
     for system in systems:
         columns = ["task_id", "id", "track", "prompt", "prompt_tokens"]
@@ -61,7 +60,7 @@ def read(card: Card, systems: Sequence[str], predicted: Path, scored: Path, aske
             if row["prompt"] != full:
                 cut.append(_cut(full, row["prompt"]))
     prompts = {of: Prompts(tokens, cut) for of, (tokens, cut) in found.items()}
-    return Forms(prompts, _words(scored, card.metric(card.form.length).parts))
+    return Forms(prompts, _words(scored, card.metric(form.length).parts))
 
 
 def _cut(whole: str, prompt: str) -> float:
@@ -79,10 +78,10 @@ def _words(scored: Path, parts: Sequence[str]) -> dict[Of, tuple[float, float]]:
     return {of: (fmean(values[of, ours]), fmean(values[of, theirs])) for of, part in values if part == ours}
 
 
-def context(
-    card: Card, form: Form, forms: Forms, found: Results, order: Mapping[str, int]
-) -> dict[str, Any] | None:
+def context(card: Card, forms: Forms, found: Results, order: Mapping[str, int]) -> dict[str, Any] | None:
     """What the templates show: a row for each track and system; None if no track has the metrics of the form."""
+    if (form := card.capability(Form)) is None:
+        return None
     rows: list[dict[str, Any]] = []
     lengths = []
     for track in found.tracks:

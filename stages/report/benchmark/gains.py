@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nightjar.benchmarks.card import Card
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.plots import curves

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import Question, drawn, questions_of
 from nightjar.benchmarks.scores import SystemScores
@@ -126,7 +127,7 @@ def _instance(
     parts = {} if place is None else {name: float(values[place]) for name, values in scores.parts.items()}
     shown = [metric for metric in metrics if not np.isnan(parts.get(metric.parts[0], np.nan))][:HEADLINE]
     answers = row["answers"] if row else []
-    listed = answers[:ANSWERS] if card.matching else answers[:1]
+    listed = answers[:ANSWERS] if card.capability(Matching) else answers[:1]
     return {
         "id": question.id,
         "task": card.task(question.task_id).title or question.task_id,
@@ -136,7 +137,7 @@ def _instance(
         "more_references": max(0, len(question.references) - REFERENCES),
         "missing": row is None,
         "answers": [cut(text, _TEXT) for text in listed],
-        "more_answers": max(0, len(answers) - len(listed)) if card.matching else 0,
+        "more_answers": max(0, len(answers) - len(listed)) if card.capability(Matching) else 0,
         "short_answer": cut(first(answers), _CELL),
         "right": is_right(card, parts),
         "scores": [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nightjar.benchmarks.aggregate import interval
+from nightjar.benchmarks.capabilities import Labels
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.statistics import Bootstrap, estimate
@@ -25,18 +26,19 @@ def context(card: Card, found: Clustered, results: Results) -> dict[str, Any] | 
     A row for all questions, two for each label (with it and without), and one for the questions without any. The
     intervals of equal sets of questions are equal, and those of all questions are the ones of contracts.SCORES.
     """
-    if not card.labels or not results.tracks:
+    labels = card.capability(Labels)
+    if not labels or not results.tracks:
         return None
     track = results.tracks[0]
     metric = results.headline(track)[0].metric
-    groups = _groups(card, found, track)
+    groups = _groups(labels, found, track)
     return {
         "metric": numbers.heading(metric),
         "systems": [one.system for one in found.scores],
         "total": numbers.count(len(groups[0][1])),
         "labels": [
             {"name": name, "meaning": meaning, "count": numbers.count(len(keys))}
-            for name, meaning in card.labels.items()
+            for name, meaning in labels.meanings.items()
             for title, keys in groups
             if title == name
         ],
@@ -51,15 +53,15 @@ def context(card: Card, found: Clustered, results: Results) -> dict[str, Any] | 
     }
 
 
-def _groups(card: Card, found: Clustered, track: str) -> Sequence[Group]:
+def _groups(labels: Labels, found: Clustered, track: str) -> Sequence[Group]:
     asked = (one for one in found.questions if one.track == track)
-    labels = {one.key: frozenset(one.parts.get("labels", ())) for one in asked}
-    every = frozenset(labels)
+    of = {one.key: frozenset(one.parts.get("labels", ())) for one in asked}
+    every = frozenset(of)
     groups: list[Group] = [("all questions", every)]
-    for name in card.labels:
-        having = frozenset(key for key, some in labels.items() if name in some)
+    for name in labels.meanings:
+        having = frozenset(key for key, some in of.items() if name in some)
         groups += [(name, having), (f"not {name}", every - having)]
-    return [*groups, ("without any label", frozenset(key for key, some in labels.items() if not some))]
+    return [*groups, ("without any label", frozenset(key for key, some in of.items() if not some))]
 
 
 def _cell(one: SystemScores, metric: Metric, keys: frozenset[Key]) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from nightjar.benchmarks.by_call import ByCall
+from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.core import contracts, paths, tables
@@ -111,9 +112,9 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
         "published": published.context(card, found, one.calls, one.comparisons),
         "by_call": by_call.context(card, one.calls),
-        "questions": clusters.file(card) if one.clustered and card.matching else "",
+        "questions": clusters.file(card) if one.clustered and card.capability(Matching) else "",
         "labels": one.clustered and labels.context(card, one.clustered, found),
-        "forms": card.form and one.forms and forms.context(card, card.form, one.forms, found, order),
+        "forms": one.forms and forms.context(card, one.forms, found, order),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
         "arms": differences.arms(found, one.comparisons),
@@ -175,7 +176,7 @@ def _strip(row: Row, system: str, order: Mapping[str, int]) -> Markup:
 def _published(card: Card, track: str, row: Row) -> list[dict[str, str]]:
     return [
         {"system": it.system, "value": numbers.value(row.metric, it.values[track]), "source": it.source}
-        for it in card.published
+        for it in card.papers.rows
         if track in it.values and track not in published.shown(card)
     ]
 

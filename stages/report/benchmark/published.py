@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.papers import PublishedCalls, PublishedTable
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark import by_call, differences
@@ -26,7 +26,7 @@ def context(
     `comparisons` are rows of contracts.COMPARISONS.
     """
     listed = []
-    for table in card.tables:
+    for table in card.papers.tables:
         if not set(table.tracks) & set(found.tracks):
             continue
         if table.calls:
@@ -42,13 +42,13 @@ def context(
 
 def shown(card: Card) -> frozenset[str]:
     """The tracks whose published results are in one of the tables."""
-    return frozenset(track for table in card.tables for track in table.tracks)
+    return frozenset(track for table in card.papers.tables for track in table.tracks)
 
 
 def _scores(card: Card, table: PublishedTable, found: Results) -> dict[str, Any]:
     first = {track: found.headline(track)[0] for track in table.tracks if track in found.tracks}
     rows = []
-    for it in card.published:
+    for it in card.papers.rows:
         if set(it.values) & set(table.tracks) and table.source in ("", it.source):
             cells = [_published(first.get(track), it.values.get(track)) for track in table.tracks]
             rows.append({"system": it.system, "ours": False, "cells": cells, "intervals": []})
@@ -72,7 +72,7 @@ def _metrics(
     """A table whose columns are metrics, with intervals and the differences of the table's reference from ours."""
     track, names = table.tracks[0], [row.metric.name for row in columns]
     rows: list[dict[str, Any]] = []
-    for it in card.published:
+    for it in card.papers.rows:
         if it.metrics.keys() & set(names):
             cells = [_published(row, it.metrics.get(row.metric.name)) for row in columns]
             rows.append({"system": it.system, "ours": False, "n": "", "cells": cells, "intervals": []})

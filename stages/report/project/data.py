@@ -39,9 +39,9 @@ def context(
 ) -> dict[str, Any] | None:
     """What the templates show; None if no stage described a dataset. `track_title` names a track of the split."""
     described = [
-        _dataset(dataset, card.collection, node.details["collection"])
+        _dataset(dataset, card.papers.collection, node.details["collection"])
         for card in cards
-        if card.collection
+        if card.papers.collection
         for dataset in card.datasets
         for node in nodes
         if node.name == f"ingest@{dataset}" and node.details.get("collection")

@@ -146,7 +146,7 @@ def test_a_metric_of_several_parts() -> None:
         name: np.where(rng.random(60) < share, gold, 1 - gold) for name, share in (("a", 0.9), ("b", 0.6))
     }
     metric = Metric("mcc", "Matthews correlation", ("predicted", "gold"), matthews, (-100, 100))
-    own = replace(CARD, name="made", metrics=(metric,), levels=("overall",), metric_of=None)
+    own = replace(CARD, name="made", metrics=(metric,), capabilities=())
     keys = [Key("default", "c", "t", str(number)) for number in range(60)]
     scores = [SystemScores(name, keys, {"predicted": values, "gold": gold}) for name, values in made.items()]
     expected = {name: round(100 * float(np.corrcoef(values, gold)[0, 1]), 4) for name, values in made.items()}
@@ -165,7 +165,7 @@ def test_improvements_are_by_the_first_metric_that_a_task_has() -> None:
         Metric("mcc", "Matthews correlation", ("predicted", "gold"), matthews, (-100, 100)),
         Metric("errors", "errors", scale=1.0, range=(0, 9), higher_is_better=False),
     )
-    own = replace(CARD, name="made", metrics=metrics, metric_of=None)
+    own = replace(CARD, name="made", metrics=metrics, capabilities=())
     keys = [Key(task, "c", task, str(number)) for task in ("labels", "sums") for number in range(40)]
     none, gold = np.full(40, np.nan), rng.integers(0, 2, 40).astype(float)
     scores = [

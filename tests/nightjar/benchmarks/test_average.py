@@ -9,7 +9,8 @@ import pytest
 
 from nightjar.benchmarks.aggregate import aggregate, by_track, compare
 from nightjar.benchmarks.average import average, average_difference
-from nightjar.benchmarks.card import Average, Card, Metric
+from nightjar.benchmarks.capabilities import Average
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core import contracts
 from nightjar.statistics import Bootstrap, geometric_mean
@@ -22,8 +23,7 @@ CARD: Card = replace(
         Metric("accuracy", "accuracy"),
         Metric("score", "average"),
     ),
-    average=Average("score", ("a", "b")),
-    levels=("overall",),
+    capabilities=(Average("score", ("a", "b")),),
 )
 BOOTSTRAP = Bootstrap(seed=7, samples=4000, confidence=0.95)
 SIZES = {"a": 30, "b": 60}

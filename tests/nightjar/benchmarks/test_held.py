@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import EvaluationFacts
 from nightjar.benchmarks.held import held
 from nightjar.benchmarks.question import Sources
 from nightjar.core.errors import NightjarError
@@ -20,6 +21,7 @@ MODULE = """
 from dataclasses import replace
 import numpy as np
 from nightjar.benchmarks import Card, Files, Metric, Question, Task
+from nightjar.benchmarks.capabilities import Average, EvaluationFacts, Tracks
 
 def score(questions, answers):
     right = [float(given[:1] == list(q.references)) for q, given in zip(questions, answers)]
@@ -30,7 +32,7 @@ def asked(**changes):
 
 CARD = Card(name="own", version=1, title="Own", source="made up", datasets=("own",),
     metrics=(Metric("accuracy", "accuracy"),), questions=asked(), prompt=lambda question, asking: "x",
-    score=score, files=Files("write answers", "write references"), tasks={"t": Task()}, levels=("overall",))
+    score=score, files=Files("write answers", "write references"), tasks={"t": Task()})
 
 def scored(change):
     return replace(CARD, score=lambda questions, answers: change(score(questions, answers)["accuracy"]))
@@ -106,7 +108,12 @@ def score(own: Callable[[str], None]) -> Score:
             "ratio = inf of all questions, out of range",
         ),
         # its fields
-        ("CARD = replace(CARD, levels=('overal',))", "levels.0 = 'overal' is not allowed; it should be 'overall', "),
+        ("CARD = CARD.with_capabilities(Tracks({}, ('overal',)))", "Tracks.levels.0 = 'overal' is not allowed;"),
+        ("CARD = CARD.with_capabilities(Tracks({}, ()))", "levels is empty"),
+        ("CARD = replace(CARD, capabilities=[])", "capabilities = [] is not allowed; it should be a valid tuple"),
+        ("CARD = replace(CARD, capabilities=(Tracks,))", "it should be an instance of Capability"),
+        ("CARD = replace(CARD, capabilities=2 * (Tracks({}),))", "two capabilities are Tracks"),
+        ("CARD = CARD.with_capabilities(Average('mean', ('t',)))", "Average names the metric 'mean'"),
         ("CARD = replace(CARD, metrics=())", "metrics is empty"),
         ("CARD = replace(CARD, datasets='own')", "datasets = 'own' is not allowed; it should be a valid tuple"),
         ("CARD = replace(CARD, score=3)", "score = 3 is not allowed; it should be callable"),
@@ -166,7 +173,7 @@ def test_what_a_card_prints_is_not_in_the_output(score: Score) -> None:
         ("CARD = replace(CARD, prompt=lambda *them: None)", "prompt = None is not allowed"),
         ("CARD = replace(CARD, load=lambda folder: iter('ab'))", "load.Record = 'a' is not allowed"),
         ("CARD = replace(CARD, baselines=lambda settings: {'one': lambda *them: 1})", "baselines['one'] = 1 is not"),
-        ("CARD = replace(CARD, details=lambda *them: {'a': {1}})", "details.a"),
+        ("CARD = CARD.with_capabilities(EvaluationFacts(lambda *them: {'a': {1}}))", "EvaluationFacts.facts.a"),
     ],
 )  # fmt: skip
 def test_what_a_card_gives_is_checked(lines: str, told: str, own: Callable[[str], None]) -> None:
@@ -177,7 +184,8 @@ def test_what_a_card_gives_is_checked(lines: str, told: str, own: Callable[[str]
             card.prompt(question, None)  # type: ignore[arg-type]
             for answer in card.baselines(None).values():
                 answer(question, 0)
-        card.details([], None)
+        for one in card.capabilities_of(EvaluationFacts):
+            one.facts([], None)
         list(card.load(Path()) if card.load else ())
     assert told in str(caught.value) and "own-package" in str(caught.value)
 

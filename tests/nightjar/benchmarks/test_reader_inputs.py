@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nightjar.benchmarks.card import Reading
+from nightjar.benchmarks.capabilities import Reading
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.reader_inputs import pool_of, reading_of, with_demonstrations, with_passages
 from nightjar.core import contracts, tables

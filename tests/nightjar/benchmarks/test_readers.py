@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import Explain
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.files import read_answers, read_references, write_references
 from nightjar.benchmarks.question import Question
@@ -35,9 +36,9 @@ def own(predictions: list[tuple[str, str, list[str]]], questions: list[Question]
         return ((f"{path}:{number}", one) for number, one in enumerate(questions, start=1))
 
     readers = Readers(lambda path: iter(predictions), references, lambda question: {"own": question.id})
-    files = replace(CARD.files, readers=readers, unanswered="left out", by_task=False)
+    files = replace(CARD.files, unanswered="left out", by_task=False)
     metric = Metric("errors", "Errors", range=(0, 1), scale=1 / 3, decimals=12)
-    return replace(CARD, files=files, metrics=(metric,), tasks={}, explain=_explain)
+    return replace(CARD, files=files, metrics=(metric,), tasks={}, capabilities=(readers, Explain(_explain)))
 
 
 def _explain(question: Question, answers: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,15 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
-from nightjar.predict.neighbours import nearest_labels
+from nightjar.predict.lookup import nearest_labels
 from nightjar.search.encoders import load_encoder
 from tests.made_card import CARD
 from tests.tiny_models import sentence_encoder
 
 LABELS = ("red", "green", "blue")
-CARD_OF_TEXTS = replace(CARD, query=lambda parts: str(parts["text"]))
+CARD_OF_TEXTS = CARD.with_capabilities(Query(lambda parts: str(parts["text"])))
 
 
 class Letters:

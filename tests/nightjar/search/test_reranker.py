@@ -161,8 +161,9 @@ def test_the_order_is_that_of_the_products_and_ties_keep_theirs(places: list[int
 
 def test_the_prompts_of_a_card_fit_the_interface() -> None:
     from nightjar.benchmarks import registry
+    from nightjar.benchmarks.capabilities import Reranking
 
-    texts = registry.card("classification").reranking
+    texts = registry.card("classification").capability(Reranking)
     assert texts is not None
     ask: Callable[[str, str], str] = texts.query
     assert ask("sst2", "fine").endswith("\nfine\nThe answer is")

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
+from nightjar.benchmarks.submission import Submission
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
 from pipelines.cli import COMMANDS, MODULES, main
@@ -188,7 +189,7 @@ def test_both_outputs_are_checked_before_one_is_written(
 ) -> None:
     from nightjar.benchmarks import registry
 
-    form = registry.card("zeroscrolls").files.submission
+    form = registry.card("zeroscrolls").capability(Submission)
     assert form is not None
     rows = [{"task": task, "id": "1", "prediction": "a"} for task in form.tasks]
     Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

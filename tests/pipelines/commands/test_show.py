@@ -14,7 +14,7 @@ from nightjar.core import contracts, tables
 from pipelines.commands import show
 from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph
-from pipelines.run import headline
+from pipelines.run import report
 from pipelines.run.results import Result
 from stages._runtime import history
 from tests.pipelines.conftest import Repo
@@ -135,11 +135,11 @@ def test_a_rebuild_of_an_evaluation_prints_its_scores(repo: Repo) -> None:
 def test_the_result_of_the_report_says_whether_its_scores_hold(
     repo: Repo, results: list[Result], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = repo.root / headline.HEADLINE
+    page = repo.root / report.HEADLINE
     page.parent.mkdir(parents=True)
     page.write_text("plain   1.0\n")
     repo.write(dvc=REPORT)
-    show.headline(repo.root, headline.stale(graphs.outline(repo.root), results))
+    show.headline(repo.root, report.stale(graphs.outline(repo.root), results))
     printed = capsys.readouterr().out
     assert ("plain   1.0" in printed) == (not reason)
     assert reason in printed
@@ -148,12 +148,12 @@ def test_the_result_of_the_report_says_whether_its_scores_hold(
 def test_scores_of_which_nothing_is_known_are_not_printed(
     repo: Repo, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = repo.root / headline.HEADLINE
+    page = repo.root / report.HEADLINE
     page.parent.mkdir(parents=True)
     page.write_text("plain   1.0\n")
     repo.write(dvc="stages:\n  split: {cmd: 'true', outs: [split.txt]}\n")
     whole = graphs.outline(repo.root)
-    show.headline(repo.root, headline.stale(whole, [Result("split", "ran")]))
+    show.headline(repo.root, report.stale(whole, [Result("split", "ran")]))
     printed = capsys.readouterr().out
     assert "1.0" not in printed and "is not known: no stage makes" in printed
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.submission import Submission
 from pipelines.cli import main
 from tests.questions import question, write_questions
 
-TASKS = registry.card("zeroscrolls").files.submission.tasks  # type: ignore[union-attr]
+TASKS = registry.card("zeroscrolls").capability(Submission).tasks  # type: ignore[union-attr]
 
 
 @pytest.fixture()

@@ -18,7 +18,7 @@ from dvc.lock import Lock, LockError
 from dvc.repo import Repo as DvcRepo
 from dvc.stage import PipelineStage, Stage
 
-from pipelines.graph import dvc_run, lock_entry
+from pipelines.graph import dvc_run, lock_file
 from pipelines.graph import graph as graphs
 from pipelines.graph.dvc_adapter import Busy, Parameters, Project
 from tests.pipelines.conftest import Repo
@@ -250,7 +250,7 @@ def test_a_write_of_dvc_that_fails_is_undone(repo: Repo, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(PipelineStage, "dump", dump)
     for text in ("stages: {}\nschema: '2.0'\n", None):
-        path.write_text(text) if text else monkeypatch.setattr(lock_entry, "write", lambda *_: None)
+        path.write_text(text) if text else monkeypatch.setattr(lock_file, "write", lambda *_: None)
         with pytest.raises(OSError, match="full"):
             run(repo, "a")
         assert (path.read_text() if path.exists() else None) == text

@@ -17,7 +17,6 @@ from dvc.lock import Lock
 from dvc.parsing import DataResolver
 from dvc.repo import Repo as DvcRepo
 
-from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_adapter, dvc_worker
 from pipelines.graph import graph as graphs
@@ -91,7 +90,6 @@ def test_n_stages_read_the_graph_once(
     monkeypatch.setattr(DataResolver, "__init__", lambda *them: counted("dvc.yaml", resolve, *them))
     monkeypatch.setattr(dvc_adapter, "load_path", lambda path, fs: counted(Path(path).name, parse, path, fs))
     ask(worker, "graph")
-    ask(worker, "remember", targets=[])
     once = Counter(read)
     assert once == {"dvc.lock": 1, "dvc.yaml": 1, "params.yaml": 1, "more.yaml": 1}
     for name in ("a@1", "a@2", "a@3", "a@4", "last"):
@@ -151,13 +149,12 @@ def test_what_failed_is_looked_at_as_if_it_had_never_begun(repo: Repo, worker: d
     assert json.loads((repo.root / ".dvc/tmp/rwlock").read_text()) in ({}, {"read": {}, "write": {}})
 
 
-@pytest.mark.parametrize("do", ["graph", "remember"])
 @pytest.mark.parametrize("text", ["stages: [", "stages: {a: {cmd: x, deps: ['${nothing}']}}"])
 def test_a_graph_that_cannot_be_read_is_the_one_line_of_the_reader(
-    repo: Repo, worker: dvc_worker.Worker, do: str, text: str
+    repo: Repo, worker: dvc_worker.Worker, text: str
 ) -> None:
     repo.write(dvc=text)
-    answer = ask(worker, do, targets=[])
+    answer = ask(worker, "graph")
     with pytest.raises(NightjarError) as caught:
         graphs.read(repo.root)
     line = NightjarError(answer["what"], answer["where"], answer["fix"])
@@ -170,11 +167,8 @@ def test_while_another_dvc_holds_the_lock_it_is_busy(
     monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
     ask(worker, "abandon")
     with Lock(repo.root / ".dvc/tmp/lock", wait=True):
-        for do in ("graph", "remember", "look", "begin"):
+        for do in ("graph", "look", "begin"):
             assert ask(worker, do, "a@1", targets=[], force=False) == {"state": "busy", "holder": ""}
-    assert not (repo.root / paths.LOCK_ORDER).exists()
-    assert ask(worker, "remember", targets=["last"]) == {"state": "remembered"}
-    assert (repo.root / paths.LOCK_ORDER).exists()
 
 
 DRIVER = """
@@ -182,13 +176,11 @@ import sys
 from pathlib import Path
 from nightjar.core.errors import NightjarError
 from pipelines.run.run_stage import Stages
-from pipelines.graph import graph as graphs, lock_order
+from pipelines.graph import graph as graphs
 root = graphs.find_root()
 with Stages(root) as stages:
     print(list(stages.graph().stages))
-    stages.remember(["last"])
     print(stages.run("a@1", root / "log").state)
-    lock_order.forget(root)
     Path("dvc.yaml").write_text("stages: [")
     try:
         stages.graph()

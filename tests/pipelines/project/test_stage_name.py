@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.project.stage_name import StageName
+from pipelines.project.names import StageName
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from pipelines.run.baseline import baseline
+from pipelines.project.git import baseline
 from pipelines.run.clone import Clone
-from pipelines.run.lease import Gpu, lease_file
+from pipelines.run.resources import Gpu, lease_file
 from pipelines.run.results import Result
 from pipelines.run.run import Run
 from pipelines.study import study as studies

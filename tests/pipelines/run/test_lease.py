@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from pipelines.run.lease import Gpu, lease_file
+from pipelines.run.resources import Gpu, lease_file
 from tests.pipelines.conftest import environment, lives, wait_for
 
 
@@ -48,7 +48,7 @@ def test_one_at_a_time_and_the_others_are_told_once_who_has_it() -> None:
 TAKES = """
 import subprocess, sys
 from pathlib import Path
-from pipelines.run.lease import Gpu
+from pipelines.run.resources import Gpu
 gpu = Gpu(Path("p"), print)
 assert gpu.take("s")
 child = subprocess.Popen(["sh", "-c", "cat; sleep 300; true"], stdin=gpu.descriptor("s"), start_new_session=True)

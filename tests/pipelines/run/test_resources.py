@@ -13,7 +13,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Rebuild, load_rebuild
 from pipelines.graph import graph as graphs
 from pipelines.run import resources
-from pipelines.run.room import Limits, Needs
+from pipelines.run.resources import Limits, Needs
 from tests.pipelines.conftest import Repo
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.run.room import Limits, Needs, Room, longest_way
+from pipelines.run.resources import Limits, Needs, Room, longest_way
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from ruamel.yaml import YAML
 
 from nightjar.core import paths
 from pipelines.graph import dvc_worker
-from pipelines.process.identity import alive, identity
+from pipelines.process.child import alive, identity
 from pipelines.run import run_stage as stage_runs
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages

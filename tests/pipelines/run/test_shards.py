@@ -22,8 +22,8 @@ from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
 from pipelines.graph import graph as graphs
 from pipelines.run import shards
+from pipelines.run.resources import Needs
 from pipelines.run.results import Result
-from pipelines.run.room import Needs
 from pipelines.run.shards import simple
 from stages._runtime import history
 from tests.conftest import ROOT

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pipelines.serving.report_pages import report_page
+from pipelines.serving.server_app import report_page
 
 SECRET = "a secret of the machine"
 

@@ -27,9 +27,9 @@ from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines import cli
 from pipelines.commands import serve as commands
-from pipelines.serving import marks
+from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
-from pipelines.serving.api import Api as Client
+from pipelines.serving.flow_runs import Api as Client
 from tests.pipelines.conftest import Api, Repo, lives, prefect_server, wait_for
 from tests.pipelines.forked import Forked
 
@@ -303,8 +303,8 @@ def test_a_run_that_was_killed_before_its_flow_began_has_crashed_and_frees_the_s
     pending = {"type": "PENDING", "name": "Pending"}
     taken = [api.ask(f"flow_runs/{run}/set_state", state=pending)["status"] for run in runs.values()]
     assert taken == ["ACCEPT", "ACCEPT", "REJECT"]
-    with marks.marked(tmp_path, runs["living"], "early"):
-        marks.settle(tmp_path, client, {deployment: "early/here"})
+    with flow_runs.marked(tmp_path, runs["living"], "early"):
+        flow_runs.settle(tmp_path, client, {deployment: "early/here"})
     found = api.ask("flow_runs/filter", flow_runs={"id": {"any_": list(runs.values())}})
     states = {run["name"]: run["state"]["type"] for run in found}
     assert states == {"early": "CRASHED", "living": "PENDING", "next": "SCHEDULED"}

@@ -13,9 +13,9 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from nightjar.core import paths
-from pipelines.project.environment import SECRETS
+from pipelines.project.names import SECRETS
 from pipelines.serving import server as servers
-from pipelines.serving.same_origin import same_origin
+from pipelines.serving.server_app import same_origin
 from tests.pipelines.conftest import Api
 
 EVIL = "http://evil.example"

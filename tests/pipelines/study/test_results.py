@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from nightjar.benchmarks import registry
 from pipelines.study import results
-from pipelines.study.plot import draw
+from pipelines.study.results import draw
 
 POINTS = {4: 30.0, 0: 10.0, 16: 44.04}
 
@@ -98,7 +98,7 @@ def test_few_instances_have_no_interval_and_a_failed_point_has_a_row() -> None:
 )
 def test_the_values_of_papers_are_shown(benchmark: str, study: str, told: str) -> None:
     card = registry.card(benchmark)
-    curves = [vars(one) for one in card.curves if one.study == study]
+    curves = [vars(one) for one in card.papers.curves if one.study == study]
     lines = results.published(made({}, published=curves, tracks=dict(card.tracks)))
     assert any(told in line for line in lines)
 

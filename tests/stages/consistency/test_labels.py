@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from nightjar.benchmarks.capabilities import Reading
 from nightjar.benchmarks.classification.card import CARD
 from nightjar.core.errors import NightjarError
 from nightjar.models import reader
@@ -55,10 +56,11 @@ def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
         found = labels(task, TEXTS)
         made = reader.load(base, 1)
         reader.restore(made.reader, "decoder", folder / task)
-        assert CARD.reading is not None
-        targets = made.tokens.targets(CARD.reading.targets(task), made.reader.start)
+        reading = CARD.capability(Reading)
+        assert reading
+        targets = made.tokens.targets(reading.targets(task), made.reader.start)
         for text, label in zip(TEXTS, found, strict=True):
-            alone = CARD.reading.text(task, text, "intended")
+            alone = reading.text(task, text, "intended")
             with torch.inference_mode():
                 states = reader.encode(made.reader, [made.tokens.input(alone, alone, 64)])
                 scores = reader.answer_scores(

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import Query
 from nightjar.core import checks, tables
 from nightjar.core.contracts import (
     DEV,
@@ -269,7 +270,7 @@ def test_every_benchmark_is_held_against_all_that_is_trained_on(made: Path) -> N
 
 def test_a_card_need_not_say_by_what_evidence_is_searched(made: Path) -> None:
     one = asked("supernatinst")
-    card = dataclasses.replace(one.card, query=lambda parts: str(parts["question"]))
+    card = one.card.with_capabilities(Query(lambda parts: str(parts["question"])))
     facts = build([dataclasses.replace(one, card=card)], SPLIT, CORPUS, INDEX, OUTPUT, 13)
     assert facts["benchmarks"]["supernatinst"]["sides"]["train"]["overlapping"] == 1
 

@@ -21,7 +21,7 @@ from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools.passages import Passages
 from nightjar.tools.tool import Request
-from stages._runtime.checkpoint import Journal
+from stages._runtime.checkpoint import Checkpoint
 from stages.index import build as build_module
 from stages.index.build import Compute, build
 from stages.retrieve.retriever import Retriever
@@ -176,10 +176,10 @@ def test_a_run_that_was_killed_resumes_the_encoding(
 
     @contextmanager
     def resumed(units: int, compute: Compute, size: Callable[[int], int]) -> Iterator[Iterable[Any]]:
-        with Journal("index", {"decides": 1}, folder=tmp_path / "journal") as journal:
-            for unit, value in compute(journal.todo(units)):
-                journal.add(unit, value)
-            yield map(journal.__getitem__, range(units))
+        with Checkpoint("index", {"decides": 1}, folder=tmp_path / "checkpoint") as checkpoint:
+            for unit, value in compute(checkpoint.todo(units)):
+                checkpoint.add(unit, value)
+            yield map(checkpoint.__getitem__, range(units))
 
     with pytest.raises(KeyboardInterrupt):
         build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1, resumed)
@@ -216,4 +216,4 @@ def test_as_a_stage(encoder: Path, workdir: Path) -> None:
     facts = json.loads((workdir / "data" / "metrics" / "index.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"], facts["passages"]) == (4, 3, 1, 3)
     assert (facts["pieces"], facts["dropped"], facts["dense"]) == (3, {}, "flat")
-    assert not (workdir / ".nightjar" / "journal" / "index").exists()
+    assert not (workdir / ".nightjar" / "checkpoints" / "index").exists()

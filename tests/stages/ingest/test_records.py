@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.benchmarks.capabilities import FileEncodings
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.registry import card
@@ -66,6 +67,6 @@ def test_encodings_are_for_cards_that_take_them(tmp_path: Path) -> None:
         asked.append(encodings)
         yield RECORD
 
-    made = replace(reading(), load=load, encodings=True)
+    made = replace(reading(), load=load).with_capabilities(FileEncodings(load))
     assert ingest_records(made, tmp_path, tmp_path / "out", None, encodings).rows_out == 1
     assert asked == [encodings]

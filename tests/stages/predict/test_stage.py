@@ -17,7 +17,7 @@ from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from stages._runtime.checkpoint import Journal
+from stages._runtime.checkpoint import Checkpoint
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.conftest import ROOT
@@ -76,12 +76,12 @@ def finish(folder: Path, patch: pytest.MonkeyPatch, item: str = ITEM) -> Stage:
     return stage
 
 
-# The stage as DVC starts it, which kills itself, as the machine would, once that many questions are in its journal.
+# The stage as DVC starts it, which kills itself, as the machine would, once that many questions are in its checkpoint.
 DYING = """
 import os, runpy, signal, sys
-from stages._runtime.checkpoint import Journal
+from stages._runtime.checkpoint import Checkpoint
 
-add, left = Journal.add, [int(sys.argv.pop())]
+add, left = Checkpoint.add, [int(sys.argv.pop())]
 
 def last(self, unit, value):
     add(self, unit, value)
@@ -89,13 +89,13 @@ def last(self, unit, value):
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Journal.add = last
+Checkpoint.add = last
 runpy.run_module("stages.predict", run_name="__main__")
 """
 
 
 def kill_after(folder: Path, questions: int) -> None:
-    """Run the stage in a process that is killed when that many questions are in its journal."""
+    """Run the stage in a process that is killed when that many questions are in its checkpoint."""
     command = [forked.interpreter(), "-c", DYING, ITEM, str(questions)]
     died = subprocess.run(
         command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
@@ -109,16 +109,16 @@ class Killed(BaseException):
 
 def break_off_after(folder: Path, questions: int) -> None:
     """The same in this process: nothing more is done after that question. Without the seconds of importing torch."""
-    add, added = Journal.add, []
+    add, added = Checkpoint.add, []
 
-    def last(self: Journal, unit: int, value: Any) -> None:
+    def last(self: Checkpoint, unit: int, value: Any) -> None:
         add(self, unit, value)
         added.append(unit)
         if len(added) == questions:
             raise Killed
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Journal, "add", last)
+        patch.setattr(Checkpoint, "add", last)
         finish(folder, patch)
 
 
@@ -157,9 +157,9 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     facts = finish(whole, monkeypatch)
     end(killed, questions=7)
     assert not (killed / "data/predict").exists()
-    journal = next((killed / ".nightjar/journal").rglob("whole.jsonl"))
-    assert journal.read_bytes().count(b"\n") == 7
-    with journal.open("ab") as stream:
+    checkpoint = next((killed / ".nightjar/checkpoints").rglob("whole.jsonl"))
+    assert checkpoint.read_bytes().count(b"\n") == 7
+    with checkpoint.open("ab") as stream:
         stream.write(b'{"unit": 11, "value": [{"answers": ["to')
     assert "done before" not in caplog.text
     again = finish(killed, monkeypatch)
@@ -167,7 +167,7 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     assert outputs(killed) == outputs(whole)
     assert again == facts
     # What the run kept for itself is gone, and the seconds of every row are there, those of before the end too.
-    assert not list((killed / ".nightjar/journal").iterdir())
+    assert not list((killed / ".nightjar/checkpoints").iterdir())
     timings = tables.read_file(killed / f".nightjar/timings/predict-{ITEM}.parquet", contracts.TIMINGS)
     rows = tables.read_rows(killed / "data/predict/supernatinst/untuned", contracts.PREDICTIONS)
     assert [(row["task_id"], row["id"]) for row in timings.to_pylist()] == [
@@ -217,7 +217,7 @@ def test_what_cannot_be_is_told_in_one_line_before_any_work(
     with pytest.raises(NightjarError, match=message) as caught:
         finish(folder, monkeypatch, item)
     assert "\n" not in str(caught.value)
-    assert not (folder / "data/predict").exists() and not (folder / ".nightjar/journal").exists()
+    assert not (folder / "data/predict").exists() and not (folder / ".nightjar/checkpoints").exists()
 
 
 @pytest.mark.parametrize(

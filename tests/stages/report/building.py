@@ -15,6 +15,7 @@ import yaml
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, improvements, pairs
+from nightjar.benchmarks.capabilities import EvaluationFacts
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import Key, SystemScores
@@ -203,10 +204,11 @@ def write_evaluated(
         if matches:
             writer.write(contracts.MATCHES, list(matches))
         writer.write(contracts.IMPROVEMENTS, few(improvements(card, scores, baselines, BOOTSTRAP)))
+    details = card.capability(EvaluationFacts)
     inputs = [source.as_posix(), *(f"data/predict/{card.name}/{system}" for system in models)]
     count = len(questions) * len(scores)
     facts(f"evaluate@{card.name}", inputs, [out.as_posix()], count, count, confidence=0.95,
-          **card.details(scores, BOOTSTRAP), **more)  # fmt: skip
+          **(details.facts(scores, BOOTSTRAP) if details else {}), **more)  # fmt: skip
 
 
 DOCUMENTS = {

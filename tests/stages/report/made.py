@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Files, Floats, Metric
-from nightjar.benchmarks.papers import Published, PublishedCalls, PublishedTable
+from nightjar.benchmarks.capabilities import Floats, Tracks
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.papers import Papers, Published, PublishedCalls, PublishedTable
 from nightjar.benchmarks.question import Asking, Question, Sources
 
 NAME = "made"
@@ -44,27 +45,28 @@ CARD = Card(
     title="Made & Co",
     source="Nobody 2030",
     datasets=("made_files",),
-    metrics=(Metric("accuracy", "accuracy", range=(0.0, 1.0), scale=1.0),),
+    metrics=(Metric("accuracy", "accuracy", range=(0.0, 1.0), scale=1.0, right=True),),
     questions=questions,
     prompt=prompt,
     score=score,
-    files=Files(prediction="", reference=""),
-    tracks=TRACKS,
-    levels=("overall",),
-    right="accuracy",
-    published=(
-        Published("Guesser 9B", {"sums": 0.125, "days": 0.5}, "Nobody 2030, table 1"),
-        Published("Thinker 9B", {"sums": 0.75}, "Nobody 2030, table 1"),
-        Published("Later", {"sums": 0.875}, "a note of 2031"),
-        Published("Caller 9B", {"days": 0.625}, "Nobody 2030, table 2"),
-    ),
-    tables=(
-        PublishedTable("Table 2: days", ("days", "nights"), "Nobody asked at night."),
-        PublishedTable(
-            "Table 3: by call",
-            ("days",),
-            calls=(PublishedCalls("days", "Caller 9B, k = 3", 0.625, 0.75, None, 87.5),),
+    capabilities=(
+        Tracks(TRACKS),
+        Papers(
+            (
+                Published("Guesser 9B", {"sums": 0.125, "days": 0.5}, "Nobody 2030, table 1"),
+                Published("Thinker 9B", {"sums": 0.75}, "Nobody 2030, table 1"),
+                Published("Later", {"sums": 0.875}, "a note of 2031"),
+                Published("Caller 9B", {"days": 0.625}, "Nobody 2030, table 2"),
+            ),
+            (
+                PublishedTable("Table 2: days", ("days", "nights"), "Nobody asked at night."),
+                PublishedTable(
+                    "Table 3: by call",
+                    ("days",),
+                    calls=(PublishedCalls("days", "Caller 9B, k = 3", 0.625, 0.75, None, 87.5),),
+                ),
+                PublishedTable("Table 4: nights", ("nights",)),
+            ),
         ),
-        PublishedTable("Table 4: nights", ("nights",)),
     ),
 )

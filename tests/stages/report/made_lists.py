@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card, Files, Floats, Match, Matching, Metric
-from nightjar.benchmarks.papers import Published, PublishedTable
+from nightjar.benchmarks.capabilities import Floats, Labels, Match, Matching, Tracks
+from nightjar.benchmarks.card import Card, Files, Metric
+from nightjar.benchmarks.papers import Papers, Published, PublishedTable
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Sources
 
 NAME, DATASET = "lists", "made_lists"
@@ -115,28 +116,33 @@ CARD = Card(
     questions=questions,
     prompt=prompt,
     score=score,
-    files=Files(prediction="", reference=""),
-    tracks={DEFAULT_TRACK: "ranked lists"},
-    levels=("overall",),
-    published=(
-        Published("Lister 9B", {DEFAULT_TRACK: 0.5}, "Nobody 2031, table 3", {"same/1": 0.25, "same/3": 0.5}),
-    ),
-    tables=(
-        PublishedTable(
-            "Table 3: equal",
-            (DEFAULT_TRACK,),
-            "Nobody counted.",
-            metrics={"same/1": "first 1", "same/3": "first 3", "same/9": "first 9"},
-            reference="people",
+    files=Files(by_task=False),
+    capabilities=(
+        Tracks({DEFAULT_TRACK: "ranked lists"}),
+        Matching({"same": "equal", "inside": "contained"}, matches, counted),
+        Labels({"easy": "every third question", "hard": "no question"}),
+        Papers(
+            (
+                Published(
+                    "Lister 9B", {DEFAULT_TRACK: 0.5}, "Nobody 2031, table 3", {"same/1": 0.25, "same/3": 0.5}
+                ),
+            ),
+            (
+                PublishedTable(
+                    "Table 3: equal",
+                    (DEFAULT_TRACK,),
+                    "Nobody counted.",
+                    metrics={"same/1": "first 1", "same/3": "first 3", "same/9": "first 9"},
+                    reference="people",
+                ),
+                PublishedTable("Table 4: nothing", (DEFAULT_TRACK,), metrics={"other/1": "first 1"}),
+                PublishedTable(
+                    "Not in the paper: contained",
+                    (DEFAULT_TRACK,),
+                    metrics={"inside/3": "first 3"},
+                    reference="nobody",
+                ),
+            ),
         ),
-        PublishedTable("Table 4: nothing", (DEFAULT_TRACK,), metrics={"other/1": "first 1"}),
-        PublishedTable(
-            "Not in the paper: contained",
-            (DEFAULT_TRACK,),
-            metrics={"inside/3": "first 3"},
-            reference="nobody",
-        ),
     ),
-    matching=Matching({"same": "equal", "inside": "contained"}, matches, counted),
-    labels={"easy": "every third question", "hard": "no question"},
 )

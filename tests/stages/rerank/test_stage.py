@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import Reranking
 from nightjar.benchmarks.question import Question
 from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV_QUESTIONS, PASSAGES, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
@@ -83,7 +84,7 @@ def expected(
     project: Path, side: str, task: str, id: str, most: int | None = None
 ) -> tuple[list[int], list[float]]:
     """Passages and scores by one pass for every whole prompt."""
-    texts = registry.card(NAME).reranking
+    texts = registry.card(NAME).capability(Reranking)
     assert texts is not None
     one = question(side, task, id)
     numbers = RANKED[side, task, id][:most]

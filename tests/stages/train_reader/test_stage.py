@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,16 @@ import pytest
 
 from nightjar import params
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Reading
+from nightjar.benchmarks.capabilities import Reading, Training
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
-from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import contents
 from nightjar.models.reader import Base
 from nightjar.models.weights import write_checksums
 from nightjar.params.readers import ReaderRecipe
-from stages._runtime.checkpoint import Journal
+from stages._runtime.checkpoint import Checkpoint
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
 from stages.train_reader import readers
@@ -66,7 +65,7 @@ def asked(task: str, side: str, number: int) -> Question:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two tasks whose answers follow from a letter, three passages for each question, and a tiny base model."""
     reading = Reading(("plain",), inputs, demonstrated, targets, lambda task, text, form: text)
-    card = replace(CARD, reading=reading, training=lambda sources, settings, seed: iter(()))
+    card = CARD.with_capabilities(reading, Training(lambda sources, settings, seed: iter(())))
     monkeypatch.setattr(registry, "card", lambda name: {NAME: card}[name])
     # Its code is in no package that the graph would have to watch.
     monkeypatch.setattr(registry, "OWN", registry.OWN | {NAME: "tests.made_card"})
@@ -214,14 +213,14 @@ def test_a_killed_run_resumes_with_the_same_bytes(project: Path, monkeypatch: py
     finish(train, "train_reader@own")
     wanted = contents(Path("models/readers/own"))
     shutil.rmtree("models/readers")
-    add = Journal.add
+    add = Checkpoint.add
 
-    def last(self: Journal, unit: int, value: Any) -> None:
+    def last(self: Checkpoint, unit: int, value: Any) -> None:
         add(self, unit, value)
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Journal, "add", last)
+        patch.setattr(Checkpoint, "add", last)
         finish(train, "train_reader@own")
     assert not Path("models/readers/own").exists()
     trained: list[str] = []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis.strategies import lists, sampled_from
 
 from nightjar.benchmarks import files
-from nightjar.benchmarks.card import Match
+from nightjar.benchmarks.capabilities import Match, Matching
 from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.matches import counted_answers, matches
 from nightjar.benchmarks.protoqa.scoring import RULES, explained
@@ -82,8 +82,9 @@ def test_answers_that_count(rule: str, found: list[Match], most: int) -> None:
 
 
 def test_the_main_similarity_is_that_of_the_main_metric() -> None:
-    assert CARD.matching
-    main, *_ = CARD.matching.titles
+    matching = CARD.capability(Matching)
+    assert matching
+    main, *_ = matching.titles
     assert CARD.metrics[0].name.startswith(f"{main}/max_incorrect@3")
-    assert CARD.matching.counted([NONE] * 9) == 3
-    assert set(CARD.matching.titles) >= set(SIMILARITIES)
+    assert matching.counted([NONE] * 9) == 3
+    assert set(matching.titles) >= set(SIMILARITIES)

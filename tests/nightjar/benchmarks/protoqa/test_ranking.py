@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.benchmarks.capabilities import Ranking
 from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.ranking import answer_of, ranked
 from nightjar.core.config import checked
@@ -103,4 +104,4 @@ def test_the_rule_is_for_answers_that_are_cut() -> None:
 
 def test_every_task_of_the_card_is_sampled() -> None:
     assert {CARD.task(name).kind for name in ("dev.crowdsourced", "any other")} == {"sample"}
-    assert CARD.ranked is ranked
+    assert CARD.capability(Ranking) == Ranking(ranked)

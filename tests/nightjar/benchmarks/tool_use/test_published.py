@@ -29,17 +29,17 @@ BY_CALL = {
 def test_tables_3_to_8() -> None:
     card = registry.card("tool_use")
     for number, (tracks, line) in enumerate(LINES.items(), start=3):
-        table = card.tables[number - 3]
+        table = card.papers.tables[number - 3]
         assert table.title.startswith(f"Table {number}:") and table.tracks == tracks
-        rows = [it for it in card.published if it.source == f"Schick et al. 2023, table {number}"]
+        rows = [it for it in card.papers.rows if it.source == f"Schick et al. 2023, table {number}"]
         wanted = [tuple(map(float, values.split("/"))) for values in line.split("; ")]
         assert [tuple(it.values[track] for track in tracks) for it in rows] == wanted
         assert [it.system for it in rows][:6] == list(SYSTEMS[: len(wanted)])
-    assert sum(len(line.split("; ")) for line in LINES.values()) == len(card.published)
+    assert sum(len(line.split("; ")) for line in LINES.values()) == len(card.papers.rows)
 
 
 def test_table_9() -> None:
-    table = registry.card("tool_use").tables[-1]
+    table = registry.card("tool_use").papers.tables[-1]
     assert table.title.startswith("Table 9") and table.tracks == tuple(BY_CALL)
     for track, line in BY_CALL.items():
         found = [it for it in table.calls if it.track == track]

@@ -11,9 +11,9 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.question import Question, Record
 from nightjar.benchmarks.scores import score
-from nightjar.benchmarks.zeroscrolls.baselines import SPANS, naive, summaries
-from nightjar.benchmarks.zeroscrolls.examples import Example, built
-from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.prompts import Example, built
+from nightjar.benchmarks.zeroscrolls.questions import SPANS, naive, summaries
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.statistics import Bootstrap
 
@@ -80,6 +80,6 @@ def test_the_published_score_is_that_on_the_real_test_set(real_data: Path, tmp_p
     card = registry.card(NAME)
     scores = score(card, "naive", questions, [[naive(one, 0)] for one in questions])
     row = aggregate(card, [scores], Bootstrap(0, 1000, 0.999))[0]
-    published = next(it.values[task] for it in card.published if it.system == "naive")
+    published = next(it.values[task] for it in card.papers.rows if it.system == "naive")
     assert row["metric"] == "rouge"
     assert row["low"] < published + 0.05 and published - 0.05 < row["high"]

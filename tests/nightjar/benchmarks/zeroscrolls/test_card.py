@@ -11,7 +11,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.score import compare_files, score_files, score_rows
-from nightjar.benchmarks.zeroscrolls.scoring import score
+from nightjar.benchmarks.zeroscrolls.metrics import score
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import put
@@ -36,7 +36,7 @@ def gold(task: str, number: int) -> list[str]:
 
 
 def test_published_averages_are_the_means_of_the_tasks() -> None:
-    rows = {it.system: it.values for it in CARD.published}
+    rows = {it.system: it.values for it in CARD.papers.rows}
     whole = {system: values for system, values in rows.items() if len(values) == 11}
     assert len(whole) == 13
     for system, values in whole.items():
@@ -192,8 +192,8 @@ def test_an_unknown_task_is_an_error() -> None:
 
 
 def test_published_curves_have_the_values_of_the_tables() -> None:
-    rows = {it.system: it.values for it in CARD.published}
-    curves = {(it.study, it.system): it.points for it in CARD.curves}
+    rows = {it.system: it.values for it in CARD.papers.rows}
+    curves = {(it.study, it.system): it.points for it in CARD.papers.curves}
     lengths = curves["input_length", "Flan-T5-xxl"]
     assert {at: of["score"] for at, of in lengths.items()} == {
         "512": 17.1, "1024": 20.8, "2048": 24.9, "4096": 29.1, "8192": 29.9,

@@ -55,7 +55,8 @@ def test_answers_are_those_that_were_scored(reported: Path) -> None:
 
 
 def test_without_a_part_that_tells_right_from_wrong_the_seed_alone_chooses(reported: Path) -> None:
-    card = replace(registry.card(NAME), right="")
+    card = registry.card(NAME)
+    card = replace(card, metrics=tuple(replace(metric, right=False) for metric in card.metrics))
     found = answers.read(card, list(MODELS), PREDICTED, SCORED, Path(QUESTIONS), 42)
     assert {len(keys) for keys in found.chosen.values()} == {answers.UNJUDGED}
     blocks = answers.context(card, found)["blocks"]

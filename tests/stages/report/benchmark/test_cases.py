@@ -12,13 +12,14 @@ import pytest
 
 from nightjar.benchmarks.papers import Published
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.search.rankings import Passages
 from stages.report.benchmark import cases, consistency
 from stages.report.read.rankings import Ranked
 from tests.stages.report import made
 
-CARD = replace(made.CARD, consistency=(Published("Large", {"sums": 61.25}, "Nobody 2030"),))
+CARD = made.CARD
+CONSISTENCY = (Published("Large", {"sums": 61.25}, "Nobody 2030"),)
 LABELS = ("sums", "days", "hours")
 DEPTH, LENGTH, KEPT = 4, 9, 7
 QUESTIONS = list(made.questions(None, None, 0))  # type: ignore[arg-type]
@@ -60,7 +61,10 @@ def asked(ranked: Ranked, tmp_path: Path) -> Path:
     return tmp_path / "asked"
 
 
-def test_the_table_has_means_by_task_beside_the_published(ranked: Ranked) -> None:
+def test_the_table_has_means_by_task_beside_the_published(
+    ranked: Ranked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consistency, "CONSISTENCY", CONSISTENCY)
     found = consistency.context(CARD, ranked, {"fid": 0, "pgra": 1})
     assert found and [list(it.values()) for it in found["columns"]] == [
         ["Sums of two", "n = 24"],

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from nightjar.benchmarks.aggregate import aggregate
+from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import clusters, labels, published
 from stages.report.read import results
@@ -211,8 +212,9 @@ def chosen(most: int, monkeypatch: pytest.MonkeyPatch, **most_of: int) -> dict[s
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
     predicted, asked = Path("data/predict", NAME), Path("data/questions", NAME)
     found = clusters.read(CARD, scores, ["people"], predicted, SCORED, asked)
-    assert found and CARD.matching
-    return clusters.context(CARD, CARD.matching, found, 3)
+    matching = CARD.capability(Matching)
+    assert found and matching
+    return clusters.context(CARD, matching, found, 3)
 
 
 def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,9 +228,7 @@ def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_card_without_clusters_and_labels_reads_nothing(tmp_path: Path) -> None:
-    assert (
-        clusters.read(replace(CARD, matching=None, labels={}), [], [], tmp_path, tmp_path, tmp_path) is None
-    )
+    assert clusters.read(replace(CARD, capabilities=()), [], [], tmp_path, tmp_path, tmp_path) is None
 
 
 def test_scores_by_label_leave_out_what_has_no_score() -> None:

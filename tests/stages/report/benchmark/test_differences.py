@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.papers import Papers
 from stages.report.benchmark import differences
 from stages.report.read.results import Results
 from tests.stages.report.building import NAME
@@ -78,7 +78,7 @@ def test_without_a_control_all_pairs_of_models_are_shown() -> None:
 
 
 def test_a_card_may_name_the_system_that_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "CARD", replace(CARD, compared="mine"))
+    monkeypatch.setattr(sys.modules[__name__], "CARD", CARD.with_capabilities(Papers(system="mine")))
     models = ["untuned", "mine", "tk_instruct", "other"]
     rows = [row(system, baseline) for at, system in enumerate(models) for baseline in models[:at]]
     assert shown(rows, models) == [

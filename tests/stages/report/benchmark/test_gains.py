@@ -13,7 +13,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Metric
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number, p
+from nightjar.core.display import number, p
 from stages.report.plots import curves, histograms
 from stages.report.plots.drawings import Lane
 from stages.report.read import results

@@ -1,0 +1,42 @@
+"""Every artifact of a run has a key that Prefect takes and that no other has, whatever the stages are called."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.project.names import CHECK, OWN, PROGRESS, stage_keys
+
+# Few letters: names that differ in their separators, case and strange letters alone are what may clash.
+names = st.text(st.sampled_from("aAäß1-_@./: \n"), min_size=1, max_size=4)
+prefixed = st.builds(str.__add__, st.sampled_from(["", "check-", "progress@", "check_progress-"]), names)
+stages = st.lists(prefixed | st.text() | st.sampled_from(OWN), unique=True, max_size=12)
+
+
+@given(stages)
+def test_no_two_artifacts_have_one_key(stages: list[str]) -> None:
+    from prefect.client.schemas.actions import ArtifactCreate  # Prefect takes a second to load
+
+    keys = stage_keys(stages)
+    assert list(keys) == stages
+    every = [*OWN, *(prefix + key for key in keys.values() for prefix in ("", CHECK, PROGRESS))]
+    assert len(set(every)) == len(every)
+    for key in every:
+        assert ArtifactCreate(key=key).key == key
+
+
+def test_plain_names_keep_plain_keys() -> None:
+    stages = [
+        "base_model",
+        "ingest@natural_instructions",
+        "predict@supernatinst-tk_instruct",
+        "sub/dvc.yaml:A",
+        "@",
+    ]
+    assert list(stage_keys(stages).values()) == [
+        "base-model",
+        "ingest-natural-instructions",
+        "predict-supernatinst-tk-instruct",
+        "sub-dvc-yaml-a",
+        "stage",
+    ]
