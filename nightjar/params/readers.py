@@ -61,8 +61,9 @@ class ReaderRecipe(Model):
     evaluate_every: Limit
     precision: Literal["float32", "bfloat16"]
     seed: Count
-    temperature: Annotated[float, Field(gt=0, le=100)]
-    by_task: list[TaskRates]
+    # Readers trained by earlier releases do not record these.
+    temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
+    by_task: list[TaskRates] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _agree(self) -> ReaderRecipe:
