@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.protoqa.card import CARD
-from nightjar.benchmarks.protoqa.ranking import answer_of
+from nightjar.benchmarks.protoqa.questions import answer_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
