@@ -10,13 +10,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import Limits, Refused
-from nightjar.models.model import GREEDY, Capability, Decoding, Message, Request, Text, ToolCall, at_once
+from nightjar.models.model import (
+    GREEDY,
+    Capability,
+    Decoding,
+    Reply,
+    Request,
+    Text,
+    ToolCall,
+    at_once,
+)
 from nightjar.models.server import Address, Server
 
 if TYPE_CHECKING:
@@ -39,14 +47,6 @@ MOST_STOPS = 4
 # Calls of tools in one answer, and characters of the arguments of one.
 MOST_CALLS, MOST_ARGUMENTS = 16, 10_000
 _REASONING = re.compile(r"\A\s*(?:<think>)?.*</think>", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a model said: a text, and the tools that it calls."""
-
-    text: Text
-    calls: tuple[ToolCall, ...] = ()
 
 
 class ChatServer(Server):
@@ -87,7 +87,7 @@ class ChatServer(Server):
         controller: Controller | None = None,
     ) -> Iterator[tuple[int, Text]]:
         def one(number: int) -> Text:
-            return self.reply(requests[number].conversation, requests[number], decoding).text
+            return self.reply(requests[number], decoding).text
 
         return at_once(one, wanted, self.requests_at_once)
 
@@ -99,7 +99,7 @@ class ChatServer(Server):
         def one(number: int) -> list[Text]:
             request, found = requests[number], list[Text]()
             while len(found) < count:
-                body = self._body(request.conversation, request, decoding, len(found))
+                body = self._body(request, decoding, len(found))
                 more = count - len(found)
                 choices = self._choices(self._asked({**body, "n": more} if more > 1 else body), most=more)
                 found += [self._text(choice, request.stop, used=None) for choice in choices]
@@ -107,15 +107,22 @@ class ChatServer(Server):
 
         return at_once(one, wanted, self.requests_at_once)
 
-    def reply(
+    def converse(
         self,
-        messages: Sequence[Message],
-        request: Request,
+        requests: Mapping[int, Request],
+        wanted: Sequence[int],
+        tools: Sequence[Mapping[str, Any]],
         decoding: Decoding = GREEDY,
-        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Iterator[tuple[int, Reply]]:
+        return at_once(
+            lambda number: self.reply(requests[number], decoding, tools), wanted, self.requests_at_once
+        )
+
+    def reply(
+        self, request: Request, decoding: Decoding = GREEDY, tools: Sequence[Mapping[str, Any]] = ()
     ) -> Reply:
         """What the model says next. `tools` are function schemas; without them it calls none."""
-        body = self._body(messages, request, decoding)
+        body = self._body(request, decoding)
         found = self._asked(
             {**body, "tools": [{"type": "function", "function": one} for one in tools]} if tools else body
         )
@@ -123,13 +130,11 @@ class ChatServer(Server):
         text = self._text(choice, request.stop, found.get("usage"))
         return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
 
-    def _body(
-        self, messages: Sequence[Message], request: Request, decoding: Decoding, sample: int = 0
-    ) -> dict[str, Any]:
+    def _body(self, request: Request, decoding: Decoding, sample: int = 0) -> dict[str, Any]:
         drawn = {"temperature": decoding.temperature, "top_p": decoding.top_p, "seed": decoding.seed + sample}
         return {
             "model": self.model,
-            "messages": [message.as_json() for message in messages],
+            "messages": [message.as_json() for message in request.conversation],
             "max_tokens": request.max_new_tokens,
             **(drawn if decoding.temperature else {"temperature": 0}),
             **({"stop": list(request.stop)[:MOST_STOPS]} if request.stop else {}),

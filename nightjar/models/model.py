@@ -118,6 +118,14 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Reply:
+    """What a chat model says: a text, and the tools that it calls."""
+
+    text: Text
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True)
 class Score:
     """The natural logarithm of the likelihood of a text, and its number of tokens."""
 
@@ -184,6 +192,16 @@ class Model(Protocol):
     ) -> Iterator[tuple[int, list[Score]]]:
         """How likely each text after a prompt is. A text of any length after no prompt is read in windows."""
         raise self._cannot("score")
+
+    def converse(
+        self,
+        requests: Mapping[int, Request],
+        wanted: Sequence[int],
+        tools: Sequence[Mapping[str, Any]],
+        decoding: Decoding = GREEDY,
+    ) -> Iterator[tuple[int, Reply]]:
+        """What is said next in each conversation; `tools` are the function schemas of tools that it may call."""
+        raise self._cannot("chat")
 
     def _cannot(self, what: Capability) -> NightjarError:
         return NightjarError(f"{self.title} cannot {what}", str(dict(self.identity)), "use another model")

@@ -18,7 +18,7 @@ ASKED = Request("How many?", [1, 2], 5, ("\n\n",))
 
 def reply(script: Script, request: Request = ASKED, **options: Any) -> Any:
     with serving(script) as served, ChatServer(served.url, Limits(attempts=2, pause=0.0)) as chat:
-        return chat.reply(request.conversation, request, **options)
+        return chat.reply(request, **options)
 
 
 def test_a_source_that_begins_with_chat_is_a_chat_server() -> None:
@@ -146,7 +146,7 @@ def test_calls_of_tools_are_given_as_they_are() -> None:
         serving(lambda body: said(None, "tool_calls", tool_calls=[call])) as served,
         ChatServer(served.url) as chat,
     ):
-        found = chat.reply(ASKED.conversation, ASKED, tools=[TOOL])
+        found = chat.reply(ASKED, tools=[TOOL])
         assert found.calls == (ToolCall("a1", "Calculator", '{"input": "1+1"}'),)
         assert served.asked[0]["tools"] == [{"type": "function", "function": TOOL}]
         talk = [
@@ -189,10 +189,10 @@ def test_a_hostile_answer_is_one_line(answer: tuple[int, Any], words: str) -> No
 
 def test_a_limit_of_tokens_ends_the_run_in_one_line() -> None:
     with serving(lambda body: said("three")) as served, ChatServer(served.url, token_limit=20) as chat:
-        chat.reply(ASKED.conversation, ASKED)
-        chat.reply(ASKED.conversation, ASKED)
+        chat.reply(ASKED)
+        chat.reply(ASKED)
         with pytest.raises(NightjarError, match="the limit of 20 tokens is reached"):
-            chat.reply(ASKED.conversation, ASKED)
+            chat.reply(ASKED)
     assert len(served.asked) == 2
 
 
@@ -200,6 +200,6 @@ def test_a_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "secret-1")
     server = serving(lambda body: (400, {"error": "secret-1"}))
     with server as served, ChatServer(served.url) as chat, pytest.raises(NightjarError) as raised:
-        chat.reply(ASKED.conversation, ASKED)
+        chat.reply(ASKED)
     assert served.headers[0]["Authorization"] == "Bearer secret-1"
     assert "secret-1" not in str(raised.value) and "secret-1" not in json.dumps(served.asked)
