@@ -75,8 +75,11 @@ class Training(Capability):
 
 @dataclass(frozen=True)
 class Turns(Capability):
-    """Prompts with examples, as turns of a chat: `turns` gives the examples of a question's prompt, each as what the user
-    asks and what the model answers, and the last message of the user."""
+    """Prompts with examples, as turns of a chat.
+
+    `turns` gives the examples of a question's prompt, each as what the user asks and what the model answers, and the
+    last message of the user.
+    """
 
     turns: Callable[[Question, Asking], tuple[list[tuple[str, str]], str]]
 

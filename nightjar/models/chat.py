@@ -52,8 +52,8 @@ _REASONING = re.compile(r"\A\s*(?:<think>)?.*</think>", re.DOTALL)
 class ChatServer(Server):
     """A connection to the chat server of an address; use it as a context manager. Threads may share it.
 
-    `at_once`: requests at the same time. `token_limit`: the most tokens that all answers together may have; what
-    would be asked beyond it is one line.
+    Of its settings `chat`, at_once and token_limit are for the requests. What would be asked beyond the limit of tokens
+    is one line.
 
     Raises NightjarError, with one line for each fault, from every method, as `Server` does.
     """
@@ -62,15 +62,8 @@ class ChatServer(Server):
     title: ClassVar[str] = "a chat server"
     kind: ClassVar[str] = "chat"
 
-    def __init__(
-        self,
-        address: Address | str,
-        limits: Limits | None = None,
-        requests_at_once: int = 4,
-        token_limit: int | None = None,
-    ) -> None:
+    def __init__(self, address: Address | str, limits: Limits | None = None) -> None:
         super().__init__(address, limits)
-        self.requests_at_once, self.token_limit = requests_at_once, token_limit
         self.tokens = {"prompt": 0, "completion": 0}
         self._adapted: dict[str, str | None] = {}
         self._lock = Lock()
@@ -89,7 +82,7 @@ class ChatServer(Server):
         def one(number: int) -> Text:
             return self.reply(requests[number], decoding).text
 
-        return at_once(one, wanted, self.requests_at_once)
+        return at_once(one, wanted, self.chat.at_once)
 
     def sample(
         self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
@@ -105,7 +98,7 @@ class ChatServer(Server):
                 found += [self._text(choice, request.stop, used=None) for choice in choices]
             return found
 
-        return at_once(one, wanted, self.requests_at_once)
+        return at_once(one, wanted, self.chat.at_once)
 
     def converse(
         self,
@@ -115,7 +108,7 @@ class ChatServer(Server):
         decoding: Decoding = GREEDY,
     ) -> Iterator[tuple[int, Reply]]:
         return at_once(
-            lambda number: self.reply(requests[number], decoding, tools), wanted, self.requests_at_once
+            lambda number: self.reply(requests[number], decoding, tools), wanted, self.chat.at_once
         )
 
     def reply(
@@ -144,9 +137,9 @@ class ChatServer(Server):
         """The answer to a request, without what the server refuses."""
         with self._lock:
             spent = sum(self.tokens.values())
-        if self.token_limit is not None and spent >= self.token_limit:
+        if (limit := self.chat.token_limit) is not None and spent >= limit:
             fix = "give a larger one; the answers so far are kept"
-            raise NightjarError(f"the limit of {self.token_limit:,} tokens is reached", "token limit", fix)
+            raise NightjarError(f"the limit of {limit:,} tokens is reached", "token_limit", fix)
         while True:
             sent = {
                 new or name: value for name, value in body.items() if (new := self._adapted.get(name, name))

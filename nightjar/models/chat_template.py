@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
 from nightjar.models.headers import refusing
-from nightjar.models.model import Message, ToolCall
-from nightjar.models.pretrained import read_tokenizer
+from nightjar.models.model import GREEDY, Capability, Decoding, Message, Model, Reply, Request, ToolCall
+from nightjar.models.tokenizer import load_tokenizer
 
 # How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
 _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
@@ -24,7 +26,11 @@ class ChatTemplate:
     """
 
     def __init__(self, folder: Path) -> None:
+        from nightjar.models.pretrained import read_tokenizer
+
         self._folder, self._tokenizer = folder, read_tokenizer(folder)
+        bos = self._tokenizer.bos_token
+        self._begin = bos if bos and load_tokenizer(folder).begin else ""
         if not self._tokenizer.chat_template:
             fix = "use a chat model, or leave the template out"
             raise NightjarError("its tokenizer has no chat template", folder, fix)
@@ -52,7 +58,39 @@ class ChatTemplate:
                 tokenize=False,
                 add_generation_prompt=True,
             )
-        return rendered
+        # What the tokenizer itself puts before a text is there once.
+        return rendered.removeprefix(self._begin)
+
+
+class TemplatedModel(Model):
+    """A causal model of this process that is asked through its chat template. Its requests have the template's text."""
+
+    can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample", "score", "chat", "tools"})
+    title: ClassVar[str] = "a chat model"
+
+    def __init__(self, model: Model, template: ChatTemplate) -> None:
+        self._model, self.template, self.tokenizer = model, template, model.tokenizer
+        self.generate, self.sample, self.score = model.generate, model.sample, model.score  # type: ignore[method-assign]
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {**self._model.identity, "chat_template": digest({"template": self.template.source})}
+
+    def converse(
+        self,
+        requests: Mapping[int, Request],
+        wanted: Sequence[int],
+        tools: Sequence[Mapping[str, Any]],
+        decoding: Decoding = GREEDY,
+    ) -> Iterator[tuple[int, Reply]]:
+        assert self.tokenizer is not None
+        rendered = {}
+        for number in wanted:
+            text = self.template.text(requests[number].conversation, tools)
+            rendered[number] = replace(requests[number], prompt=text, ids=self.tokenizer.encode(text))
+        for number, found in self._model.generate(rendered, wanted, decoding):
+            text, calls = calls_in(found.text) if tools else (found.text, ())
+            yield number, Reply(replace(found, text=text), calls)
 
 
 def _plain(message: Message) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVa
 from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer, is_encoder_decoder
-from nightjar.params.predict import PredictBenchmark
+from nightjar.params.predict import Chat, PredictBenchmark
 
 if TYPE_CHECKING:
     from nightjar.models.load import LanguageModel
@@ -163,6 +163,8 @@ class Model(Protocol):
     at_once: ClassVar[int] = 1
     # What limits prompts and counts tokens; None: that of the project's language model.
     tokenizer: Tokenizer | None = None
+    # How it is asked, where `chat` is among `can`.
+    chat: Chat = Chat()
     # The weights in this process, where `steer` is among `can`.
     lm: LanguageModel | None = None
 
@@ -266,17 +268,26 @@ def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
 
 
 def open_model(
-    source: str, base: Path, settings: PredictBenchmark, window: int, seed: int, threads: int
+    source: str,
+    base: Path,
+    settings: PredictBenchmark,
+    window: int,
+    seed: int,
+    threads: int,
+    chat: Chat | None = None,
 ) -> Model:
     """The model of a source, for the block of a `with`.
 
     Of weights, `base` is the folder of the language model, and `source` that of an adapter or of a trained model, or
-    again the language model. `window`: as of `LocalModel`. Raises NightjarError if the model cannot be made or loaded.
+    again the language model. `window`: as of `LocalModel`. With `chat`,
+    weights are asked through their chat template. Raises NightjarError if the model cannot be made or loaded.
     """
     kind: Any = backend(source, base)
     if is_remote(source):
         with plugins.calling(source, "this model cannot be made"):
             remote: Model = kind(split(source)[1])
+        if chat and "chat" in remote.can:
+            remote.chat = chat
         return remote
     from nightjar.models.load import load, prepare
 
@@ -284,7 +295,11 @@ def open_model(
     adapter = None if Path(source) in (base, paths.LANGUAGE_MODEL) else source
     lm = load(base, settings.precision, adapter)
     local: Model = kind(lm, settings.batch_size, settings.batch_tokens, window)
-    return local
+    if chat is None:
+        return local
+    from nightjar.models.chat_template import ChatTemplate, TemplatedModel
+
+    return TemplatedModel(local, ChatTemplate(base))
 
 
 def at_once(

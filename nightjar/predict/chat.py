@@ -1,7 +1,7 @@
 """Chat models: the messages of a question, and answers for which they call tools as functions.
 
-A question is answered in rounds. In each round the model says something for every open question, and the tools that it
-calls are run. After `max_calls` calls it gets no tools any more. What was executed is recorded as for every other model.
+A question is answered in rounds. In each round the model says something for every open question, and the tools that
+it calls are run. After `max_calls` calls it gets no tools any more. What was executed is recorded as for other models.
 """
 
 from __future__ import annotations
@@ -55,6 +55,16 @@ class _Open:
     tokens: int = 0
     prompt_tokens: int | None = None
 
+    @property
+    def now(self) -> Request:
+        """The request with all messages so far."""
+        return replace(self.request, messages=tuple(self.messages))
+
+    def answered(self, text: str) -> Written:
+        """The answer, with the calls that were executed before it."""
+        calls = "".join(write(Call(one.tool, one.input), one.result) for one in self.executed)
+        return Written(calls + text, text.strip(), tuple(self.executed), self.tokens)
+
 
 def conversing(
     model: Model,
@@ -87,13 +97,7 @@ def conversing(
                         _run(one, reply.calls, toolbox.without(one.request.forbidden), max_calls)
                         continue
                     del waiting[number]
-                    calls = "".join(write(Call(it.tool, it.input), it.result) for it in one.executed)
-                    text = reply.text.text
-                    yield (
-                        number,
-                        Written(calls + text, text.strip(), tuple(one.executed), one.tokens),
-                        one.prompt_tokens,
-                    )
+                    yield number, one.answered(reply.text.text), one.prompt_tokens
 
     return answer
 

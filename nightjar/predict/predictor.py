@@ -30,10 +30,11 @@ from nightjar.prompts.encodings import named
 
 # What each kind of task needs of a model, and what is said of one that lacks it.
 _NEEDS = {
-    "generate": ("generate", "writes no texts"),
-    "choose": ("score", "gives no log-probabilities of given choices"),
-    "perplexity": ("score", "gives no log-probabilities of a given text"),
-    "sample": ("sample", "does not sample with the seed of the parameters"),
+    "generate": ({"generate"}, "writes no texts"),
+    # A chat model names its choice.
+    "choose": ({"score", "chat"}, "gives no log-probabilities of given choices"),
+    "perplexity": ({"score"}, "gives no log-probabilities of a given text"),
+    "sample": ({"sample"}, "does not sample with the seed of the parameters"),
 }
 # Recipes whose instances have a definition and an input; the others are trained on plain text.
 INSTRUCTED = ("train", "supervised")
@@ -209,7 +210,7 @@ def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> 
 
 def lacking(kind: type[Model]) -> dict[str, str]:
     """The kinds of tasks that a model cannot answer, and why."""
-    return {task: f"{kind.title} {why}" for task, (need, why) in _NEEDS.items() if need not in kind.can}
+    return {task: f"{kind.title} {why}" for task, (needs, why) in _NEEDS.items() if not kind.can & needs}
 
 
 def ranking_of(card: Card) -> Ranking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card
@@ -17,8 +17,12 @@ from nightjar.models.model import Request
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.params import Params
 from nightjar.params.data import Encoding
-from nightjar.params.predict import PredictBenchmark
+from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.predict.chat import messages_of, shown
 from nightjar.predict.predictor import encoding_of
+
+if TYPE_CHECKING:
+    from nightjar.models.chat_template import ChatTemplate
 
 # The passages of each question, best first, by (task_id, id).
 Evidence = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
@@ -34,19 +38,29 @@ def requests_of(
     settings: PredictBenchmark,
     evidence: Evidence,
     passages: int,
+    chat: Chat | None = None,
+    template: ChatTemplate | None = None,
 ) -> list[Request]:
-    """The request of every question, in their order, with at most `passages` of its evidence in the prompt."""
+    """The request of every question, in their order, with at most `passages` of its evidence in the prompt.
+
+    With `chat` it has messages, and with the `template` of a model the text that this makes of them. A text whose
+    likelihood is computed stays as it is.
+    """
     found = []
     for question in questions:
         rows, task = evidence.get(question.key, ())[:passages], card.task(question.task_id)
-        prompt = card.prompt(question, Asking(encoding, tokenizer, rows, tokenizer.encoder_decoder))
+        asking = Asking(encoding, tokenizer, rows, tokenizer.encoder_decoder)
+        talk = messages_of(card, question, asking, chat) if chat and task.kind != "perplexity" else ()
+        prompt = shown(talk) if talk else card.prompt(question, asking)
+        if talk and template:
+            prompt = template.text(talk)
         own = tokenizer.encode(prompt)
         if tokenizer.encoder_decoder:
             # A text that was cut to length may have more tokens when read again: it is cut once more (ni_collator.py).
             own = tokenizer.fit(own, encoding.max_source_length)
         most = limit(card, question.task_id, settings)
         end = stops(card, question.task_id, settings)
-        found.append(Request(prompt, own, most, end, question.day, frozenset(task.forbidden_tools)))
+        found.append(Request(prompt, own, most, end, question.day, frozenset(task.forbidden_tools), talk))
     return found
 
 

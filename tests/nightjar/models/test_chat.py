@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.chat import ChatServer
 from nightjar.models.http_client import KEY, Limits
 from nightjar.models.model import Decoding, Message, Request, ToolCall, backend
+from nightjar.params.predict import Chat
 from tests.completions_server import Script, said, serving
 
 ASKED = Request("How many?", [1, 2], 5, ("\n\n",))
@@ -149,12 +151,8 @@ def test_calls_of_tools_are_given_as_they_are() -> None:
         found = chat.reply(ASKED, tools=[TOOL])
         assert found.calls == (ToolCall("a1", "Calculator", '{"input": "1+1"}'),)
         assert served.asked[0]["tools"] == [{"type": "function", "function": TOOL}]
-        talk = [
-            *ASKED.conversation,
-            Message("assistant", "", found.calls),
-            Message("tool", "2", call_id="a1"),
-        ]
-        chat.reply(talk, ASKED, tools=[TOOL])
+        answered = (Message("assistant", "", found.calls), Message("tool", "2", call_id="a1"))
+        chat.reply(replace(ASKED, messages=(*ASKED.conversation, *answered)), tools=[TOOL])
     assert served.asked[1]["messages"][1:] == [
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "content": "2", "tool_call_id": "a1"},
@@ -188,7 +186,8 @@ def test_a_hostile_answer_is_one_line(answer: tuple[int, Any], words: str) -> No
 
 
 def test_a_limit_of_tokens_ends_the_run_in_one_line() -> None:
-    with serving(lambda body: said("three")) as served, ChatServer(served.url, token_limit=20) as chat:
+    with serving(lambda body: said("three")) as served, ChatServer(served.url) as chat:
+        chat.chat = Chat(token_limit=20)
         chat.reply(ASKED)
         chat.reply(ASKED)
         with pytest.raises(NightjarError, match="the limit of 20 tokens is reached"):
