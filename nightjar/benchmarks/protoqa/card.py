@@ -10,7 +10,6 @@ from nightjar.benchmarks.capabilities import (
     Analysis,
     EncoderMetrics,
     Explain,
-    Labels,
     Matching,
     Query,
     Ranking,
@@ -38,11 +37,13 @@ from nightjar.benchmarks.protoqa.readers import (
     reference,
     references,
 )
+from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metric_name, score
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import DEFAULT_TRACK
 from nightjar.benchmarks.ranked_lists import Lists
 from nightjar.benchmarks.readers import Readers
+from nightjar.benchmarks.sections import ReportSections
 
 _TITLES = {
     "exact_match": "exact match",
@@ -109,7 +110,7 @@ CARD = Card(
         Training(training, target),
         Ranking(ranked),
         _MATCHING,
-        Labels(MEANINGS),
+        ReportSections(partial(labelled_questions, MEANINGS)),
         Explain(explained),
         EncoderMetrics(_with_encoder),
         Analysis("assessments", "Similarities against people (table 4)", assess, encoder=True),

@@ -10,6 +10,7 @@ from nightjar.benchmarks.capabilities import EvaluationFacts, Floats, Query, Tra
 from nightjar.benchmarks.card import Card, Files, Metric
 from nightjar.benchmarks.papers import Collection, Figure, Papers, Published
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.sections import ReportSections
 from nightjar.benchmarks.supernatinst import agreement
 from nightjar.benchmarks.supernatinst.baselines import Settings, baselines
 from nightjar.benchmarks.supernatinst.questions import DATASET, NAME, prompt, questions
@@ -102,6 +103,7 @@ CARD = Card(
                 "correlation_published": _PUBLISHED_CORRELATION,
             }
         ),
+        ReportSections(agreement.sections),
         Papers(
             (
                 *(

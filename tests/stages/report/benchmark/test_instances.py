@@ -25,7 +25,7 @@ def system(evidence: str = QUESTIONS) -> System:
 
 
 def shown(evidence: str = QUESTIONS) -> dict[str, Any]:
-    found = instances.read(CARD, [system(evidence)], PREDICTED, Path(QUESTIONS), 1)
+    found = instances.read([system(evidence)], PREDICTED, asked(), 1)
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
     return instances.context(CARD, found, next(one for one in scores if one.system == "combined"))
 
