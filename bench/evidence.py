@@ -11,7 +11,6 @@ are left out, and so is a run that is expected to end after MINUTES from now; th
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -26,10 +25,11 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 from rich.table import Table
 
+from bench.harness import ROOT as PROJECT
+from bench.harness import options
 from nightjar.core.config import parse
 
 RUNS = Path(__file__).with_suffix(".yaml")
-PROJECT = Path(__file__).parents[1]
 FOLDER = PROJECT / ".nightjar" / "evidence"
 
 
@@ -122,15 +122,13 @@ def done(wanted: str) -> dict[str, int]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__)
     known = runs()
     parser.add_argument("names", nargs="*", metavar="NAME", help="these runs only: " + ", ".join(known))
     parser.add_argument("--list", action="store_true", help="run nothing")
     parser.add_argument("--minutes", type=float, default=120.0)
-    asked = parser.parse_args(words)
-    if unknown := sorted(set(asked.names) - set(known)):
+    given = parser.parse_args(words)
+    if unknown := sorted(set(given.names) - set(known)):
         parser.error(f"no such run: {', '.join(unknown)}; there are: {', '.join(known)}")
     if shutil.which("git") is None:
         parser.error("git is not installed")
@@ -138,14 +136,14 @@ def main(words: Sequence[str] | None = None) -> int:
     wanted, began, failed = commit(), time.monotonic(), 0
     table = Table("run", "section of docs/results.md", "minutes", "state", title=f"Evidence at {wanted[:7]}")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in asked.names or known:
+    for name in given.names or known:
         run = known[name]
-        left = asked.minutes - (time.monotonic() - began) / 60
+        left = given.minutes - (time.monotonic() - began) / 60
         if name in (ended := done(wanted)):
             state = f"done in {ended[name] / 60:.0f} min"
         elif why := missing(run, real):
             state = f"left out: {why}"
-        elif asked.list:
+        elif given.list:
             state = "to run"
         elif run.minutes > left:
             state = f"left out: {left:.0f} minutes are left"

@@ -13,13 +13,13 @@ exact 95% interval. Needs an evaluated project.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.harness import options
 from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
@@ -70,14 +70,14 @@ def simulated_night(answers: Floats, share: float, rng: np.random.Generator) -> 
 def nights(answers: Floats, instances: int, share: float, number: int, alpha: float) -> tuple[int, int]:
     """How many of `number` simulated nights had any false verdict, and how many a false "worse"."""
     rng = np.random.default_rng([instances, round(1000 * share)])
-    moved = worse = 0
+    changed = worse = 0
     for _ in range(number):
         pool = some(answers, instances, rng)
         pairs = [pair for _ in range(SYSTEMS) for pair in simulated_night(pool, share, rng)]
         word = summary(decide(pairs, alpha))
-        moved += word != "unchanged"
+        changed += word != "unchanged"
         worse += word == "worse"
-    return moved, worse
+    return changed, worse
 
 
 def series(
@@ -87,15 +87,15 @@ def series(
     count, kinds, metrics = answers.shape
     rows, found = np.arange(count), dict[Cell, tuple[Measured, list[Floats]]]()
     for system in range(SYSTEMS):
-        usual, gone = rng.integers(0, kinds, count), rng.random(count)
-        told = []
+        usual, order = rng.integers(0, kinds, count), rng.random(count)
+        scores = []
         for night in range(runs):
-            given = np.where(rng.random(count) < share, rng.integers(0, kinds, count), usual)
-            kept = np.greater_equal(gone, 0.0 if system else lost * night)
-            told.append(answers[rows, given] * kept[:, None])
+            drawn = np.where(rng.random(count) < share, rng.integers(0, kinds, count), usual)
+            kept = np.greater_equal(order, 0.0 if system else lost * night)
+            scores.append(answers[rows, drawn] * kept[:, None])
         for metric in range(metrics):
             cell = Cell("made", str(system), "default", str(metric))
-            found[cell] = Measure(cell.metric), [one[:, [metric]] for one in told]
+            found[cell] = Measure(cell.metric), [one[:, [metric]] for one in scores]
     return found
 
 
@@ -113,18 +113,18 @@ def trends(
         found = series(some(answers, instances, rng), runs, share, lost, rng)
         declined += bool(trend.declines(found, alpha))
         if lost:
-            steps = [Contrast.between(measure, told[-1], told[-2]) for measure, told in found.values()]
+            steps = [Contrast.between(measure, scores[-1], scores[-2]) for measure, scores in found.values()]
             stepped += summary(decide(steps, alpha)) == "worse"
     return declined, stepped
 
 
-def told(hits: int, trials: int) -> str:
+def shown(hits: int, trials: int) -> str:
     low, high = binomial_interval(hits, trials)
     return f"{100 * hits / trials:.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--scores", type=Path, default=Path("data/evaluate/supernatinst"))
     parser.add_argument("--nights", type=int, default=400)
     parser.add_argument("--alpha", type=float, default=0.01)
@@ -134,14 +134,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{len(answers)} instances, {answers.shape[1]} answers each, {distinct:.1f} of them distinct")
     print(f"{given.nights} nights, {SYSTEMS} systems x {len(METRICS)} metrics, alpha {given.alpha}")
     for instances, share in SETTINGS:
-        moved, worse = nights(answers, instances, share, given.nights, given.alpha)
+        changed, worse = nights(answers, instances, share, given.nights, given.alpha)
         falls = []
         for runs in (trend.FEWEST, trend.MOST):
             declined, _ = trends(answers, (instances, share, 0.0, runs), given.nights, given.alpha)
-            falls.append(f"over {runs} nights {told(declined, given.nights)}")
+            falls.append(f"over {runs} nights {shown(declined, given.nights)}")
         print(
             f"{instances} instances, {100 * share:g}% of answers drawn anew: any false verdict "
-            f"{told(moved, given.nights)}, worse {told(worse, given.nights)}, slow decline {', '.join(falls)}",
+            f"{shown(changed, given.nights)}, worse {shown(worse, given.nights)}, slow decline {', '.join(falls)}",
             flush=True,
         )
     points = 100 * answers.mean(axis=(0, 1))
@@ -150,8 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         declined, stepped = trends(answers, (instances, NOISE, lost, trend.MOST), given.nights, given.alpha)
         print(
             f"{instances} instances, {100 * lost:g}% of them lost every night ({lost * points.max():.2f} points): "
-            f"found over {trend.MOST} nights {told(declined, given.nights)}, "
-            f"by the last step {told(stepped, given.nights)}",
+            f"found over {trend.MOST} nights {shown(declined, given.nights)}, "
+            f"by the last step {shown(stepped, given.nights)}",
             flush=True,
         )
 

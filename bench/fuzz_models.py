@@ -1,4 +1,4 @@
-"""Readers of model directories for bench/fuzz.py: one file of a tiny model is broken, the others are as they were.
+"""What bench/fuzz.py breaks of models: one file of a tiny model, or what a server says through a loopback socket.
 
 The models are those of tests/tiny_models.py. What is not refused must answer a short text.
 """
@@ -7,31 +7,47 @@ from __future__ import annotations
 
 import atexit
 import json
-import random
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from bench import mutate
-from bench.mutate import Reader
+from bench.mutate import Mutate, Reader, mutate_bytes, mutate_gguf, mutate_json, mutate_safetensors
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import is_text
 from nightjar.models.generate import generate
+from nightjar.models.http_client import Limits
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.reader import encode
 from nightjar.models.reader import load as load_reader
+from nightjar.models.server import MOST_TOKENS, Address, Server
 from nightjar.models.weights import check, read_recipe
 from nightjar.params.data import ModelSource
 from nightjar.search.encoder import SentenceEncoder
+from nightjar.tools.by_text import Piece, answer
+from nightjar.tools.calculator import Calculator
+from nightjar.tools.toolbox import Toolbox
 from stages.base_model.prepare import make_ready
 from tests import tiny_models
+from tests.completions_server import talking
 from tests.gguf_models import as_gguf
 
 TEXT = "Definition: a b\nOutput:"
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CHOICE = {"index": 0, "text": " It is [Calculator(2 * 8) -> 16] 16.", "finish_reason": "stop"}
+USAGE = {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 16}
+COMPLETION = json.dumps({"id": "c", "model": "m", "choices": [CHOICE], "usage": USAGE}).encode()
+MODELS = json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode()
+REFUSAL = json.dumps({"error": {"message": "prompt too long", "type": "invalid", "code": 400}}).encode()
+HEADERS = b"Content-Type: application/json\r\nConnection: close\r\n"
+ADDRESSES = (b"http://127.0.0.1:8080/v1#org/model", b"https://host.example", b"http://[::1]:9/llm/")
+# Of one request; nothing is tried again.
+LIMITS = Limits(connect=1.0, answer=5.0, size=2**16, attempts=1)
 
 
 @cache
@@ -49,10 +65,6 @@ def _models() -> Path:
     return root
 
 
-def _data(model: str, file: str) -> bytes:
-    return (_models() / model / file).read_bytes()
-
-
 def _beside(path: Path, model: str) -> Path:
     """The folder of `path`, with the other files of a model."""
     for file in (_models() / model).iterdir():
@@ -63,14 +75,6 @@ def _beside(path: Path, model: str) -> Path:
 
 def _answer(lm: LanguageModel) -> None:
     generate(lm, [lm.tokenizer.encode(TEXT)], 2)
-
-
-def _language_model(path: Path) -> None:
-    _answer(load(_beside(path, "language_model")))
-
-
-def _encoder_decoder(path: Path) -> None:
-    _answer(load(_beside(path, "encoder_decoder")))
 
 
 def _adapter(path: Path) -> None:
@@ -96,55 +100,97 @@ def _gguf(path: Path) -> None:
     _answer(load(output))
 
 
-def _recipe(path: Path) -> None:
-    recipe = read_recipe(path.parent)
-    range(recipe["evidence"])
+def _reply(status: bytes, body: bytes) -> bytes:
+    return b"HTTP/1.1 %b\r\n%bContent-Length: %d\r\n\r\n%b" % (status, HEADERS, len(body), body)
 
 
-def mutate_safetensors(data: bytes, rng: random.Random) -> bytes:
-    """A weight file whose header, or some bytes, are changed; half the time the length of the header fits."""
-    length = int.from_bytes(data[:8], "little")
-    kind = rng.randrange(5)
-    if kind == 0:
-        return mutate.mutate_bytes(data, rng)
-    if kind == 1:
-        return rng.choice((b"", data[:7], data[: rng.randrange(len(data))], data + b"\0", bytes(len(data))))
-    if kind == 2:  # values that are no numbers, or far too large
-        place = rng.randrange(8 + length, len(data) - 4)
-        return data[:place] + rng.choice((b"\xff", b"\x7f")) * 4 + data[place + 4 :]
-    header = mutate.mutate_json(data[8 : 8 + length], rng)
-    return len(header).to_bytes(8, "little") + header + data[8 + length :]
+@contextmanager
+def _server(path: Path, reply: bytes, model: str | None = "m") -> Iterator[Server]:
+    """A client of a server that says `reply`. A message names the server instead of a file."""
+    with talking(lambda connection: connection.sendall(reply)) as url:
+        try:
+            with Server(Address(url, model), LIMITS) as server:
+                yield server
+        except NightjarError as error:
+            _named(path, error)
 
 
-def mutate_gguf(data: bytes, rng: random.Random) -> bytes:
-    """A GGUF with changed bytes, most of them near its beginning, where its numbers are."""
-    if rng.random() < 0.3:
-        return mutate.mutate_bytes(data, rng)
-    place = rng.randrange(rng.choice((40, 1000, len(data) - 8)))
-    value = rng.choice((0, 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, rng.randrange(2**64)))
-    width = rng.choice((1, 4, 8))
-    return data[:place] + value.to_bytes(8, "little")[:width] + data[place + width :]
+def _named(path: Path, error: NightjarError) -> None:
+    if not error.where.startswith("server:"):
+        raise AssertionError(f"the server is not named: {error}") from None
+    raise NightjarError(error.what, path, error.fix) from None
+
+
+def _completed(path: Path, reply: bytes) -> None:
+    """A completion with calls. What is taken can be recorded: valid text, counts of tokens that a table holds."""
+    with _server(path, reply) as server:
+
+        def write_on(prompt: str, tokens: int) -> Piece:
+            found = server.complete(prompt, tokens, ())
+            counts = (found.tokens, found.prompt_tokens)
+            if not is_text(found.text) or not all(n is None or 0 <= n <= MOST_TOKENS for n in counts):
+                raise AssertionError(f"an answer that cannot be recorded: {found}")
+            return Piece(found.text, found.tokens or 0, found.cut)
+
+        answer(write_on, len, "Q", 20, Toolbox([Calculator()]), 1)
+
+
+def _refusal(path: Path) -> None:
+    try:
+        _completed(path, _reply(b"400 Bad Request", path.read_bytes()))
+    except NightjarError as error:
+        if "it refuses the request" in error.what and len(error.what) < 300:
+            return
+        raise
+    raise AssertionError("a refused request has an answer")
+
+
+def _listed(path: Path) -> None:
+    with _server(path, _reply(b"200 OK", path.read_bytes()), None) as server:
+        if not is_text(server.model) or not server.model:
+            raise AssertionError(f"a model of no name: {server.model!r}")
+
+
+def _address(path: Path) -> None:
+    try:
+        Address.parse("server:" + path.read_bytes().decode("utf-8", "surrogateescape"))
+    except NightjarError as error:
+        _named(path, error)
 
 
 def readers() -> list[Reader]:
-    """Those of model directories."""
-    jsons, tensors = mutate.mutate_json, mutate_safetensors
+    """Those of model directories, then those of servers."""
+    jsons, tensors = mutate_json, mutate_safetensors
     lm, t5, encoder, adapter = "language_model", "encoder_decoder", "sentence_encoder", "adapter"
     recipe = json.dumps({"data": "train", "recipe": "mine", "calls": True, "evidence": 1}).encode()
     limits = json.dumps({"max_seq_length": 64, "do_lower_case": False}).encode()
     index = json.dumps({"metadata": {"total_size": 1}, "weight_map": {"a": WEIGHTS}}).encode()
+    chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(COMPLETION), COMPLETION)
+    whole = (
+        _reply(b"200 OK", COMPLETION),
+        b"HTTP/1.1 200 OK\r\n%bTransfer-Encoding: chunked\r\n\r\n%b" % (HEADERS, chunked),
+        b"HTTP/1.0 200 OK\r\nSet-Cookie: a=b\r\n\r\n%b" % COMPLETION,
+    )
 
-    def of(name: str, model: str, file: str, change: mutate.Mutate, read: Callable[[Path], object]) -> Reader:
-        return Reader(name, (_data(model, file),), change, f"model/{file}", read, 0.1)
+    def of(name: str, model: str, file: str, change: Mutate, read: Callable[[Path], object]) -> Reader:
+        data = (_models() / model / file).read_bytes()
+        return Reader(name, (data,), change, f"model/{file}", read, 0.1)
 
+    def language_model(path: Path) -> None:
+        _answer(load(_beside(path, lm)))
+
+    def encoder_decoder(path: Path) -> None:
+        _answer(load(_beside(path, t5)))
+
+    gguf = (_models() / "gguf/tiny.gguf").read_bytes()
     return [
-        of("model: config.json", lm, CONFIG, jsons, _language_model),
-        of("model: weights", lm, WEIGHTS, tensors, _language_model),
-        of("model: tokenizer.json", lm, "tokenizer.json", jsons, _language_model),
-        of("model: tokenizer_config.json", lm, "tokenizer_config.json", jsons, _language_model),
-        of("model: generation_config.json", lm, "generation_config.json", jsons, _language_model),
-        of("encoder-decoder: config.json", t5, CONFIG, jsons, _encoder_decoder),
-        of("encoder-decoder: weights", t5, WEIGHTS, tensors, _encoder_decoder),
+        of("model: config.json", lm, CONFIG, jsons, language_model),
+        of("model: weights", lm, WEIGHTS, tensors, language_model),
+        of("model: tokenizer.json", lm, "tokenizer.json", jsons, language_model),
+        of("model: tokenizer_config.json", lm, "tokenizer_config.json", jsons, language_model),
+        of("model: generation_config.json", lm, "generation_config.json", jsons, language_model),
+        of("encoder-decoder: config.json", t5, CONFIG, jsons, encoder_decoder),
+        of("encoder-decoder: weights", t5, WEIGHTS, tensors, encoder_decoder),
         of("adapter: config", adapter, "adapter_config.json", jsons, _adapter),
         of("adapter: weights", adapter, "adapter_model.safetensors", tensors, _adapter),
         of("encoder: config.json", encoder, CONFIG, jsons, _encoder),
@@ -152,8 +198,16 @@ def readers() -> list[Reader]:
         Reader("encoder: limits", (limits,), jsons, "model/sentence_bert_config.json", _encoder, 0.1),
         of("reader: config.json", encoder, CONFIG, jsons, _reader),
         of("reader: tokenizer.json", encoder, "tokenizer.json", jsons, _reader),
-        Reader("GGUF", (_data("gguf", "tiny.gguf"),), mutate_gguf, "source/tiny.gguf", _gguf, 0.03),
+        Reader("GGUF", (gguf,), mutate_gguf, "source/tiny.gguf", _gguf, 0.03),
         Reader("model: shards", (index,), jsons, "model/model.safetensors.index.json",
                lambda path: check(_beside(path, lm)), 0.1),
-        Reader("recipe.json", (recipe,), jsons, "model/recipe.json", _recipe, 0.1),
+        Reader("recipe.json", (recipe,), jsons, "model/recipe.json",
+               lambda path: range(read_recipe(path.parent)["evidence"]), 0.1),
+        Reader("completions", (COMPLETION,), jsons, "completion",
+               lambda path: _completed(path, _reply(b"200 OK", path.read_bytes())), 0.3),
+        Reader("refusals of servers", (REFUSAL,), jsons, "refusal", _refusal, 0.1),
+        Reader("models of servers", (MODELS,), jsons, "models", _listed, 0.1),
+        Reader("answers as bytes", whole, mutate_bytes, "answer",
+               lambda path: _completed(path, path.read_bytes()), 0.3),
+        Reader("addresses of servers", ADDRESSES, mutate_bytes, "address", _address),
     ]  # fmt: skip

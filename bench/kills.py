@@ -9,7 +9,6 @@ the longest time until the last of its processes had ended, the states the runs 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -23,14 +22,17 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
 from ruamel.yaml import YAML
 
-HERE = Path(__file__).resolve().parents[1]
-NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
+from bench.harness import DVC, NIGHTJAR, Repository, options, timed
+from nightjar.core import paths
+
 WAYS = {"SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT, "SIGKILL": signal.SIGKILL, "Cancel": None}
 # Stages write 20 MB little by little and put it in place when it is whole, as nightjar/core/tables.py does.
 MAKE = """
@@ -45,18 +47,12 @@ with part.open("w") as file:
         file.flush()
 part.rename(f"{name}.out")
 """
-NEEDS = {
-    "a": ["seed.txt"],
-    "b": ["seed.txt"],
-    "c": ["a.out", "b.out"],
-    "d": ["a.out"],
-    "e": ["c.out", "d.out"],
-}
-DVC = "stages:\n" + "".join(
-    f"  {name}:\n    cmd: python make.py {name} {' '.join(deps)}\n"
-    f"    deps: [make.py, {', '.join(deps)}]\n    outs: [{name}.out]\n"
+SEED = ["seed.txt"]
+NEEDS = {"a": SEED, "b": SEED, "c": ["a.out", "b.out"], "d": ["a.out"], "e": ["c.out", "d.out"]}
+STAGES = {
+    name: {"cmd": f"python make.py {name} {' '.join(deps)}", "deps": ["make.py", *deps], "outs": [f"{name}.out"]}
     for name, deps in NEEDS.items()
-)
+}  # fmt: skip
 
 
 def whole(text: bytes) -> bool:
@@ -68,27 +64,13 @@ def whole(text: bytes) -> bool:
     return text == b"".join(part * (1_000_000 // len(part)) for part in parts)
 
 
-class Project:
+class Project(Repository):
     """A DVC repository with a Prefect server that stays."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        folder = str(Path(sys.executable).parent)
-        paths = {"PYTHONPATH": str(HERE), "PATH": folder + os.pathsep + os.environ["PATH"]}
-        self.environment = {**os.environ, **paths, "DVC_NO_ANALYTICS": "1", "CI": "1"}
-        (root / "dvc.yaml").write_text(DVC)
+    def __init__(self, root: Path, seed: int = 0) -> None:
+        super().__init__(root, STAGES)
         (root / "make.py").write_text(MAKE)
-        self.call("git", "init", "--quiet", ".")
-        self.call(sys.executable, "-m", "dvc", "init", "--quiet")
-        self.write(0)
-
-    def call(self, *command: str) -> str:
-        done = subprocess.run(
-            command, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=600
-        )
-        if done.returncode:
-            raise SystemExit(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
+        self.write(seed)
 
     def write(self, seed: int) -> None:
         (self.root / "seed.txt").write_text(str(seed))
@@ -100,34 +82,35 @@ class Project:
             command, cwd=self.root, env=self.environment, stdout=out, stderr=out, text=True
         )
 
-    def server(self) -> tuple[str, int]:
-        facts = json.loads((self.root / ".nightjar/server.json").read_text())
-        return f"http://127.0.0.1:{facts['port']}/api", int(facts["pid"])
-
     def ask(self, path: str, **body: Any) -> Any:
+        port = json.loads((self.root / paths.SERVER).read_text())["port"]
         headers = {"content-type": "application/json"}
-        request = urllib.request.Request(f"{self.server()[0]}/{path}", json.dumps(body).encode(), headers)
+        address = f"http://127.0.0.1:{port}/api/{path}"
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers)
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
-    def processes(self, beside: set[int]) -> list[int]:
-        """What runs in the project's folder, without the server and those that are named."""
-        server, found = self.server()[1], []
+    def processes(self, beside: int) -> list[int]:
+        """What runs in the project's folder, without the server and `beside`."""
+        server, found = json.loads((self.root / paths.SERVER).read_text())["pid"], []
         for process in psutil.process_iter():
             try:
                 here = Path(process.cwd()) == self.root and process.status() != psutil.STATUS_ZOMBIE
-                if here and process.pid not in beside and os.getpgid(process.pid) != server:
+                if here and process.pid != beside and os.getpgid(process.pid) != server:
                     found.append(process.pid)
             except (psutil.Error, OSError):
                 continue
         return found
+
+    def runs(self) -> set[str]:
+        return {path.name for path in (self.root / paths.RUNS).glob("*")}
 
     def lock(self) -> dict[str, Any]:
         path = self.root / "dvc.lock"
         return YAML(typ="safe").load(path.read_text())["stages"] if path.exists() else {}
 
 
-def wait_for(true: Any, seconds: float) -> float:
+def wait_for(true: Callable[[], object], seconds: float) -> float:
     """Wait until `true` gives something true; returns the seconds, or infinity."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
@@ -137,28 +120,21 @@ def wait_for(true: Any, seconds: float) -> float:
     return float("inf")
 
 
-def flow_run(project: Project, before: set[str]) -> str:
-    """The id of the flow run that began since; empty if there is none."""
-    found = {path.name for path in (project.root / ".nightjar/runs").glob("*")} - before
-    return next(iter(found), "")
-
-
 def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | None:
     """Start a rebuild and end it; returns the seconds until all had ended, what it printed, and its flow run, empty if
     it ended before that began.
 
     None if it had ended by itself before.
     """
-    before = {path.name for path in (project.root / ".nightjar/runs").glob("*")}
-    rebuild, run = project.start(), ""
-    deadline = time.monotonic() + after
+    before, run = project.runs(), ""
+    rebuild, deadline = project.start(), time.monotonic() + after
     while time.monotonic() < deadline and rebuild.poll() is None:
-        run = run or flow_run(project, before)
+        run = run or next(iter(project.runs() - before), "")
         time.sleep(0.01)
     number = WAYS[way]
     if number is None:
-        wait_for(lambda: flow_run(project, before) or rebuild.poll() is not None, 60)
-    run = run or flow_run(project, before)
+        wait_for(lambda: project.runs() - before or rebuild.poll() is not None, 60)
+    run = run or next(iter(project.runs() - before), "")
     if rebuild.poll() is not None:
         rebuild.communicate(timeout=120)
         return None
@@ -166,7 +142,7 @@ def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | N
         rebuild.send_signal(number)
     else:
         project.ask(f"flow_runs/{run}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
-    seconds = wait_for(lambda: not project.processes({rebuild.pid}), 60)
+    seconds = wait_for(lambda: not project.processes(rebuild.pid), 60)
     out, err = rebuild.communicate(timeout=120)
     if "Traceback" in err:
         print(f"{way} after {after:.1f} s:\n{err}", file=sys.stderr)
@@ -191,82 +167,71 @@ def broken(project: Project, printed: str) -> Counter[str]:
     return found
 
 
-def same_as_serial(project: Project, folder: Path) -> bool:
+def same_as_serial(project: Project, seed: int) -> bool:
     """Whether a rebuild to the end gives what `dvc repro` gives in a copy that never saw a kill: bytes and entries."""
     project.call(*NIGHTJAR, "rebuild")
-    serial = folder / "serial"
+    serial = project.root.with_name("serial")
     shutil.rmtree(serial, ignore_errors=True)
-    serial.mkdir()
-    other = Project(serial)
-    shutil.copy(project.root / "seed.txt", serial)
-    other.call(sys.executable, "-m", "dvc", "repro", "--quiet")
+    other = Project(serial, seed)
+    other.call(*DVC, "repro", "--quiet")
     files = [f"{name}.out" for name in NEEDS]
     equal = all((project.root / name).read_bytes() == (serial / name).read_bytes() for name in files)
     return equal and project.lock() == other.lock()
 
 
+@dataclass
+class Found:
+    """What came of the kills so far, by way."""
+
+    ended: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    runs: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    broken: Counter[str] = field(default_factory=Counter)
+    compared: int = 0
+    differ: int = 0
+
+    def show(self, project: Project) -> None:
+        for way, times in self.ended.items():
+            named = {"id": {"any_": [run for run in self.runs[way] if run]}}
+            reached = project.ask("flow_runs/filter", flow_runs=named, limit=200)
+            states = dict(Counter(run["state"]["type"] for run in reached))
+            states["before it began"] = self.runs[way].count("")
+            late = sum(second > 10 for second in times)
+            print(
+                f"{way}: {len(times)} kills, ended within {max(times):.1f} s ({late} later than 10), {states}"
+            )
+        for what in ("half-written outputs", "stages lost", "dvc.lock broken"):
+            print(f"{what}: {self.broken[what]}")
+        serial = f"{self.differ} of {self.compared}"
+        print(f"rebuilds afterwards that differ from a serial dvc repro: {serial}", flush=True)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--kills", type=int, default=120)
     parser.add_argument("--every", type=int, default=20, help="compare with a serial run after so many")
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    draw = random.Random(asked.seed)
+    given = parser.parse_args()
+    draw, found, turn, seed = random.Random(given.seed), Found(), 0, 0
     with tempfile.TemporaryDirectory() as name:
-        root = Path(name).resolve() / "project"
-        root.mkdir()
-        project = Project(root)
-        project.call(*NIGHTJAR, "ui", "--background", "--port", "4897")
-        try:
-            _run(project, asked, draw, Path(name))
-        finally:
-            project.call(*NIGHTJAR, "ui", "--stop")
-
-
-def _run(project: Project, asked: argparse.Namespace, draw: random.Random, folder: Path) -> None:
-    project.write(0)
-    began = time.monotonic()
-    project.start().communicate(timeout=120)
-    length = time.monotonic() - began
-    ended: dict[str, list[float]] = defaultdict(list)
-    runs: dict[str, list[str]] = defaultdict(list)
-    found: Counter[str] = Counter()
-    compared = differ = 0
-    turn = seed = 0
-    while turn < asked.kills:
-        way = list(WAYS)[turn % len(WAYS)]
-        seed += 1
-        project.write(seed)
-        killed = kill(project, way, draw.uniform(0, length))
-        if killed is None:
-            continue
-        seconds, printed, run = killed
-        ended[way].append(seconds)
-        runs[way].append(run)
-        turn += 1
-        found += broken(project, printed)
-        if turn % asked.every == 0 or turn == asked.kills:
-            compared += 1
-            differ += not same_as_serial(project, folder)
-            print(f"after {turn} kills:")
-            _print(project, ended, runs, found)
-            print(
-                f"rebuilds afterwards that differ from a serial dvc repro: {differ} of {compared}", flush=True
-            )
-
-
-def _print(
-    project: Project, ended: dict[str, list[float]], runs: dict[str, list[str]], found: Counter[str]
-) -> None:
-    for way, times in ended.items():
-        asked_for = {"id": {"any_": [run for run in runs[way] if run]}}
-        reached = project.ask("flow_runs/filter", flow_runs=asked_for, limit=200)
-        states = dict(Counter(run["state"]["type"] for run in reached))
-        states["before it began"] = runs[way].count("")
-        late = sum(second > 10 for second in times)
-        print(f"{way}: {len(times)} kills, ended within {max(times):.1f} s ({late} later than 10), {states}")
-    for what in ("half-written outputs", "stages lost", "dvc.lock broken"):
-        print(f"{what}: {found[what]}")
+        project = Project(Path(name).resolve() / "project")
+        with project.server(4897):
+            length = timed(lambda: project.start().communicate(timeout=120)).clock
+            while turn < given.kills:
+                way, seed = list(WAYS)[turn % len(WAYS)], seed + 1
+                project.write(seed)
+                killed = kill(project, way, draw.uniform(0, length))
+                if killed is None:
+                    continue
+                seconds, printed, run = killed
+                found.ended[way].append(seconds)
+                found.runs[way].append(run)
+                found.broken += broken(project, printed)
+                turn += 1
+                if turn % given.every == 0 or turn == given.kills:
+                    found.compared += 1
+                    found.differ += not same_as_serial(project, seed)
+                    print(f"after {turn} kills:")
+                    found.show(project)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def mutate_json(data: bytes, rng: random.Random) -> bytes:
     if rng.random() < 0.3:
         return mutate_bytes(data, rng)
     value = _change(json.loads(data, object_pairs_hook=Pairs), rng)
-    text = _write(value, rng.random() < 0.5).encode("utf-8", "surrogatepass")
+    text = _text(value, rng.random() < 0.5).encode("utf-8", "surrogatepass")
     return mutate_bytes(text, rng) if rng.random() < 0.1 else text
 
 
@@ -136,36 +136,31 @@ def mutate_parquet(data: bytes, rng: random.Random) -> bytes:
 
 
 def _change_table(table: pa.Table, place: int, rng: random.Random) -> pa.Table:
-    name, values = table.column_names[place], table.column(place).to_pylist()
-    changes: tuple[Callable[[], Any], ...] = (
-        lambda: None,
-        lambda: pa.array([None] * len(values), table.schema.field(place).type),
-        lambda: pa.array([None, *values[1:]], table.schema.field(place).type) if values else None,
-        lambda: pa.array(range(len(values)), pa.int64()),
-        lambda: pa.array([float("nan")] * len(values)),
-        lambda: pa.array([str(value) for value in values], pa.large_string()),
-        lambda: pa.array([str(value) for value in values]).dictionary_encode(),
-        lambda: pa.array([b"\xff"] * len(values)),
-        lambda: pa.array([[str(value), None] for value in values], pa.list_(pa.string())),
-        lambda: pa.array([{"a": 1}] * len(values), pa.struct([("a", pa.int64())])),
-        lambda: pa.array(["{" * 1200] * len(values)),
-        lambda: pa.array([rng.choice(("[]", "NaN", "", '{"a":1,"a":2}', '{"x": 1e999}'))] * len(values)),
+    name, values, names = table.column_names[place], table.column(place).to_pylist(), table.column_names
+    kind = table.schema.field(place).type
+
+    def put(column: Any) -> pa.Table:
+        return table.set_column(place, name, column)
+
+    changes: tuple[Callable[[], pa.Table], ...] = (
+        lambda: table.remove_column(place),
+        lambda: put(pa.array([None] * len(values), kind)),
+        lambda: put(pa.array([None, *values[1:]][: len(values)], kind)),
+        lambda: put(pa.array(range(len(values)), pa.int64())),
+        lambda: put(pa.array([float("nan")] * len(values))),
+        lambda: put(pa.array([str(value) for value in values], pa.large_string())),
+        lambda: put(pa.array([str(value) for value in values]).dictionary_encode()),
+        lambda: put(pa.array([b"\xff"] * len(values))),
+        lambda: put(pa.array([[str(value), None] for value in values], pa.list_(pa.string()))),
+        lambda: put(pa.array([{"a": 1}] * len(values), pa.struct([("a", pa.int64())]))),
+        lambda: put(pa.array([rng.choice(("{" * 1200, "[]", "NaN", "", '{"a":1,"a":2}'))] * len(values))),
+        lambda: table.append_column(name, table.column(place)),
+        lambda: table.slice(0, 0),
+        lambda: pa.concat_tables([table, table]),
+        lambda: table.rename_columns([f"{one}2" if one == name else one for one in names]),
+        lambda: table.select(list(reversed(range(table.num_columns)))),
     )
-    kind = rng.randrange(len(changes) + 5)
-    if kind < len(changes):
-        column = changes[kind]()
-        return table.remove_column(place) if column is None else table.set_column(place, name, column)
-    if kind == len(changes):
-        return table.append_column(name, table.column(place))
-    if kind == len(changes) + 1:
-        return table.slice(0, 0)
-    if kind == len(changes) + 2:
-        return pa.concat_tables([table, table])
-    if kind == len(changes) + 3:
-        return table.rename_columns(
-            [f"{one}2" if at == place else one for at, one in enumerate(table.column_names)]
-        )
-    return table.select(list(reversed(range(table.num_columns))))
+    return rng.choice(changes)()
 
 
 def _change(value: Any, rng: random.Random) -> Any:
@@ -187,29 +182,41 @@ def _change(value: Any, rng: random.Random) -> Any:
             copy[place] = (entry[0], _change(entry[1], rng)) if keyed else _change(entry, rng)
         return Pairs(copy) if keyed else copy
     if rng.random() < 0.1:
-        for _ in range(rng.choice((2, 50, 600))):
+        for _ in range(rng.choice((2, 50, 200))):
             value = [value] if rng.random() < 0.5 else Pairs([("a", value)])
         return value
     return rng.choice(ODD)
 
 
-def _write(tree: Any, escape: bool) -> str:
+def _text(node: Any, escape: bool) -> str:
     """JSON text; half characters as escapes or as bytes that are not UTF-8."""
-    text, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, bytes):
-            text.append(node.decode())
-        elif isinstance(node, Pairs):
-            waiting.append(b"}")
-            for number, (key, item) in enumerate(reversed(node)):
-                waiting += [*([b", "] if number else []), item, b": ", key]
-            waiting.append(b"{")
-        elif isinstance(node, list):
-            waiting.append(b"]")
-            for number, item in enumerate(reversed(node)):
-                waiting += [*([b", "] if number else []), item]
-            waiting.append(b"[")
-        else:
-            text.append(json.dumps(node, ensure_ascii=escape))
-    return "".join(text)
+    if isinstance(node, Pairs):
+        return "{" + ", ".join(f"{_text(key, escape)}: {_text(item, escape)}" for key, item in node) + "}"
+    if isinstance(node, list):
+        return "[" + ", ".join([_text(item, escape) for item in node]) + "]"
+    return json.dumps(node, ensure_ascii=escape)
+
+
+def mutate_safetensors(data: bytes, rng: random.Random) -> bytes:
+    """A weight file whose header, or some bytes, are changed; half the time the length of the header fits."""
+    length = int.from_bytes(data[:8], "little")
+    kind = rng.randrange(5)
+    if kind == 0:
+        return mutate_bytes(data, rng)
+    if kind == 1:
+        return rng.choice((b"", data[:7], data[: rng.randrange(len(data))], data + b"\0", bytes(len(data))))
+    if kind == 2:  # values that are no numbers, or far too large
+        place = rng.randrange(8 + length, len(data) - 4)
+        return data[:place] + rng.choice((b"\xff", b"\x7f")) * 4 + data[place + 4 :]
+    header = mutate_json(data[8 : 8 + length], rng)
+    return len(header).to_bytes(8, "little") + header + data[8 + length :]
+
+
+def mutate_gguf(data: bytes, rng: random.Random) -> bytes:
+    """A GGUF with changed bytes, most of them near its beginning, where its numbers are."""
+    if rng.random() < 0.3:
+        return mutate_bytes(data, rng)
+    place = rng.randrange(rng.choice((40, 1000, len(data) - 8)))
+    value = rng.choice((0, 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, rng.randrange(2**64)))
+    width = rng.choice((1, 4, 8))
+    return data[:place] + value.to_bytes(8, "little")[:width] + data[place + width :]

@@ -17,16 +17,14 @@ models/base).
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bench.ratios import record
+from bench.harness import MODEL, options, report, timed
 from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.models.load import load, prepare
@@ -40,16 +38,6 @@ AT_LIMIT = 2
 # Between the mean losses a token of two ways, in nats: bfloat16 rounds sums of other lengths differently.
 LARGEST_DIFFERENCE = 0.02
 Ids = list[int]
-
-
-def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--texts", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=2)
-    return parser.parse_args(words)
 
 
 def padded(texts: Sequence[Ids], end: int, width: int | None) -> dict[str, torch.Tensor]:
@@ -78,15 +66,19 @@ def padded_passes(texts: Sequence[Ids], end: int, length: int, full: bool) -> li
     return [padded(group, end, length if full else None) for group in made]
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    options = parse(words)
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--texts", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
     settings = params.load()
     recipe = settings.train.recipe("toolformer")
     length = recipe.sequence_tokens or recipe.batch_tokens
-    prepare(settings.seed, options.threads)
-    lm = load(Path("models/base/language_model"), recipe.precision)
+    prepare(settings.seed, given.threads)
+    lm = load(MODEL, recipe.precision)
     rows = tables.read_rows(Path("data/ingest/corpus"), contracts.DOCUMENTS, ["id", "text"])
-    drawn = random.Random(settings.seed).sample(rows, min(options.texts, len(rows)))
+    drawn = random.Random(settings.seed).sample(rows, min(given.texts, len(rows)))
     end = lm.tokenizer.end
     texts = [ids for row in drawn for ids in windows(lm.tokenizer, row["text"].strip(), length)]
     model = learner(lm.model, recipe, encoder_decoder=False).train()
@@ -116,24 +108,20 @@ def main(words: Sequence[str] | None = None) -> None:
     run([pack([[([end], texts[0])]])])
     losses: dict[str, float] = {}
     rates: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(options.rounds):
+    for _ in range(given.rounds):
         for name, (own, passes) in ways.items():
-            tokens, started = sum(map(len, own)), time.perf_counter()
-            losses[name] = run(passes) / tokens
-            rates[name].append(tokens / (time.perf_counter() - started))
+            tokens, done = sum(map(len, own)), timed(lambda passes=passes: run(passes))  # type: ignore[misc]
+            losses[name] = done.result / tokens
+            rates[name].append(tokens / done.clock)
     if abs(losses["packed"] - losses["padded to the longest"]) > LARGEST_DIFFERENCE:
         raise SystemExit(f"the losses differ: {losses}")
     floors = {name: _computed(passes) / sum(map(len, own)) for name, (own, passes) in ways.items()}
     for name in ways:
-        ratios = sorted(packed / other for packed, other in zip(rates["packed"], rates[name], strict=True))
+        print(f"{name}: {max(rates[name]):.0f} tokens of text/s, {floors[name]:.2f} tokens computed for each")
         if name != "packed":
+            ratios = [packed / other for packed, other in zip(rates["packed"], rates[name], strict=True)]
             floor = f"floor {floors[name] / floors['packed']:.2f}"
-            record("training on packed rows", name, "clock", ratios, floor)
-        print(
-            f"{name}: {max(rates[name]):.0f} tokens of text/s, {floors[name]:.2f} tokens computed for each; packed is "
-            f"{ratios[0]:.2f} to {ratios[-1]:.2f} times as fast over {options.rounds} rounds "
-            f"(floor {floors[name] / floors['packed']:.2f})"
-        )
+            report("training on packed rows", name, "clock", ratios, floor)
 
 
 def _computed(passes: Sequence[Any]) -> int:

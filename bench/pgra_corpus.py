@@ -9,11 +9,11 @@ task of Super-NaturalInstructions. Both are drawn by the seed; none is longer th
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.harness import options
 from bench.toolformer_texts import drawn
 
 
@@ -34,7 +34,7 @@ def documents(source: Path, paragraphs: int, inputs: int, seed: int) -> Iterator
 
 def main() -> None:
     """Write the corpus; a folder that is there is an error."""
-    parser = argparse.ArgumentParser(prog="python -m bench.pgra_corpus")
+    parser = options(__doc__)
     parser.add_argument("--input", type=Path, required=True, metavar="PATH")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--paragraphs", type=int, default=600)

@@ -1,6 +1,6 @@
 """The WordNet scores of ranked lists against the published way, which recomputes every pair for every metric.
 
-    python -m bench.protoqa [--references FILE] [--questions 4] [--encoder models/base/sentence_encoder]
+    python -m bench.protoqa [--references FILE] [--questions 4]
 
 FILE holds questions of ProtoQA, such as dev.crowdsourced.jsonl; without it, questions are made of WordNet's own words.
 Each question gets 20 answers with a fixed seed: strings of its clusters, the same with a word added or dropped, strings
@@ -8,94 +8,49 @@ of other questions. The eight metrics are max answers 1, 3, 5 and 10, max incorr
 way lists all partitions of both strings of each pair and matches them with scipy, for every metric and for the best
 list of every metric. Its synsets are those that ours looked up before, so that it is faster here than the published
 program. The values must be equal. It takes seconds a question: `--questions` bounds those that it computes.
-
-With `--encoder`, the seconds of the encoder similarity's metrics: of a first list for each question, for which the
-strings of the clusters are encoded and classifiers are made, and of a second one. One thread is used.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import combinations, pairwise, product
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from bench.ratios import record
-from nightjar.benchmarks.protoqa.encoder import encoder_similarity
-from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
-from nightjar.benchmarks.protoqa.readers import references
-from nightjar.benchmarks.protoqa.scoring import RULES, Rule, cleaned, list_scores, score
-from nightjar.benchmarks.protoqa.similarity import WordNetSimilarity
-from nightjar.benchmarks.protoqa.tokens import tokens
+from bench.harness import options, report, timed
+from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, clusters_of
+from nightjar.benchmarks.protoqa.formats import references
+from nightjar.benchmarks.protoqa.metrics import RULES, Rule, cleaned, list_scores
+from nightjar.benchmarks.protoqa.similarity import WordNetSimilarity, tokens
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
-from nightjar.benchmarks.question import Question
 
-T = TypeVar("T")
 ANSWERS, MADE = 20, 52
 EIGHT = tuple(rule for rule in RULES if rule.by_count)
 
 
 def main() -> None:
-    """Print the processor seconds of both ways and their ratio."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__)
     parser.add_argument("--references", type=Path)
     parser.add_argument("--questions", type=int, default=4)
-    parser.add_argument("--encoder", type=Path)
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     database = wordnet()
-    asked = _read(arguments.references) if arguments.references else _asked(made(database))
-    known = [clusters_of(question.parts) for question in asked]
+    known: Sequence[Sequence[Cluster]] = made(database)
+    if given.references:
+        known = [clusters_of(question.parts) for _, question in references(given.references)]
     lists = [answers(place, known) for place in range(len(known))]
     tokens("load the tokenizer")
-    few = range(0, len(known), max(1, len(known) // arguments.questions))[: arguments.questions]
-    seconds, mine = _seconds(lambda: [ours(lists[place], known[place]) for place in few])
-    whole, _ = _seconds(lambda: [ours(one, it) for one, it in zip(lists, known, strict=True)])
-    long, theirs = _seconds(lambda: [plain(lists[place], known[place], database) for place in few])
-    if not np.allclose(mine, theirs, rtol=0, atol=1e-12):
+    few = range(0, len(known), max(1, len(known) // given.questions))[: given.questions]
+    mine = timed(lambda: [ours(lists[place], known[place]) for place in few])
+    whole = timed(lambda: [ours(one, it) for one, it in zip(lists, known, strict=True)])
+    theirs = timed(lambda: [plain(lists[place], known[place], database) for place in few])
+    if not np.allclose(mine.result, theirs.result, rtol=0, atol=1e-12):
         raise SystemExit("the scores differ")
-    print(f"WordNet, {len(EIGHT)} metrics, {ANSWERS} answers a question (processor seconds)")
-    print(f"  all {len(known)} questions, ours        {whole:9.3f}")
-    print(f"  {len(few)} questions, ours             {seconds:9.3f}")
-    print(
-        f"  {len(few)} questions, the plain way    {long:9.3f}   {long / seconds:.0f} times ours, same scores"
-    )
-    record("ProtoQA with WordNet", "every pair anew", "processor", long / seconds, "the same scores")
-    if arguments.encoder:
-        _encoder(arguments.encoder, asked, known, lists)
-
-
-def _encoder(
-    folder: Path,
-    asked: Sequence[Question],
-    known: Sequence[Sequence[Cluster]],
-    first: Sequence[Sequence[str]],
-) -> None:
-    """Print the seconds of the encoder similarity."""
-    load, similarity = _seconds(lambda: encoder_similarity(folder))
-    similarity.probabilities(asked[0], ["load scikit-learn"])
-    second = [answers(place + len(known), known, place) for place in range(len(known))]
-    strings = sum(len({string for cluster in clusters for string in cluster.answers}) for clusters in known)
-    print(f"encoder similarity, {ANSWERS} answers a question, {strings} strings (processor seconds)")
-    print(f"  loading the encoder              {load:9.3f}")
-    for name, lists in (("a first list ", first), ("a second list", second)):
-        # The similarity keeps what it makes of a question.
-        whole, _ = _seconds(partial(score, asked, lists, {}, similarity))
-        print(f"  {len(asked)} questions, {name}      {whole:9.3f}")
-
-
-def _seconds(run: Callable[[], T]) -> tuple[float, T]:
-    started = time.process_time()
-    found = run()
-    return time.process_time() - started, found
+    print(f"{len(EIGHT)} metrics of {len(known)} questions: {whole.processor:.3f} processor seconds")
+    ratio = theirs.processor / mine.processor
+    report("ProtoQA with WordNet", "every pair anew", "processor", ratio, f"the same scores of {len(few)}")
 
 
 def ours(answers: Sequence[str], clusters: Sequence[Cluster]) -> list[float]:
@@ -143,19 +98,6 @@ def _partitions(text: str) -> list[list[str]]:
     inner = range(1, len(words))
     cuts = [(0, *cut, len(words)) for size in range(len(words) or 1) for cut in combinations(inner, size)]
     return [[" ".join(words[i:j]) for i, j in pairwise(cut)] for cut in cuts]
-
-
-def _read(path: Path) -> list[Question]:
-    return [question for _, question in references(path)]
-
-
-def _asked(known: Sequence[Sequence[Cluster]]) -> list[Question]:
-    """Questions with made clusters."""
-    parts = [
-        {"question": f"name something {n}", "clusters": [it.parts() for it in one]}
-        for n, one in enumerate(known)
-    ]
-    return [Question("protoqa", "made", str(number), one, ()) for number, one in enumerate(parts)]
 
 
 def made(database: WordNet) -> list[tuple[Cluster, ...]]:

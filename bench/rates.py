@@ -12,9 +12,7 @@ bytes of the weights, read once a step, at the bandwidth measured. The rate of t
 
 from __future__ import annotations
 
-import argparse
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +20,8 @@ from pathlib import Path
 
 import torch
 
-from bench.ratios import record
+from bench.harness import MODEL, options, timed
+from bench.harness import report as report_ratio
 from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel, device_name, load, prepare
 from stages.train.model import loss_of, to
@@ -36,15 +35,13 @@ ROUNDS = 3
 def seconds(run: Callable[[], object], device: torch.device) -> float:
     """The shortest of some runs, by the clock, to the end of what the device was given."""
 
-    def once() -> float:
-        began = time.perf_counter()
+    def once() -> None:
         run()
         if device.type == "cuda":
             torch.cuda.synchronize()
-        return time.perf_counter() - began
 
     once()
-    return min(once() for _ in range(ROUNDS))
+    return min(timed(once).clock for _ in range(ROUNDS))
 
 
 def product_rate(device: torch.device, dtype: torch.dtype) -> float:
@@ -68,28 +65,26 @@ def training(lm: LanguageModel, rows: Sequence[Sequence[int]], dtype: torch.dtyp
     lm.model.zero_grad()
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--model", type=Path, default=Path("models/base/language_model"))
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--model", type=Path, default=MODEL)
     parser.add_argument("--precision", choices=("bfloat16", "float32"), default="bfloat16")
     parser.add_argument("--length", type=int, default=1024)
     parser.add_argument("--rows", type=int, default=4)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    asked = parser.parse_args(words)
-    prepare(seed=0, threads=asked.threads)
-    lm = load(asked.model, asked.precision)
+    given = parser.parse_args()
+    prepare(seed=0, threads=given.threads)
+    lm = load(given.model, given.precision)
     device, dtype = lm.device, lm.model.dtype
     weights = sum(one.numel() for one in lm.model.parameters())
     draw = torch.Generator().manual_seed(0)
-    ids = torch.randint(10, lm.model.config.vocab_size, (asked.rows, asked.length), generator=draw).tolist()
+    ids = torch.randint(10, lm.model.config.vocab_size, (given.rows, given.length), generator=draw).tolist()
     product, read = product_rate(device, dtype), bandwidth(device)
     print(
         f"{device_name()}, {dtype}: matrix product {product / 1e12:.2f} TFLOP/s, memory {read / 1e9:.0f} GB/s, "
         f"{weights / 1e6:.0f}M parameters"
     )
-    tokens = asked.rows * asked.length
+    tokens = given.rows * given.length
     lm.model.train()
     for blocks in (False, True) if device.type == "cuda" else (False,):
         learnt = seconds(partial(training, lm, ids, dtype, blocks), device)
@@ -107,8 +102,9 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def report(what: str, tokens: int, took: float, floor: float) -> None:
-    print(f"{what}: {tokens / took:,.0f} tokens a second, {100 * floor / took:.0f}% of the floor")
-    record(what, "the floor", "clock", floor / took, f"{tokens / took:,.0f} tokens/s on {device_name()}")
+    report_ratio(
+        what, "the floor", "clock", floor / took, f"{tokens / took:,.0f} tokens/s on {device_name()}"
+    )
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from nightjar.core.display import number
 from nightjar.core.files import write_text
-from nightjar.core.numbers import number
 from nightjar.statistics import MINIMUM
 
 README, KEPT, REPORT = Path("README.md"), Path("docs/sample-scores.csv"), Path("data/report/headline.json")

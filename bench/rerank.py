@@ -1,92 +1,39 @@
-"""Retrieval against a matrix product, and reranking against one whole prompt at a time, by processor time in one run.
+"""Reranking against one whole prompt at a time, by processor time in one run.
 
-    python -m bench.rerank [--model models/base/language_model] [--texts 60] [--vectors 100000]
+    python -m bench.rerank [--model models/base/language_model] [--precision float32 ...] [--texts 60]
 
 Texts are real where NIGHTJAR_REAL_DATA names a folder with classification/ and corpora/, else they are random words.
-Every line is checked: both ways find the same.
+Both ways must find the same. The floor is the matrix products of the tokens behind the shared prefix.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from bench.ratios import record
-from bench.search import clustered
+from bench.harness import MODEL, options, report, timed
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import Reranking
 from nightjar.benchmarks.question import Question
 from nightjar.models.load import PRECISIONS, LanguageModel, load, prepare
-from nightjar.search.dense import DenseIndex
 from nightjar.search.reranker import Ids, embed, prompts, reorder, shared_prefix
-from stages.retrieve.overlap import Corpus
 
-K, FIRST, QUERIES_AT_A_TIME, DIMENSION = 150, 16, 256, 384
-SHOTS = 8
+FIRST, SHOTS = 16, 8
 # Of a product of unit vectors in float32.
 ROUNDING = 1e-6
-T = TypeVar("T")
 Vectors = NDArray[np.float32]
-
-
-def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Processor seconds and result of one call."""
-    started = time.process_time()
-    result = work()
-    return time.process_time() - started, result
-
-
-def plain_search(queries: Vectors, corpus: Vectors) -> NDArray[np.int64]:
-    """The K best of each query by a matrix product, best first."""
-    found = []
-    for start in range(0, len(queries), QUERIES_AT_A_TIME):
-        products = queries[start : start + QUERIES_AT_A_TIME] @ corpus.T
-        best = np.argpartition(-products, K, axis=1)[:, :K]
-        order = np.argsort(-np.take_along_axis(products, best, axis=1), axis=1)
-        found.append(np.take_along_axis(best, order, axis=1))
-    return np.concatenate(found)
 
 
 def random_texts(count: int, length: int, rng: np.random.Generator) -> list[str]:
     """`count` texts of `length` words out of some 30,000."""
     return [" ".join(f"w{rank}" for rank in rng.zipf(1.2, length) if rank < 30_000) for _ in range(count)]
-
-
-def retrieval(count: int, queries: int) -> None:
-    """The rankings of many queries, without the passages that hold one of them or are held."""
-    rng = np.random.default_rng(3)
-    corpus = clustered(count, DIMENSION, rng)
-    asked = clustered(queries, DIMENSION, rng)
-    passages, own = random_texts(count, 20, rng), random_texts(queries, 12, rng)
-    index = DenseIndex.build([corpus])
-    plain_seconds, expected = timed(lambda: plain_search(asked, corpus))
-    seconds, found = timed(lambda: index.search(asked, K))
-    held, pairs = timed(lambda: Corpus(pa.chunked_array([passages])).overlaps(own, True))
-    pairs_of_rows = zip(found.ids.tolist(), expected.tolist(), strict=True)
-    same = float(np.mean([len(set(a) & set(b)) / K for a, b in pairs_of_rows]))
-    print(f"{queries} queries, {count} vectors, k {K}: numpy {plain_seconds:.1f} s, ours {seconds:.1f} s")
-    share = (seconds + held) / plain_seconds
-    agreed = f"{same:.2%} of the best {K} are the same"
-    record(
-        f"retrieval, {queries} queries",
-        "a matrix product in numpy",
-        "processor",
-        plain_seconds / (seconds + held),
-        agreed,
-    )
-    print(f"  own passages {held:.2f} s ({len(pairs.queries)} pairs): {share:.2f} of numpy's time")
-    print(f"  {same:.2%} of the best {K} are the same")
 
 
 def sentences(count: int) -> tuple[list[tuple[str, str]], list[str], list[str]]:
@@ -133,7 +80,7 @@ def floor(lm: LanguageModel, tokens: int) -> float:
     size = int(lm.model.config.hidden_size)
     left, right = (torch.randn(1024, size, dtype=lm.model.dtype) for _ in range(2))
     left @ right.T
-    seconds, _ = timed(lambda: [left @ right.T for _ in range(50)])
+    seconds = timed(lambda: [left @ right.T for _ in range(50)]).processor
     weights = sum(it.numel() for name, it in lm.model.base_model.named_parameters() if "embed" not in name)
     return 2 * tokens * weights * seconds / (50 * 2 * 1024 * size * 1024)
 
@@ -161,8 +108,8 @@ def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> Non
         rows = [np.array(lm.tokenizer.encode(prefix + ask("sst2", it)), np.int32) for it in (*asked, *corpus)]
         return plain_embed(lm, rows)
 
-    seconds, (shared, tokens, found) = timed(ours)
-    plain_seconds, expected = timed(plain)
+    fast, slow = timed(ours), timed(plain)
+    (shared, tokens, found), expected = fast.result, slow.result
     places = np.arange(len(asked), len(asked) + len(corpus))
     orders = [
         [reorder(it[n], it, places)[0][:FIRST].tolist() for n in range(len(asked))]
@@ -170,32 +117,25 @@ def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> Non
     ]
     same = float(np.mean([a == b for a, b in zip(*orders, strict=True)]))
     ties = float(np.mean([tied(order, expected, n, places) for n, order in enumerate(orders[0])]))
-    most, number = floor(lm, tokens), len(found)
-    print(f"{precision}: {number} texts, {shared} tokens shared, {tokens / number:.1f} of their own")
-    ratio = plain_seconds / seconds
-    floor_share = f"{100 * most / seconds:.0f}% of the floor"
-    record(f"reranking, {precision}", "one whole prompt at a time", "processor", ratio, floor_share)
-    print(f"  one at a time {number / plain_seconds:.2f} /s, ours {number / seconds:.2f} /s: {ratio:.1f} x")
-    print(f"  ours {seconds:.1f} s, matrix products alone {most:.1f} s")
+    print(f"{precision}: {len(found)} texts, {shared} tokens shared, {tokens / len(found):.1f} of their own")
+    share = f"{100 * floor(lm, tokens) / fast.processor:.0f}% of the floor"
+    ratio = slow.processor / fast.processor
+    report(f"reranking, {precision}", "one whole prompt at a time", "processor", ratio, share)
     difference = np.abs(found - expected).max()
     print(f"  vectors differ by {difference:.1e}, the same first {FIRST} in {same:.1%} of questions,")
     print(f"  and in {ties:.1%} but for exchanges of candidates whose products differ by at most {ROUNDING}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--model", type=Path, default=Path("models/base/language_model"))
+    parser = options(__doc__)
+    parser.add_argument("--model", type=Path, default=MODEL)
     parser.add_argument("--precision", nargs="*", choices=PRECISIONS, default=list(PRECISIONS))
     parser.add_argument("--texts", type=int, default=60, help="questions, and as many candidates")
     parser.add_argument("--batch-tokens", type=int, default=8192)
-    parser.add_argument("--vectors", type=int, default=100_000, help="0: no retrieval")
-    parser.add_argument("--queries", type=int, default=10_000)
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     prepare(seed=0, threads=1)
-    if arguments.vectors:
-        retrieval(arguments.vectors, arguments.queries)
-    for precision in arguments.precision:
-        reranking(arguments.model, precision, arguments.texts, arguments.batch_tokens)
+    for precision in given.precision:
+        reranking(given.model, precision, given.texts, given.batch_tokens)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
-"""The processor time of `nightjar score` on many pairs, and of its bootstrap against the plain one, in one run.
+"""Our scores against the published program, and our intervals against the plain bootstrap, in one run.
 
-    python -m bench.score --input FOLDER [--pairs 120000]
+    python -m bench.score rouge --input FOLDER [--pairs 100000] [--processes N]
+    python -m bench.score intervals --input FOLDER [--pairs 120000]
 
-The pairs are made of real outputs of Super-NaturalInstructions task files, drawn with a fixed seed: a prediction is the
-reference itself, the reference with words dropped and repeated, or another instance's output. They are of up to 100
-tasks; instances of small tasks occur several times. The command runs as a user runs it, with and without intervals:
-user and system seconds of the whole process, imports included. The plain bootstrap draws the indices of every resample
-with NumPy, for the same cells except proportions; its ends must agree within the error of resampling.
+rouge       ROUGE-1, ROUGE-L and exact match against rouge_score called pair by pair. Pairs are real: for a reference
+            output the answer is by turns another instance's output and the instance's input. Ours is timed cold, with
+            the start of helper processes.
+intervals   the processor seconds of `nightjar score` with and without intervals, as a user runs it, and of a bootstrap
+            that draws the indices of every resample with NumPy, for the same cells except proportions. A prediction is
+            the reference itself, the reference with words dropped and repeated, or another instance's output, of up to
+            100 tasks. The ends must agree within the error of resampling.
+
+FOLDER has task files of Super-NaturalInstructions. Everything is drawn with a fixed seed.
 """
 
 from __future__ import annotations
@@ -14,42 +19,75 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rouge_score import rouge_scorer
 
-from bench.ratios import record
+from bench.harness import NIGHTJAR, Repository, options, report, task_files, timed
 from nightjar.benchmarks.aggregate import group
 from nightjar.benchmarks.scores import Key
-from nightjar.benchmarks.text.metrics import METRICS
+from nightjar.benchmarks.text import metrics
 
 TASKS, SAMPLES = 100, 1000
-COMMAND = "from pipelines.cli import main; main()"
 # Between two ends of 1,000 resamples 0.12 standard errors are usual (one standard deviation).
 LARGEST_ERROR = 0.6
+
+
+def _outputs(file: Path) -> tuple[dict[str, Any], list[list[str]]]:
+    task = json.loads(file.read_bytes())
+    outputs = [one["output"] for one in task["Instances"]]
+    return task, [one if isinstance(one, list) else [one] for one in outputs]
+
+
+def copied(folder: Path, count: int) -> tuple[list[str], list[list[str]]]:
+    """`count` answers with one reference each, as the copying baselines give them."""
+    source, found = random.Random(7), list[tuple[str, str]]()
+    for file in task_files(folder):
+        task, outputs = _outputs(file)
+        for number, instance in enumerate(task["Instances"]):
+            other = source.choice(outputs)[-1]
+            found.append((instance["input"] if number % 2 else other, outputs[number][0]))
+    chosen = source.sample(found, min(count, len(found)))
+    return [answer for answer, _ in chosen], [[reference] for _, reference in chosen]
+
+
+def rouge(given: argparse.Namespace) -> bool:
+    """Print the ratio; whether all values are the same."""
+    answers, references = copied(given.input, given.pairs)
+    ours = timed(lambda: metrics.score(answers, references, processes=given.processes))
+    plain = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
+    theirs = timed(lambda: [plain.score(r[0], text) for text, r in zip(answers, references, strict=True)])
+    difference = max(
+        float(np.abs(getattr(ours.result, name) - [one[name].fmeasure for one in theirs.result]).max())
+        for name in ("rouge1", "rougeL")
+    )
+    equal = [
+        metrics.normalise(text) == metrics.normalise(group[0])
+        for text, group in zip(answers, references, strict=True)
+    ]
+    same = difference <= 1e-12 and np.array_equal(ours.result.exact_match, equal)
+    beside = f"{len(answers):,} pairs, {'the same values' if same else 'values DIFFER'}"
+    for measure in ("clock", "processor"):
+        ratio = getattr(theirs, measure) / getattr(ours, measure)
+        report("ROUGE-1, ROUGE-L and exact match", "rouge_score", measure, ratio, beside)
+    return bool(same)
 
 
 def pairs(folder: Path, count: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """`count` references with their predictions, as many of each task."""
     source = random.Random(7)
-    files = (sorted(folder.glob("task*.json")) or sorted((folder / "tasks").glob("task*.json")))[:TASKS]
-    if not files:
-        raise SystemExit(f"no task files in {folder}")
+    files = task_files(folder)[:TASKS]
     for number, file in enumerate(files):
-        task = json.loads(file.read_bytes())
-        outputs = [one["output"] for one in task["Instances"]]
-        outputs = [one if isinstance(one, list) else [one] for one in outputs]
-        wanted = (number + 1) * count // len(files) - number * count // len(files)
-        for place, texts in zip(range(wanted), itertools.cycle(outputs), strict=False):
+        task, outputs = _outputs(file)
+        own = (number + 1) * count // len(files) - number * count // len(files)
+        for place, texts in zip(range(own), itertools.cycle(outputs), strict=False):
             reference = {"id": f"{file.stem}-{place:06}", "references": texts, "task_id": file.stem}
             reference |= {"task_category": task["Categories"][0], "track": "default"}
             yield reference, {"id": reference["id"], "prediction": answer(texts[0], outputs, source)}
@@ -70,21 +108,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
-def command(folder: Path, *more: str) -> tuple[dict[str, Any], float, float]:
-    """What `nightjar score` prints, its processor seconds and its seconds by the clock."""
-    files = [
-        "--predictions",
-        str(folder / "predictions.jsonl"),
-        "--references",
-        str(folder / "references.jsonl"),
-    ]
-    words = [sys.executable, "-c", COMMAND, "score", "--benchmark", "supernatinst", *files, "--json", *more]
-    start, before = time.perf_counter(), sum(os.times()[2:4])
-    done = subprocess.run(words, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout), sum(os.times()[2:4]) - before, time.perf_counter() - start
-
-
-def plain(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def plain_interval(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """The ends of the plain bootstrap, in percent."""
     n, step = len(values), max(1, 2_000_000 // len(values))
     means = np.empty(SAMPLES)
@@ -95,60 +119,56 @@ def plain(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.f
     return ends
 
 
-def against_plain(details: list[dict[str, Any]], intervals: dict[str, Any]) -> tuple[float, float]:
-    """The processor seconds of the plain bootstrap of all cells, and the largest difference of an end from that of
-    `intervals`, in standard errors.
-    """
+def largest_error(details: list[dict[str, Any]], found: dict[str, Any]) -> float:
+    """The largest difference of an end of the plain bootstrap from that of `found`, in standard errors."""
     keys = [Key(row["track"], row["task_category"], row["task_id"], row["id"]) for row in details]
     cells = group(keys, range(len(keys)), ("overall", "category", "task"))
-    columns = {metric: np.array([row[metric] for row in details]) for metric in METRICS}
+    columns = {metric: np.array([row[metric] for row in details]) for metric in metrics.METRICS}
     rng, largest = np.random.default_rng(1), 0.0
-    before = time.process_time()
     for (level, cell), members in cells.items():
-        ours = intervals["metrics"] if level == "overall" else intervals[f"by_{level}"][cell]
+        ours = found["metrics"] if level == "overall" else found[f"by_{level}"][cell]
         for metric, column in columns.items():
             values = column[members]
             if np.isin(values, (0, 1)).all():  # a proportion has an exact interval
                 continue
-            theirs = plain(values, rng)
+            theirs = plain_interval(values, rng)
             if ours[metric] is not None and values.std():
                 error = 100 * values.std() / np.sqrt(len(values))
                 largest = max(largest, float(np.abs(theirs - ours[metric]).max() / error))
-    return time.process_time() - before, largest
+    return largest
+
+
+def intervals(given: argparse.Namespace) -> bool:
+    """Print the ratio; whether the ends agree."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        references, predictions = map(list, zip(*pairs(given.input, given.pairs), strict=True))
+        write(folder / "predictions.jsonl", predictions)
+        write(folder / "references.jsonl", references)
+        words = [*NIGHTJAR, "score", "--benchmark", "supernatinst", "--json"]
+        words += ["--predictions", "predictions.jsonl", "--references", "references.jsonl"]
+        here = Repository(folder)
+        bare = here.call(*words, "--samples", "0")
+        whole = here.call(*words, "--samples", str(SAMPLES))
+        here.call(*words, "--samples", "0", "--details", "details.jsonl")
+        details = [json.loads(line) for line in (folder / "details.jsonl").open(encoding="utf-8")]
+    plain = timed(lambda: largest_error(details, json.loads(whole.result.stdout)["intervals"]))
+    print(f"nightjar score: {whole.processor:.2f} processor seconds, {bare.processor:.2f} without intervals")
+    ratio = plain.processor / max(whole.processor - bare.processor, 0.01)
+    beside = f"ends at most {plain.result:.2f} standard errors apart, allowed {LARGEST_ERROR}"
+    report("bootstrap of all intervals", "drawing indices with NumPy", "processor", ratio, beside)
+    return plain.result <= LARGEST_ERROR
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
+    parts = {"rouge": rouge, "intervals": intervals}
+    parser.add_argument("part", choices=parts)
     parser.add_argument("--input", type=Path, required=True, help="A folder of task files.")
-    parser.add_argument("--pairs", type=int, default=120_000)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        made = list(pairs(arguments.input, arguments.pairs))
-        write(folder / "predictions.jsonl", [prediction for _, prediction in made])
-        random.Random(8).shuffle(made)
-        write(folder / "references.jsonl", [reference for reference, _ in made])
-        size = sum(path.stat().st_size for path in folder.iterdir())
-        _, bare, _ = command(folder, "--samples", "0")
-        result, whole, clock = command(folder, "--samples", str(SAMPLES))
-        command(folder, "--samples", "0", "--details", f"{name}/details.jsonl")
-        details = [json.loads(line) for line in (folder / "details.jsonl").open(encoding="utf-8")]
-    slow, largest = against_plain(details, result["intervals"])
-    tasks, categories = len(result["by_task"]), len(result["by_category"])
-    print(f"pairs:           {len(details):,} of {tasks} tasks, {categories} categories; {size / 1e6:.0f} MB")
-    print(f"command:         {whole:6.2f} processor seconds, {clock:.2f} by the clock")
-    print(f"no intervals:    {bare:6.2f} processor seconds")
-    print(f"plain bootstrap: {slow:6.2f} processor seconds, {slow / max(whole - bare, 0.01):.1f} times ours")
-    agreed = f"ends at most {largest:.2f} standard errors apart"
-    record(
-        "bootstrap of all intervals",
-        "drawing indices with NumPy",
-        "processor",
-        slow / max(whole - bare, 0.01),
-        agreed,
-    )
-    print(f"interval ends:   at most {largest:.2f} standard errors apart; allowed is {LARGEST_ERROR}")
-    sys.exit(0 if largest <= LARGEST_ERROR else 1)
+    parser.add_argument("--pairs", type=int, default=100_000)
+    parser.add_argument("--processes", type=int, help="At most so many; all cores if not given.")
+    given = parser.parse_args()
+    sys.exit(0 if parts[given.part](given) else 1)
 
 
 if __name__ == "__main__":

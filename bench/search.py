@@ -21,11 +21,9 @@ import importlib
 import json
 import random
 import tempfile
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import get_args
 
 import numpy as np
 import torch
@@ -33,31 +31,23 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 from transformers import AutoModel, AutoTokenizer
 
-from bench.ratios import record
+from bench.harness import options as parser_of
+from bench.harness import report, task_files, timed
 from nightjar.search.dense import DenseIndex, Kind
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.lexical import LexicalIndex, blank_separated, words
 from nightjar.search.passages import cut_sentences
 
 BEST, BATCH = 150, 64
-T = TypeVar("T")
-
-
-def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Seconds of processor time and result of one call."""
-    started = time.process_time()
-    result = work()
-    return time.process_time() - started, result
 
 
 def inputs(tasks: Path, every: int) -> list[str]:
     """Every so many inputs of all tasks, in the order of the files."""
-    found: list[str] = []
-    for file in sorted(tasks.rglob("tasks/*.json")):
-        found += [one["input"] for one in json.loads(file.read_text(encoding="utf-8"))["Instances"][::every]]
-    if not found:
-        raise SystemExit(f"{tasks}: no task files in its folder tasks; give --tasks another folder")
-    return found
+    return [
+        one["input"]
+        for file in task_files(tasks)
+        for one in json.loads(file.read_text(encoding="utf-8"))["Instances"][::every]
+    ]
 
 
 def sentences(tasks: Path, count: int) -> list[str]:
@@ -68,15 +58,6 @@ def sentences(tasks: Path, count: int) -> list[str]:
     return drawn[:count]
 
 
-def report(name: str, theirs: float, ours: float, agreed: str) -> None:
-    """A line of a comparison; `theirs` and `ours` are things a second."""
-    against = {"bm25": "rank_bm25", "bm25s": "bm25s", "encode": "transformers in the order of the files"}.get(
-        name.split()[0], "numpy"
-    )
-    record(name, against, "processor", ours / theirs, agreed)
-    print(f"{name:<24}{theirs:>12.1f} /s{ours:>12.1f} /s{ours / theirs:>9.2f} x   {agreed}", flush=True)
-
-
 def lexical(options: argparse.Namespace) -> None:
     drawn = sentences(options.tasks, options.count + options.queries)
     corpus, asked = drawn[options.queries :], drawn[: options.queries]
@@ -84,10 +65,11 @@ def lexical(options: argparse.Namespace) -> None:
     for mode, split in (("words", words), ("published", blank_separated)):
         index = LexicalIndex.build(corpus, mode)  # type: ignore[arg-type]
         reference = BM25Okapi([split(text) for text in corpus])
-        ours, found = timed(lambda index=index: index.search(asked, BEST))  # type: ignore[misc]
-        few, worst = asked[:: max(1, len(asked) // 20)], 0.0  # the reference takes seconds for ten
-        theirs, scores = timed(lambda: [reference.get_scores(split(query)) for query in few])  # noqa: B023
-        ranking, _ = timed(lambda: [np.argsort(row)[::-1][:BEST] for row in scores])  # noqa: B023
+        ours = timed(lambda index=index: index.search(asked, BEST))  # type: ignore[misc]
+        few, worst, found = asked[:: max(1, len(asked) // 20)], 0.0, ours.result  # the reference is slow
+        theirs = timed(lambda: [reference.get_scores(split(query)) for query in few])  # noqa: B023
+        scores = theirs.result
+        ranking = timed(lambda: [np.argsort(row)[::-1][:BEST] for row in scores])  # noqa: B023
         for row, query in enumerate(few):
             place = asked.index(query)
             # Passages with score 0 share no word, or words that say nothing: their order is the mode's.
@@ -96,7 +78,9 @@ def lexical(options: argparse.Namespace) -> None:
             for other in (scores[row][found.ids[place][kept]], expected):
                 worst = max(worst, np.abs(other - own).max(initial=0))
         agreed = f"scores differ by at most {worst:.0e}"
-        report(f"bm25 {mode}", len(few) / (theirs + ranking), len(asked) / ours, agreed)
+        seconds = (theirs.processor + ranking.processor) / len(few)
+        ratio = seconds * len(asked) / ours.processor
+        report(f"bm25 {mode}", "rank_bm25", "processor", ratio, agreed)
         if mode == "words" and find_spec("bm25s") and find_spec("numba"):
             compiled(index, corpus, asked)
 
@@ -112,13 +96,12 @@ def compiled(index: LexicalIndex, corpus: list[str], asked: list[str]) -> None:
 
     for most in (10, BEST):
         retrieve(most)
-        rounds = []
+        ratios = []
         for _ in range(5):
-            theirs, _ = timed(lambda most=most: retrieve(most))  # type: ignore[misc]
-            ours, _ = timed(lambda most=most: index.search(asked, most))  # type: ignore[misc]
-            rounds.append((theirs, ours))
-        theirs, ours = sorted(rounds, key=lambda pair: pair[0] / pair[1])[2]
-        report(f"bm25s best {most}", len(asked) / theirs, len(asked) / ours, "the median of 5 rounds")
+            theirs = timed(lambda most=most: retrieve(most))  # type: ignore[misc]
+            ours = timed(lambda most=most: index.search(asked, most))  # type: ignore[misc]
+            ratios.append(theirs.processor / ours.processor)
+        report(f"bm25 best {most}", "bm25s with numba", "processor", ratios)
 
 
 def encode(options: argparse.Namespace) -> None:
@@ -126,7 +109,7 @@ def encode(options: argparse.Namespace) -> None:
     texts = every[:: max(1, len(every) // options.count)][: options.count]
     encoder = SentenceEncoder(options.encoder)
     encoder.encode(texts[:8])
-    ours, vectors = timed(lambda: encoder.encode(texts))
+    ours = timed(lambda: encoder.encode(texts))
 
     tokenizer = AutoTokenizer.from_pretrained(options.encoder, local_files_only=True)
     model = AutoModel.from_pretrained(options.encoder, local_files_only=True).eval()
@@ -147,9 +130,10 @@ def encode(options: argparse.Namespace) -> None:
             found.append(torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=1).numpy())
         return np.concatenate(found)
 
-    theirs, expected = timed(in_order)
-    worst = np.abs(vectors - expected).max()
-    report("encode", len(texts) / theirs, len(texts) / ours, f"vectors differ by at most {worst:.0e}")
+    theirs = timed(in_order)
+    agreed = f"vectors differ by at most {np.abs(ours.result - theirs.result).max():.0e}"
+    against = "transformers in the order of the files"
+    report("encode", against, "processor", theirs.processor / ours.processor, agreed)
 
 
 def clustered(count: int, dimension: int, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -179,10 +163,10 @@ def exact(options: argparse.Namespace) -> None:
     drawn = clustered(options.count + options.queries, options.dimension, np.random.default_rng(1))
     corpus, asked = drawn[options.queries :], drawn[: options.queries]
     index = DenseIndex.build([corpus])
-    ours, found = timed(lambda: index.search(asked, BEST))
-    theirs, expected = timed(lambda: product(asked, corpus))
-    agreed = f"{recall(found.ids, expected):.2%} of the best {BEST}"
-    report(f"exact, {len(corpus)}", len(asked) / theirs, len(asked) / ours, agreed)
+    ours = timed(lambda: index.search(asked, BEST))
+    theirs = timed(lambda: product(asked, corpus))
+    agreed = f"{recall(ours.result.ids, theirs.result):.2%} of the best {BEST}"
+    report(f"exact, {len(corpus)}", "numpy", "processor", theirs.processor / ours.processor, agreed)
 
 
 def kinds(options: argparse.Namespace) -> None:
@@ -195,19 +179,18 @@ def kinds(options: argparse.Namespace) -> None:
     print(f"{len(corpus)} vectors of {corpus.shape[1]} numbers, {len(asked)} queries")
     print(f"{'kind':<8}{f'recall@{BEST}':>12}{'queries/s':>12}{'build s':>10}{'bytes a vector':>16}")
     for kind in options.kinds:
-        building, index = timed(lambda kind=kind: DenseIndex.build([corpus], kind))  # type: ignore[misc]
+        built = timed(lambda kind=kind: DenseIndex.build([corpus], kind))  # type: ignore[misc]
         with tempfile.TemporaryDirectory() as folder:
-            index.save(Path(folder), {})
-            size = (Path(folder) / "vectors.faiss").stat().st_size
+            built.result.save(Path(folder), {})
+            size = (Path(folder) / "vectors.faiss").stat().st_size / len(corpus)
             loaded = DenseIndex.load(Path(folder), {})
-            searching, found = timed(lambda loaded=loaded: loaded.search(asked, BEST))  # type: ignore[misc]
-        share = recall(found.ids, expected)
-        speed, bytes_each = len(asked) / searching, size / len(corpus)
-        print(f"{kind:<8}{share:>12.3f}{speed:>12.0f}{building:>10.1f}{bytes_each:>16.0f}", flush=True)
+            searched = timed(lambda loaded=loaded: loaded.search(asked, BEST))  # type: ignore[misc]
+        share, speed = recall(searched.result.ids, expected), len(asked) / searched.processor
+        print(f"{kind:<8}{share:>12.3f}{speed:>12.0f}{built.processor:>10.1f}{size:>16.0f}", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parts = {"lexical": lexical, "encode": encode, "exact": exact, "kinds": kinds}
     parser.add_argument("part", choices=parts)
     parser.add_argument("--tasks", type=Path, default=Path("data/sample/natural_instructions"))

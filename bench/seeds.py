@@ -10,7 +10,6 @@ seeds would. A system without repetitions is compared as it is, with as many cop
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
+from bench.harness import options
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.core import contracts
@@ -130,9 +130,7 @@ def _rows(
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.seeds", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = options(__doc__)
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--against", required=True, metavar="SYSTEM")
     given = parser.parse_args()

@@ -17,7 +17,6 @@ paper's Wikipedia.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
@@ -26,8 +25,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.tool_use import asdiv, svamp
-from nightjar.benchmarks.tool_use.rows import Unfit, before_mask
+from bench.harness import options
+from nightjar.benchmarks.rows import InvalidRow
+from nightjar.benchmarks.tool_use.formats import before_mask, load_asdiv, load_svamp
 
 WORD_PROBLEMS = ("task745_", "task866_", "task867_", "task868_")
 # Documents of each kind, and words of the longest.
@@ -57,7 +57,7 @@ def tasks(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
 def word_problems(source: Path) -> Iterator[str]:
     """Word problems with their answers; those that ASDiv or SVAMP has too are left out."""
     evaluated = set()
-    for load in (asdiv.load, svamp.load):
+    for load in (load_asdiv, load_svamp):
         for record in load(source / "tool-benchmarks"):
             if parts := getattr(record, "parts", None):
                 evaluated.add(words(f"{parts['body']} {parts['question']}"))
@@ -78,7 +78,7 @@ def trex(source: Path) -> Iterator[tuple[Path, str, dict[str, Any], list[str], s
                 sentences.append(whole)
                 try:
                     before_mask(one["masked_sentence"], "[MASK]")
-                except Unfit:
+                except InvalidRow:
                     continue
                 statement = statement or whole
             yield path, line, row, sentences, statement
@@ -149,7 +149,7 @@ def evaluation(source: Path, output: Path) -> None:
 
 def main() -> None:
     """Write the three folders; a folder that is there is an error."""
-    parser = argparse.ArgumentParser(prog="python -m bench.toolformer_texts")
+    parser = options(__doc__)
     parser.add_argument("--input", type=Path, required=True, metavar="PATH")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--seed", type=int, default=42)

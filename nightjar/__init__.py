@@ -16,7 +16,7 @@ Each is imported when it is first used. docs/library.md has examples.
 
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar import benchmarks, core, judge, models, params, predict, prompts, search, statistics, tools

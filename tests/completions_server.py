@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -68,3 +69,34 @@ def serving(script: Script, models: Any = ("tiny",)) -> Iterator[Served]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def talking(talk: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server on loopback, which lets `talk` answer each connection after the head of its request; its address."""
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            with suppress(OSError), connection:
+                received = connection.recv(2**16)
+                while received and b"\r\n\r\n" not in received:
+                    received += connection.recv(2**16)
+                talk(connection)
+                # A socket that is closed with unread bytes may take back what it has sent.
+                connection.shutdown(socket.SHUT_WR)
+                connection.settimeout(1.0)
+                while connection.recv(2**16):
+                    pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()

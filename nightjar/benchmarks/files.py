@@ -20,7 +20,7 @@ from nightjar.benchmarks.readers import Readers, read_own_answers, read_own_refe
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
-from nightjar.core.ids import qualified, unique_ids
+from nightjar.core.identity import qualified, unique_ids
 from nightjar.core.json_text import parse_at, plain, shown
 
 # Bytes of lines that are read at a time.

@@ -19,7 +19,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.core.config import refused
 from nightjar.core.errors import NightjarError
-from nightjar.core.foreign import FIX, calling
+from nightjar.core.plugins import FIX, calling
 from nightjar.params.predict import PredictBenchmark
 from nightjar.statistics import geometric_mean, matthews, mean, perplexity
 

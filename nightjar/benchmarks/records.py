@@ -1,17 +1,20 @@
-"""Questions from the records that a card's own `load` read, one track a task."""
+"""Questions from the records that a card's own `load` read, one track a task, and how settings choose among them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
-from nightjar.benchmarks.question import Question
+from pydantic import AfterValidator
+
+from nightjar.benchmarks.question import Question, drawn
 from nightjar.core import contracts
 
 
-def questions(benchmark: str, data: Path) -> Iterator[Question]:
-    """A question for every row of contracts.RECORDS in the artifact `data`, in its order.
+def questions(benchmark: str, data: Path, tasks: Container[str] | None = None) -> Iterator[Question]:
+    """A question for every row of contracts.RECORDS in the artifact `data`, in its order; of `tasks`, or of all.
 
     Raises NightjarError if the artifact is missing or damaged.
     """
@@ -19,15 +22,39 @@ def questions(benchmark: str, data: Path) -> Iterator[Question]:
     from nightjar.core.tables import read_rows
 
     for row in read_rows(data, contracts.RECORDS):
-        yield Question(
-            benchmark,
-            row["task_id"],
-            row["id"],
-            json.loads(row["parts"]),
-            tuple(row["references"]),
-            track=row["task_id"],
-            category=row["category"],
-            day=row["day"],
-            dataset=row["dataset"],
-            file=row["file"],
-        )
+        if tasks is None or row["task_id"] in tasks:
+            yield Question(
+                benchmark,
+                row["task_id"],
+                row["id"],
+                json.loads(row["parts"]),
+                tuple(row["references"]),
+                track=row["task_id"],
+                category=row["category"],
+                day=row["day"],
+                dataset=row["dataset"],
+                file=row["file"],
+            )
+
+
+def draw(questions: Iterable[Question], tasks: Iterable[str], limit: int | None, seed: int) -> list[Question]:
+    """The questions of `tasks`, in that order, at most `limit` of each, drawn by the seed; None: all.
+
+    A larger limit keeps the questions of a smaller one.
+    """
+    of_task: dict[str, list[Question]] = {task: [] for task in tasks}
+    for one in questions:
+        if one.task_id in of_task:
+            of_task[one.task_id].append(one)
+    return [one for members in of_task.values() for one in drawn(members, limit, seed, attrgetter("key"))]
+
+
+def one_of(tasks: Collection[str]) -> AfterValidator:
+    """The check that a setting is the name of one of `tasks`."""
+
+    def check(name: str) -> str:
+        if name not in tasks:
+            raise ValueError(f"tasks are {', '.join(tasks)}")
+        return name
+
+    return AfterValidator(check)

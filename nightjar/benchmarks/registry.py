@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks.card import Card
-from nightjar.core import foreign
+from nightjar.core import plugins
 from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.errors import NightjarError
 
@@ -44,18 +44,18 @@ def card(name: str) -> Card:
     # Here, not above: its checks take time to be made, and Nightjar's own cards do without.
     from nightjar.benchmarks.held import held
 
-    return held(foreign.load(point), name, foreign.place(point))
+    return held(plugins.load(point), name, plugins.place(point))
 
 
 def place(name: str) -> str:
     """Where the card of that name is, for a message."""
     point = _points().get(name)
-    return foreign.place(point) if point else f"nightjar.benchmarks, {name}"
+    return plugins.place(point) if point else f"nightjar.benchmarks, {name}"
 
 
 def settings(card: Card, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
     """The card's settings from its own keys in the group `benchmarks` of the parameters. Raises NightjarError."""
-    with foreign.calling(place(card.name), "its settings cannot be checked"):
+    with plugins.calling(place(card.name), "its settings cannot be checked"):
         return checked(card.settings, dict(values), where, "benchmarks", card.name)
 
 
@@ -65,7 +65,7 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
     for name, group in params.benchmarks.items():
         settings(card(name), group.settings(), where)
         if name not in OWN and (point := _points().get(name)):
-            foreign.check_watched(point, group.code, f"benchmarks.{name}.code", where)
+            plugins.check_watched(point, group.code, f"benchmarks.{name}.code", where)
     for system in params.predict.systems.values():
         if system.benchmark not in params.benchmarks:
             what = f"predict.systems has {system.benchmark}-{system.system}"
@@ -75,4 +75,4 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
 @lru_cache(maxsize=1)
 def _points() -> dict[str, EntryPoint]:
     own = {name: EntryPoint(name, f"{module}:CARD", GROUP) for name, module in OWN.items()}
-    return foreign.points(GROUP, own)
+    return plugins.points(GROUP, own)

@@ -23,8 +23,8 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
+from nightjar.core.arguments import AnyPath, as_optional_path, as_path
 from nightjar.core.files import check_output, write_lines
-from nightjar.core.given import AnyPath, as_optional_path, as_path
 from nightjar.statistics import Bootstrap, estimate
 from nightjar.statistics.bootstrap import SAMPLES
 

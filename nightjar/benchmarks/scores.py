@@ -14,9 +14,9 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import EncoderMetrics, Floats, Leaderboard, Matching
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import Question
+from nightjar.core.arguments import check_lists
 from nightjar.core.errors import NightjarError
-from nightjar.core.foreign import calling
-from nightjar.core.given import check_lists
+from nightjar.core.plugins import calling
 from nightjar.statistics import mean
 
 # Of a part: sums of larger numbers would be infinite.

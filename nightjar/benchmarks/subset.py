@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
-from nightjar.benchmarks.question import Question, drawn
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.records import draw
 from nightjar.core import contracts, tables
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 
 # Tables beside the test questions, which are copied as they are.
 _SIDES = (contracts.TRAIN_QUESTIONS.name, contracts.DEV_QUESTIONS.name, "card")
@@ -27,14 +27,6 @@ def tasks_of(questions: Sequence[Question]) -> list[str]:
 def left_out(card: Card, tasks: Sequence[str], lacking: Mapping[str, str]) -> dict[str, str]:
     """The tasks that cannot be answered, and why: `lacking` has the reasons by kind of task."""
     return {task: lacking[kind] for task in tasks if (kind := card.task(task).kind) in lacking}
-
-
-def draw(
-    questions: Sequence[Question], tasks: Collection[str], limit: int | None, seed: int
-) -> list[Question]:
-    """The questions of `tasks`, at most `limit` of each, drawn by the seed."""
-    own = ([one for one in questions if one.task_id == task] for task in tasks)
-    return [one for members in own for one in drawn(members, limit, seed, attrgetter("key"))]
 
 
 def write_subset(

@@ -7,7 +7,7 @@ params.yaml. Every mistake in what a user gives is a `NightjarError` of one line
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.core import contracts

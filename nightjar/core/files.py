@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -22,9 +21,8 @@ import orjson
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.identity import safe_name
 
-# In bytes; a file's whole name may have 255, and there are endings.
-LONGEST_NAME = 180
 FILE, FOLDER, PIPE, BROKEN = "a file", "a folder", "a named pipe", "a broken link"
 Foreign = Callable[[Path], str]
 _KINDS = {
@@ -278,21 +276,6 @@ def _make_private(path: Path) -> None:
     mode = path.lstat().st_mode
     if mode & 0o077 and not stat.S_ISLNK(mode):
         path.chmod(stat.S_IMODE(mode) & 0o700)
-
-
-def safe_name(name: str) -> str:
-    """`name` as part of a file's name: word characters and @.- stay. Where that is not the whole of it, or it is very
-    long, part of a hash sets it apart from names that would come out the same.
-    """
-    safe = re.sub(r"[^\w@.-]+", "-", name).encode()[:LONGEST_NAME].decode(errors="ignore")
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-    return safe if safe == name else f"{safe}-{digest[:8]}"
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of one file, in hexadecimal. Raises OSError."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def flush(path: Path) -> None:

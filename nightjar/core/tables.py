@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.contracts import REJECTED, Table
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import (
@@ -32,7 +33,6 @@ from nightjar.core.files import (
     replace,
     temporary_sibling,
 )
-from nightjar.core.given import AnyPath, as_path
 
 REJECTED_FILE = "rejected.parquet"
 # What reading a file that is cut off, or no Parquet at all, raises; the name of a column may not be UTF-8.
@@ -329,7 +329,7 @@ def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | No
     """The parts of a table as one. Raises NightjarError if one cannot be read, lacks a column, or holds another kind
     of value in it.
     """
-    # Here, not above: it looks for pandas at once (see nightjar/core/arrow.py), before that can be hidden.
+    # Here, not above: it looks for pandas at once (see core.startup), before that can be hidden.
     import pyarrow.dataset as ds
 
     for part in parts:

@@ -6,7 +6,7 @@ scores the files that the judges save with it.
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.judge.page import export as export_page

@@ -20,9 +20,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from nightjar.benchmarks.aggregate import category_name
+from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, check_output, kind, write_output
-from nightjar.core.given import AnyPath, as_path
 from nightjar.judge.files import ANSWERS_FORMAT, Item, Place
 from nightjar.judge.files import Key as PageKey
 from nightjar.judge.sets import REFERENCES, Instance, Key, Task, Texts, match, read_set

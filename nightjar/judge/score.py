@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from nightjar.core.arguments import AnyPath, as_path, check_list
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_path, check_list
 from nightjar.judge.files import AnswersFile, Key, read_answers, read_key
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, percent

@@ -13,10 +13,10 @@ from typing import Any
 
 from nightjar.benchmarks.files import check_reference, json_lines
 from nightjar.core import paths, tables
+from nightjar.core.arguments import AnyPath, as_optional_path, as_path
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_optional_path, as_path
-from nightjar.core.numbers import counted_as
 
 REFERENCES = "references"
 PREDICTION = 'write {"id": "...", "prediction": "..."}'

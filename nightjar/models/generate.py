@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
+from nightjar.core.arguments import check_count, check_list
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import check_count, check_list
 from nightjar.models import encoder_decoder
 from nightjar.models.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.models.load import LanguageModel

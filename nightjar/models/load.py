@@ -15,9 +15,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging as transformers_logging
 
-from nightjar.core import garbage
+from nightjar.core import startup
+from nightjar.core.arguments import AnyPath, as_optional_path, as_path, check_count
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_optional_path, as_path, check_count
 from nightjar.models.headers import refusing
 from nightjar.models.pretrained import (
     ADAPTER_CONFIG,
@@ -66,7 +66,7 @@ def prepare(seed: int, threads: int) -> None:
     Raises NightjarError if `threads` is below 1.
     """
     check_count(threads, "threads")
-    garbage.as_usual()
+    startup.collect_as_usual()
     # Read at the first matrix product: with AMX, those in bfloat16 sum in another order where more than 32 rows are
     # together. Answers would depend on the batch, and with tools on the time that these take (docs/reliability.md).
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import torch
 
+from nightjar.core.arguments import check_count
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import check_count
 from nightjar.models.forward import causal_only
 from nightjar.models.load import LanguageModel
 from nightjar.models.row import Prompt, Row

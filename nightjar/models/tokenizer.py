@@ -14,9 +14,9 @@ from typing import Any
 
 import tokenizers
 
+from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input
-from nightjar.core.given import AnyPath, as_path
 from nightjar.models.headers import AGAIN, read_json_object, refusing
 
 # What tokenizers and models are tried with when they are loaded.

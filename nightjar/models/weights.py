@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import check_input, sha256_of
+from nightjar.core.files import check_input
+from nightjar.core.identity import sha256_of
 from nightjar.core.json_text import recorded
 from nightjar.models.headers import (
     AGAIN,

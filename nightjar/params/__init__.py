@@ -7,7 +7,7 @@
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.params.root import Params, check_training, load, validate

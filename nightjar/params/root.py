@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.config import PARAMS_FILE, Item, Model, checked, read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_path
 from nightjar.params.augment import Augment
 from nightjar.params.benchmarks import Benchmark, Consistency, Contamination
 from nightjar.params.data import Encoding, Ingest, Models, Split

@@ -12,9 +12,8 @@ import torch
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.reader_inputs import Read, pool_of, reading_of, with_demonstrations, with_passages
 from nightjar.core import contracts, tables
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import digest, safe_name
 from nightjar.models.load import prepare
 from nightjar.models.reader import (
     AGAIN,

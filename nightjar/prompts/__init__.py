@@ -7,7 +7,7 @@ five of Tk-Instruct's mixed training. Lengths are counted by any `Tokenizer`; `G
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.params.data import Encoding

@@ -7,7 +7,7 @@ weights of a directory, or one of another package; `load_encoder` loads either.
 
 from typing import TYPE_CHECKING
 
-from nightjar.core.lazy import lazy
+from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.search.dense import DenseIndex

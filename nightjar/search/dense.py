@@ -19,9 +19,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.core.arguments import AnyPath, as_path, check_count
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, sha256_of, temporary_sibling, write_text
-from nightjar.core.given import AnyPath, as_path, check_count
+from nightjar.core.files import replace, temporary_sibling, write_text
+from nightjar.core.identity import sha256_of
 from nightjar.core.json_text import recorded
 from nightjar.search.fuse import Rankings
 

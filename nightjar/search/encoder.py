@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModel, AutoModelForTextEncoding
 
+from nightjar.core.arguments import AnyPath, as_path, check_texts
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_path, check_texts
 from nightjar.models.headers import read_json_object, refusing
 from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
 from nightjar.models.tokenizer import PROBE, is_encoder_decoder

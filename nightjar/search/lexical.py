@@ -38,8 +38,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.core.arguments import AnyPath, as_path, check_count, check_texts
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_path, check_count, check_texts
 from nightjar.core.json_text import recorded
 from nightjar.search.fuse import Rankings
 from nightjar.search.postings import Postings

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
 from nightjar.statistics.contrast import Contrast, Measured, estimate
 from nightjar.statistics.rule import enough, too_few

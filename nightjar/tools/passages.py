@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from nightjar.core import paths
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
-from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import contents
 from nightjar.core.tables import part_rows, read, read_part
 from nightjar.search.lexical import RECORD, LexicalIndex
 from nightjar.search.passages import cut, searchable

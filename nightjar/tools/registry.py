@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from nightjar.core import foreign
+from nightjar.core import plugins
+from nightjar.core.arguments import AnyPath, as_optional_path
 from nightjar.core.config import PARAMS_FILE, Model, checked
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import AnyPath, as_optional_path
 from nightjar.params import Params
 from nightjar.tools.tool import Tool
 
@@ -39,7 +39,7 @@ def _own() -> dict[str, EntryPoint]:
 
 
 def _all() -> dict[str, EntryPoint]:
-    return foreign.points(GROUP, _own())
+    return plugins.points(GROUP, _own())
 
 
 def names() -> tuple[str, ...]:
@@ -62,12 +62,12 @@ def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any]
         raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
     entry = found[name]
     kind = _class(entry)
-    with foreign.calling(foreign.place(entry), "its tool cannot be made"):
+    with plugins.calling(plugins.place(entry), "its tool cannot be made"):
         own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
         made: Any = kind.make(as_optional_path(resource, "resource"), own)
         missing = _missing(made)
     if missing:
-        raise NightjarError(f"it makes no tool: {missing}", foreign.place(entry), "see nightjar.tools.Tool")
+        raise NightjarError(f"it makes no tool: {missing}", plugins.place(entry), "see nightjar.tools.Tool")
     tool: Tool = made
     return tool
 
@@ -83,16 +83,16 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
             )
         checked(_class(found[name]).settings, params.tools[name], where, "tools", name)
         if name not in BUILT_IN:
-            foreign.check_watched(found[name], group.code, f"augment.tools.{name}.code", where)
+            plugins.check_watched(found[name], group.code, f"augment.tools.{name}.code", where)
 
 
 def _class(entry: EntryPoint) -> Any:
     """The class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
-    kind: Any = foreign.load(entry)
+    kind: Any = plugins.load(entry)
     own = getattr(kind, "settings", None)
     if not (isinstance(own, type) and issubclass(own, Model) and callable(getattr(kind, "make", None))):
         what = "it is no tool: it has no method make, or its settings are no model"
-        raise NightjarError(what, foreign.place(entry), "name a subclass of nightjar.tools.Tool")
+        raise NightjarError(what, plugins.place(entry), "name a subclass of nightjar.tools.Tool")
     return kind
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.foreign import calling
+from nightjar.core.plugins import calling
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.registry import BUILT_IN, make, names
 from nightjar.tools.syntax import parse

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
-from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import as_json_option
 

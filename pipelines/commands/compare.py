@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import (
     FILE,

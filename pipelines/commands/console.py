@@ -14,8 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.display import printable, printable_json
-from nightjar.core.numbers import number
+from nightjar.core.display import number, printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console

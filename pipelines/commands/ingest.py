@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from nightjar.core.display import duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
-from nightjar.core.numbers import duration
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import FILE, OUTPUT, Listed, printed
 

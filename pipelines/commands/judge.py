@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nightjar.core import paths
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
 from pipelines.project.text import interval

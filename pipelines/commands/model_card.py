@@ -17,14 +17,14 @@ from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
+from nightjar.core.display import number
 from nightjar.core.errors import NightjarError
-from nightjar.core.numbers import number
 from nightjar.models.headers import refusing
 from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params, profiles
 from nightjar.params import load as load_params
 from nightjar.params.data import ModelSource
-from nightjar.predict.trained import INSTRUCTED, benchmark_of
+from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
 from pipelines.project.text import interval, plain, table

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from nightjar.core.numbers import counted_as, duration
+from nightjar.core.display import counted_as, duration
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.commands.options import as_json_option
 from pipelines.graph import graph as graphs

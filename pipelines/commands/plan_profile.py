@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.config import PARAMS_FILE, value
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 from nightjar.params import profiles, validate
 from nightjar.params.profiles import Supply
 from pipelines.commands.console import say, say_table

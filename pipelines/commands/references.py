@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 from pipelines.commands.console import say
 from pipelines.commands.options import OUTPUT, benchmark_option, printed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 from pipelines.commands.console import say
 
 ALL = "all tracks together (not a published number)"

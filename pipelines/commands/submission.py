@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
-from nightjar.core.numbers import counted_as
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import FILE, OUTPUT, benchmark_option, printed
 

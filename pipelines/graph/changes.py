@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 
 UNTOLD = object()
 # Of a value that has none to compare with, in characters.

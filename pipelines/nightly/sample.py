@@ -16,7 +16,7 @@ from typing import Any
 
 from nightjar.benchmarks.subset import replace_by_subset
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import duration
+from nightjar.core.display import duration
 from nightjar.params.drivers import Nightly
 from nightjar.statistics.rule import MINIMUM
 from pipelines.nightly.facts import has_questions

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nightjar.core.display import number, p
 from nightjar.core.errors import NightjarError
-from nightjar.core.numbers import number, p
 from pipelines.project.text import interval, plain, table
 
 # The order in which verdicts are reported.

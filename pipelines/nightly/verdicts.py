@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nightjar.core.numbers import number, p
+from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import enough, trend, verdict
 from nightjar.statistics.contrast import Measured

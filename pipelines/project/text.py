@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from nightjar.core import numbers
+from nightjar.core import display
 
 
 def interval(row: Mapping[str, Any], decimals: int = 1, signed: bool = False) -> str:
     """`[52.5, 65.0]` of a row with n, `low` and `high`; where it has none, `n<20`."""
     if row["low"] is None:
         return _too_few(row)
-    low, high = (numbers.number(row[end], decimals, signed) for end in ("low", "high"))
+    low, high = (display.number(row[end], decimals, signed) for end in ("low", "high"))
     return f"[{low}, {high}]"
 
 
 def chance(row: Mapping[str, Any]) -> str:
     """`0.0312`, the p of a row; where it has none, `n<20`."""
-    return _too_few(row) if row["p"] is None else numbers.p(row["p"])
+    return _too_few(row) if row["p"] is None else display.p(row["p"])
 
 
 def _too_few(row: Mapping[str, Any]) -> str:

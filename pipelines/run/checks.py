@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
-from nightjar.core.files import FILE, kind, safe_name, write_text
+from nightjar.core.display import counted_as
+from nightjar.core.files import FILE, kind, write_text
+from nightjar.core.identity import safe_name
 from nightjar.core.json_text import exact, parse, recorded, shown
-from nightjar.core.numbers import counted_as
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run.results import Result
 from stages._runtime.facts import ROWS, fault

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, paths, tables
+from nightjar.core.display import counted_as, number
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
-from nightjar.core.numbers import counted_as, number
 from pipelines.project.text import chance, interval
 from pipelines.study.settings import text
 from pipelines.versions.files import provided

@@ -22,8 +22,8 @@ from types import TracebackType
 from typing import Any
 
 from nightjar.core import paths
-from nightjar.core.digests import digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
 from nightjar.core.json_text import exact
 
 WHOLE = "whole"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nightjar import params as params_module
-from nightjar.core import checks, display, garbage, paths
+from nightjar.core import checks, display, paths, startup
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import write_text
 from nightjar.params import Params
@@ -159,7 +159,7 @@ def main(
     may follow: the run does that share of the work and writes neither artifact nor facts.
     """
     display.protect()
-    garbage.seldom()
+    startup.collect_seldom()
     display.log_to_stderr()
     started = time.monotonic()
     name, shard = folder, None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, paths, tables
-from nightjar.core.digests import code, contents, digest
+from nightjar.core.identity import code, contents, digest
 from nightjar.tools import Toolbox, make
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main

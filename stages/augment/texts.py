@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.foreign import calling
+from nightjar.core.plugins import calling
 from nightjar.tools import Text, Tool, write
 from nightjar.tools.calendar import find_date
 

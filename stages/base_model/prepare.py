@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.digests import digest as digest_of_values
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.identity import digest as digest_of_values
 from nightjar.models.headers import AGAIN, check_sizes, refusing
 from nightjar.models.weights import CHECKSUMS, KEPT, check, digest, find, weight_files, write_checksums
 from nightjar.params.data import EncoderSource, ModelSource

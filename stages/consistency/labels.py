@@ -10,7 +10,7 @@ import torch
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.reader_inputs import reading_of
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.models.reader import (
     AGAIN,
     all_answers,

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from nightjar.core import paths
-from nightjar.core.digests import code, contents
+from nightjar.core.identity import code, contents
 from stages._runtime.stage import Stage, main
 
 # What a recipe's units are called in messages, where they are not tasks.

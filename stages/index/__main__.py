@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import paths
-from nightjar.core.digests import code, contents
+from nightjar.core.identity import code, contents
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")

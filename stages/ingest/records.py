@@ -12,7 +12,7 @@ from nightjar.benchmarks import card as cards
 from nightjar.benchmarks.capabilities import FileEncodings
 from nightjar.core.contracts import RECORDS
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics
 

@@ -5,9 +5,8 @@ from itertools import groupby
 from pathlib import Path
 
 from nightjar.core import contracts, paths, tables
-from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import contents, safe_name
 from stages._runtime.stage import Stage, main
 
 SIDES = {"train": contracts.TRAIN_QUESTIONS, "dev": contracts.DEV_QUESTIONS, "test": contracts.QUESTIONS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 from stages.report import numbers
 from stages.report.leaderboard import Column
 from stages.report.plots.curves import shortened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from nightjar.benchmarks.card import Metric
-from nightjar.core import numbers as core
+from nightjar.core import display
 from nightjar.statistics import too_few
 
 _WIDE = 10
@@ -24,7 +24,7 @@ def heading(metric: Metric) -> str:
 
 def value(metric: Metric, number: float, more: int = 0) -> str:
     """A number of the metric, with `more` decimals than usual."""
-    return core.number(number, decimals(metric) + more)
+    return display.number(number, decimals(metric) + more)
 
 
 def interval(metric: Metric, low: float | None, high: float | None, n: int = 0, more: int = 0) -> str:
@@ -36,7 +36,7 @@ def interval(metric: Metric, low: float | None, high: float | None, n: int = 0, 
 
 def signed(metric: Metric, number: float) -> str:
     """A difference with its sign; a minus sign for a hyphen."""
-    return core.number(number, decimals(metric), signed=True).replace("-", "−")
+    return display.number(number, decimals(metric), signed=True).replace("-", "−")
 
 
 def signed_interval(metric: Metric, low: float | None, high: float | None, n: int = 0) -> str:
@@ -48,7 +48,7 @@ def signed_interval(metric: Metric, low: float | None, high: float | None, n: in
 
 def p(number: float | None, n: int = 0) -> str:
     """A p-value with four decimals, or `n<20` where there is none over `n` instances."""
-    return too_few(n) if number is None else core.p(number)
+    return too_few(n) if number is None else display.p(number)
 
 
 def count(number: int | None) -> str:

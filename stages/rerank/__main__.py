@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nightjar.core import paths
-from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import code, digest
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")

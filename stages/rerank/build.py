@@ -17,7 +17,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import safe_name
+from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.models.load import LanguageModel
 from nightjar.params.search import Rerank

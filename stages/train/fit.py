@@ -15,7 +15,8 @@ from accelerate import Accelerator
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, sha256_of, temporary_sibling
+from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.identity import sha256_of
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.params import Params, check_training
 from nightjar.params.train import SHARDED, Recipe

@@ -12,9 +12,9 @@ import torch
 
 from nightjar.benchmarks import registry
 from nightjar.core import paths
-from nightjar.core.digests import code, digest
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import remove, replace, safe_name, temporary_sibling
+from nightjar.core.files import remove, replace, temporary_sibling
+from nightjar.core.identity import code, digest, safe_name
 from nightjar.models.load import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
 from nightjar.models.weights import verify

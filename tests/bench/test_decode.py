@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from bench import decode
 from nightjar.models.generate import generate
 from nightjar.models.load import load, prepare
-from tests.conftest import ROOT
 
 
-def test_both_sides_write_the_same_tokens(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(decode, "LONGEST", 60)
+def test_both_sides_write_the_same_tokens(tiny_model: Path) -> None:
     prepare(seed=0, threads=1)
     lm = load(tiny_model)
-    prompts = decode.pieces(lm, 12)
-    assert prompts == decode.pieces(lm, 12)
+    prompts = decode.pieces(lm, 12, 60)
+    assert prompts == decode.pieces(lm, 12, 60)
     assert all(decode.SHORTEST <= len(ids) <= 60 for ids in prompts)
     assert len({tuple(ids[:8]) for ids in prompts}) == 12
     # A stop string that this model writes soon.
     written = generate(lm, prompts[:1], 20)[0].text
-    monkeypatch.setattr(decode, "STOP", next(sign for sign in written[4:] if sign.isascii()))
-    ours = generate(lm, prompts, decode.NEW, [decode.STOP], batch_size=5)
+    stop = next(sign for sign in written[4:] if sign.isascii())
+    ours = generate(lm, prompts, decode.NEW, [stop], batch_size=5)
     assert any(one.stopped for one in ours)
     other = decode.Padded(tiny_model, lm.tokenizer.end)
-    assert [list(one.ids) for one in ours] == other.answers(prompts, 5)
+    assert [list(one.ids) for one in ours] == other.answers(prompts, 5, stop)

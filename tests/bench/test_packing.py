@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.packing import padded_passes, parse
+from bench.packing import padded_passes
 from nightjar.models.load import load, prepare
 from stages.train.model import loss_of
 from stages.train.packing import IGNORED, pack
-
-
-def test_the_options_have_defaults() -> None:
-    options = parse([])
-    assert options.texts > 1 and options.threads == 2
 
 
 @pytest.mark.parametrize("full", [True, False])

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from bench import __main__ as table
-from bench import ratios
+from bench import harness
 
 BENCHMARK = """
 import sys
-from bench.ratios import record
-record("sums", "one by one", "processor", [2.0, 3.5], "the same sums")
-record("products", "one by one", "clock", 4.0)
+from bench.harness import report
+report("sums", "one by one", "processor", [2.0, 3.5], "the same sums")
+report("products", "one by one", "clock", 4.0)
 sys.exit(int(sys.argv[1]))
 """
 
@@ -37,9 +37,9 @@ def test_each_ratio_is_a_row_and_a_failure_is_named(
 
 
 def test_no_ratio_is_written_by_a_benchmark_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ratios.FILE, raising=False)
+    monkeypatch.delenv(harness.FILE, raising=False)
     monkeypatch.chdir(tmp_path)
-    ratios.record("sums", "one by one", "processor", 2.0)
+    harness.report("sums", "one by one", "processor", 2.0)
     assert not list(tmp_path.iterdir())
 
 
@@ -47,4 +47,4 @@ def test_no_ratio_is_written_by_a_benchmark_alone(tmp_path: Path, monkeypatch: p
 def test_a_benchmark_of_the_table_is_a_module_that_records(name: str) -> None:
     found = importlib.util.find_spec(table.BENCHMARKS[name][0])
     assert found is not None and found.origin is not None
-    assert "record(" in Path(found.origin).read_text(encoding="utf-8")
+    assert "report(" in Path(found.origin).read_text(encoding="utf-8")

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record
-from nightjar.benchmarks.zeroscrolls.examples import built, of_parts
-from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.prompts import built, of_parts
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 
 FOLDER = Path(__file__).parents[2] / "data" / "sample" / "zeroscrolls"

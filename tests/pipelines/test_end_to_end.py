@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.params import load
-from nightjar.predict.prompts import write_prompts
+from nightjar.predict.requests import write_prompts
 from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
 from tests.conftest import ROOT

@@ -32,7 +32,7 @@ from nightjar.benchmarks.sections import (
     initial,
 )
 from nightjar.core import paths
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import Bootstrap, percent, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.text import chunk
 from nightjar.benchmarks.text.chunk import METRICS, XLINGUAL, Scores, normalise
+from nightjar.core.arguments import check_lists, check_texts
 from nightjar.core.errors import NightjarError
-from nightjar.core.given import check_lists, check_texts
 
 __all__ = ["METRICS", "XLINGUAL", "Scores", "normalise", "score"]
 

@@ -6,22 +6,22 @@ each. Chosen here, as the paper does not say:
 - The sizes are multiples of 200, 600 and 300. Each variant of a template asks on that many of the 500 dates; each of a
   holiday template on that many of the 5,500 pairs of a date and a holiday. Drawn without repetition.
 - "... ago" takes one of the units of which at least one has passed. Units are whole ones, months and years by the
-  calendar (`dates.shifted`, `dates.between`).
+  calendar (`shifted`, `between`).
 - One unit is singular: "1 day ago". A holiday on the current date takes "is", and no distance to it is asked.
 - An answer is a word or a number: "Friday", "14" or "14th", "August", "2020", "83".
 """
 
 from __future__ import annotations
 
+import calendar
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
-from nightjar.benchmarks.tool_use.dates import HOLIDAYS, UNITS, between, holiday, shifted, written
+from nightjar.benchmarks.tool_use.tasks import DATESET
 from nightjar.tools.calendar import MONTHS, WEEKDAYS
 
-NAME = "dateset"
 SIZE = 9400
 FIRST, LAST = date(2000, 1, 1), date(2022, 12, 31)
 DATES = 500
@@ -38,6 +38,24 @@ AROUND = {
 }
 
 
+UNITS = ("days", "weeks", "months", "years")
+MONDAY, THURSDAY = 0, 3
+# Name: month and day, or month, weekday and which one in the month (-1: the last), as 5 U.S.C. 6103 has them today.
+HOLIDAYS: dict[str, tuple[int, int] | tuple[int, int, int]] = {
+    "New Year's Day": (1, 1),
+    "Martin Luther King Jr. Day": (1, MONDAY, 3),
+    "Washington's Birthday": (2, MONDAY, 3),
+    "Memorial Day": (5, MONDAY, -1),
+    "Juneteenth": (6, 19),
+    "Independence Day": (7, 4),
+    "Labor Day": (9, MONDAY, 1),
+    "Columbus Day": (10, MONDAY, 2),
+    "Veterans Day": (11, 11),
+    "Thanksgiving Day": (11, THURSDAY, 4),
+    "Christmas Day": (12, 25),
+}
+
+
 @dataclass(frozen=True)
 class Current:
     """A current date, with one date before and one after it."""
@@ -48,7 +66,7 @@ class Current:
 
 
 @dataclass(frozen=True)
-class Asked:
+class DateQuestion:
     """A question of Dateset with its answers, any of which is right."""
 
     id: str
@@ -57,7 +75,7 @@ class Asked:
     day: date
 
 
-def generate(seed: int) -> Iterator[Asked]:
+def generate(seed: int) -> Iterator[DateQuestion]:
     """All 9,400 questions, template after template; ids are TEMPLATE-NUMBER, such as "holiday_unit-0001"."""
     days = currents(seed)
     templates = {
@@ -70,14 +88,14 @@ def generate(seed: int) -> Iterator[Asked]:
         "holiday_unit": _holiday_unit,
     }
     for name, template in templates.items():
-        questions = template(days, random.Random(f"{seed}\x1f{NAME}\x1f{name}"))
+        questions = template(days, random.Random(f"{seed}\x1f{DATESET}\x1f{name}"))
         for number, (question, answers, current) in enumerate(questions, start=1):
-            yield Asked(f"{name}-{number:04d}", question, answers, current.day)
+            yield DateQuestion(f"{name}-{number:04d}", question, answers, current.day)
 
 
 def currents(seed: int) -> list[Current]:
     """The 500 current dates, in the order of the calendar."""
-    source = random.Random(f"{seed}\x1f{NAME}")
+    source = random.Random(f"{seed}\x1f{DATESET}")
     found = []
     for number in sorted(source.sample(range(FIRST.toordinal(), LAST.toordinal() + 1), DATES)):
         day = date.fromordinal(number)
@@ -87,7 +105,7 @@ def currents(seed: int) -> list[Current]:
     return found
 
 
-_Made = Iterator[tuple[str, tuple[str, ...], Current]]
+_Drawn = Iterator[tuple[str, tuple[str, ...], Current]]
 
 
 def _field(day: date, field: str) -> tuple[str, ...]:
@@ -102,7 +120,7 @@ def _count(number: int, unit: str) -> str:
     return f"{number} {unit.removesuffix('s') if number == 1 else unit}"
 
 
-def _days_between(days: list[Current], source: random.Random) -> _Made:
+def _days_between(days: list[Current], source: random.Random) -> _Drawn:
     for it in source.sample(days, PER_VARIANT):
         yield f"How many days ago was {written(it.past)}?", (str((it.day - it.past).days),), it
     for it in source.sample(days, PER_VARIANT):
@@ -110,7 +128,7 @@ def _days_between(days: list[Current], source: random.Random) -> _Made:
         yield question, (str((it.future - it.day).days),), it
 
 
-def _units_ago(days: list[Current], source: random.Random) -> _Made:
+def _units_ago(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS:
         for it in source.sample(days, PER_VARIANT):
             passed = {unit: between(it.past, it.day, unit) for unit in UNITS}
@@ -119,21 +137,21 @@ def _units_ago(days: list[Current], source: random.Random) -> _Made:
             yield f"What {field} was it {_count(passed[unit], unit)} ago?", _field(then, field), it
 
 
-def _days_ahead(days: list[Current], source: random.Random) -> _Made:
+def _days_ahead(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS:
         for it in source.sample(days, PER_VARIANT):
             distance = _count((it.future - it.day).days, "days")
             yield f"What {field} will it be in {distance}?", _field(it.future, field), it
 
 
-def _weekday_of_date(days: list[Current], source: random.Random) -> _Made:
+def _weekday_of_date(days: list[Current], source: random.Random) -> _Drawn:
     for it in source.sample(days, PER_VARIANT):
         yield f"What day of the week was it on {written(it.past)}?", _field(it.past, FIELDS[0]), it
     for it in source.sample(days, PER_VARIANT):
         yield f"What day of the week is it on {written(it.future)}?", _field(it.future, FIELDS[0]), it
 
 
-def _around_today(days: list[Current], source: random.Random) -> _Made:
+def _around_today(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS:
         for words, distance in AROUND.items():
             verb = "was" if distance < 0 else "is"
@@ -146,17 +164,55 @@ def _holidays(days: list[Current]) -> list[tuple[Current, str, date]]:
     return [(it, name, holiday(name, it.day.year)) for it in days for name in HOLIDAYS]
 
 
-def _holiday_field(days: list[Current], source: random.Random) -> _Made:
+def _holiday_field(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS[:3]:
         for it, name, then in source.sample(_holidays(days), PER_HOLIDAY_FIELD):
             verb = "was" if then < it.day else "is"
             yield f"What {field} {verb} {name} this year?", _field(then, field), it
 
 
-def _holiday_unit(days: list[Current], source: random.Random) -> _Made:
+def _holiday_unit(days: list[Current], source: random.Random) -> _Drawn:
     pairs = [pair for pair in _holidays(days) if pair[2] != pair[0].day]
     for unit in UNITS:
         for it, name, then in source.sample(pairs, PER_HOLIDAY_UNIT):
             phrase = "ago was" if then < it.day else "are there until"
             number = between(min(then, it.day), max(then, it.day), unit)
             yield f"How many {unit} {phrase} {name} this year?", (str(number),), it
+
+
+def written(day: date) -> str:
+    """As the questions write a date: "August 14, 2020"."""
+    return f"{MONTHS[day.month - 1]} {day.day}, {day.year}"
+
+
+def holiday(name: str, year: int) -> date:
+    """The day itself, on a weekend too: not the day off that replaces it."""
+    rule = HOLIDAYS[name]
+    if len(rule) == 2:
+        return date(year, *rule)
+    month, weekday, place = rule
+    first, length = calendar.monthrange(year, month)
+    days = range(1 + (weekday - first) % 7, length + 1, 7)
+    return date(year, month, days[place - 1 if place > 0 else place])
+
+
+def shifted(day: date, number: int, unit: str) -> date:
+    """The date `number` units after `day`, or before it if negative.
+
+    Months and years keep the day of the month, or take the last day of a month that is shorter.
+    """
+    if unit in ("days", "weeks"):
+        return day + timedelta(**{unit: number})
+    months = day.year * 12 + day.month - 1 + number * (12 if unit == "years" else 1)
+    year, month = months // 12, months % 12 + 1
+    return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
+
+
+def between(earlier: date, later: date, unit: str) -> int:
+    """How many whole units after `earlier` are reached by `later`: the largest n with shifted(earlier, n) <= later."""
+    days = (later - earlier).days
+    if unit in ("days", "weeks"):
+        return days // (7 if unit == "weeks" else 1)
+    months = (later.year - earlier.year) * 12 + later.month - earlier.month
+    months -= shifted(earlier, months, "months") > later
+    return months // 12 if unit == "years" else months

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from nightjar.benchmarks.papers import Published, PublishedCalls, PublishedCurve, PublishedTable
-from nightjar.benchmarks.tool_use import lama, mlqa, web_questions
-from nightjar.benchmarks.tool_use.tasks import LAMA, MATHS, OPENS, TEMPORALS, TEXTS
+from nightjar.benchmarks.tool_use.tasks import LAMA, MATHS, MLQA, OPENS, TEMPORALS, TEXTS, TREX, WEB_QUESTIONS
 
 _PAPER = "Schick et al. 2023"
 # The paper has no column for English. "All English": paragraph and question in English, of the same questions.
-_LANGUAGES = tuple(task for task in mlqa.TASKS if task != "mlqa_en")
+_LANGUAGES = tuple(task for task in MLQA if task != "mlqa_en")
 # A table's columns, and its rows by system.
 _TABLES: dict[int, tuple[tuple[str, ...], dict[str, tuple[float, ...]]]] = {
     3: (LAMA, {
@@ -78,13 +77,13 @@ _NOTES = {
 }
 # Table 9, by k: the calls start where their marker is among the k likeliest tokens.
 _BY_K: dict[str, dict[int, tuple[float, float | None, float | None, float]]] = {
-    lama.TREX: {
+    TREX: {
         0: (34.9, None, 34.9, 0.0),
         1: (47.8, 53.0, 44.3, 40.3),
         3: (52.9, 58.0, 29.0, 82.8),
         10: (53.5, 54.0, 22.5, 98.1),
     },
-    web_questions.NAME: {
+    WEB_QUESTIONS: {
         0: (18.9, None, 18.9, 0.0),
         1: (19.3, 17.1, 19.9, 8.5),
         3: (26.3, 26.5, 6.6, 99.3),

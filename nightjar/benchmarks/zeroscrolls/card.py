@@ -7,13 +7,12 @@ from nightjar.benchmarks.card import Card, Metric, Task
 from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.sections import ReportSections
 from nightjar.benchmarks.submission import Submission
-from nightjar.benchmarks.zeroscrolls.baselines import baselines
-from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.metrics import METRICS, score
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
-from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.zeroscrolls.questions import Settings, baselines, prompt, query, questions
 from nightjar.benchmarks.zeroscrolls.report import ASKED, sections
-from nightjar.benchmarks.zeroscrolls.scoring import METRICS, score
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 
 CARD = Card(

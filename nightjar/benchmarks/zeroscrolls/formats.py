@@ -1,134 +1,128 @@
-"""Whether an answer has the form that its task asks for, and a score that forgives another form. Both are ours.
-
-The paper judged forms by hand (figure 5). The rules here can be checked by a program.
-"""
+"""The file formats of ZeroSCROLLS: the benchmark's own files, and those of the source sets (`sources`)."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from nightjar.benchmarks.zeroscrolls.metrics import (
-    MOST_DIGITS,
-    accuracy,
-    best,
-    concordance,
-    exponential_similarity,
-    f1,
-    in_order,
-    letter,
-    percentage,
-    similarity,
-)
-from nightjar.benchmarks.zeroscrolls.metrics import ids as ids_of
-from nightjar.benchmarks.zeroscrolls.prompts import highlighted
-from nightjar.benchmarks.zeroscrolls.tasks import TASKS, LongTask
+from nightjar.benchmarks.question import Record, Refused
+from nightjar.benchmarks.rows import ENDINGS, InvalidRow, Row, rows
+from nightjar.benchmarks.zeroscrolls.prompts import OFFSETS, SEPARATOR, Example, built, published
+from nightjar.benchmarks.zeroscrolls.sources import TABLES, Draft, drafts, sampled
+from nightjar.benchmarks.zeroscrolls.tasks import TASKS
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import is_text, not_text, raw_text, shown
 
-# Words of the longest answer that counts as a phrase.
-PHRASE = 10
-UNANSWERABLE = "unanswerable"
-_LETTER = re.compile(r"\W*[A-D]\W*")
-_SHARE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?%\.?")
-_LIST = re.compile(r"\[?[0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*\]?\.?")
-_SENTENCE_END = re.compile(r"(?<=[a-z0-9][a-z0-9)])[.!?][\"')\]]?\s+(?=[A-Z])")
-# What an answer may begin with before the answer itself.
-_LABEL = re.compile(
-    r"(?:so,? )?(?:the )?(?:correct |final |best )?(?:answer|percentage of positive reviews|option|choice)"
-    r"(?: to the question)?(?: is)?\s*:?\s+",
-    re.IGNORECASE,
-)
-_REFUSAL = re.compile(
-    r"unanswerable|not answerable|(?:cannot|can't|can not|could not) be (?:answered|determined)|"
-    r"(?:does|do|is|are) not (?:mention|provide|specify|state|contain|mentioned|provided|specified|stated)|"
-    r"no (?:information|answer)",
-    re.IGNORECASE,
-)
-_NAMED_LETTER = re.compile(
-    r"\(([A-Da-d])\)|\b(?:answer|option|choice)(?: is)?:?\s*\W?([A-Da-d])\b", re.IGNORECASE
-)
-_SMALL_LETTER = re.compile(r"\b[b-d]\b|^\W*a\W*$")
-_LOOSE_SHARE = re.compile(
-    r"(?<![0-9.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:%|percent\b|per cent\b)", re.IGNORECASE
-)
-_NUMBER = re.compile(r"(?<![0-9.])[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9])")
-# Numbers with nothing but signs, blanks, "summary" and "and" between them.
-_RUN = re.compile(
-    rf"[0-9]{{1,{MOST_DIGITS}}}(?:(?:[^0-9A-Za-z]|\bsummary\b|\band\b|\bthen\b)+[0-9]{{1,{MOST_DIGITS}}}\b)*",
-    re.IGNORECASE,
-)
+log = logging.getLogger("nightjar")
+
+# Tables of source sets that have no questions.
+_NOT_READ = {"narrative_qa": {"documents.csv", "summaries.csv"}}
+# A row with one of these keys is one of the benchmark's own files.
+_PUBLISHED = {"input", "output", "pid", SEPARATOR, *OFFSETS}
 
 
-def as_asked(task_id: str, answer: str, references: Sequence[str]) -> bool:
-    """Whether the answer has the form that the task asks for.
+@dataclass
+class _Merged:
+    """Rows of one id: the example that they share, and their references in order of first appearance."""
 
-    Summaries: a text (GovReport, QMSum), of one paragraph (SummScreenFD, SQuALITY). Questions: one line of one sentence
-    (Qasper), and of at most PHRASE words (NarrativeQA, MuSiQue). QuALITY: one letter and nothing but signs.
-    SpaceDigest: one percentage. BookSumSort: a list of the ids with commas, each once; the number of ids is that of the
-    first reference.
+    example: Example
+    references: list[str] = field(default_factory=list)
+    rows: int = 0
+
+
+def load(folder: Path) -> Iterator[Record | Refused]:
+    """The examples of the files in `folder`, which has one folder a task, named like it; other folders are not read.
+
+    A file is one of the benchmark's own (rows with `input` and offsets; several rows of an id are one example with
+    several references), one of the task's source set, or a table. Of a task with more examples of its source set 500
+    are drawn, from all its files together. A row without a reference is kept. Raises NightjarError if there is no such
+    file, or one cannot be read.
     """
-    text = answer.strip()
-    task = TASKS[task_id]
-    if not text:
-        return False
-    if task.kind == "rouge":
-        return task_id in ("gov_report", "qmsum") or "\n" not in text
-    if task.kind == "accuracy":
-        return bool(_LETTER.fullmatch(text))
-    if task.kind == "exponential_similarity":
-        return bool(_SHARE.fullmatch(text))
-    if task.kind == "concordance":
-        found = ids_of(text) if _LIST.fullmatch(text) else None
-        return bool(found) and sorted(found or []) == list(range(1, len(ids_of(references[0]) or []) + 1))
-    sentences = len(_SENTENCE_END.split(text))
-    return "\n" not in text and sentences == 1 and (task_id == "qasper" or len(text.split()) <= PHRASE)
+    files = {task: _files(folder / task) for task in TASKS}
+    if not any(files.values()):
+        what = "no folder of a task with files " + ", ".join(f"*{ending}" for ending in ENDINGS)
+        fix = f"make folders such as {next(iter(TASKS))}; tasks are {', '.join(TASKS)}"
+        raise NightjarError(what, folder, fix)
+    for task, paths in files.items():
+        found: dict[Draft, str] = {}
+        for path in paths:
+            yield from _read(task, path, f"{task}/{path.name}", found)
+        some = sampled(task, list(found))
+        if len(some) < len(found):
+            log.info("%s: %s of %s examples are taken", task, len(some), len(found))
+        for draft in some:
+            yield _checked(task, found[draft], draft)
 
 
-def forgiving(task: LongTask, answer: str, references: Sequence[str]) -> float:
-    """The score from 0 to 1 with the answer taken out of its form; never less than the score itself.
-
-    F1: of the first line without a label such as "The answer is", and "unanswerable" for words that say so. Accuracy: a
-    named or a small letter. Exponential similarity: "60 %", "60 percent", or the only number. Concordance: the first
-    run of numbers that has exactly the ids. Raises ValueError for a summary, whose form is not asked for.
-    """
-    text = unicodedata.normalize("NFKC", highlighted(task, answer).strip())
-    if task.kind == "f1":
-        line = next(iter(text.split("\n")), "").strip()
-        texts = {answer.strip(), _LABEL.sub("", line, count=1) if _LABEL.match(line) else line}
-        texts |= {UNANSWERABLE} if _REFUSAL.search(text) else set()
-        return max(best(f1, one, references) for one in texts)
-    if task.kind == "accuracy":
-        return max(best(accuracy, one, references) for one in (answer, _letter(text)))
-    if task.kind == "exponential_similarity":
-        shares = (percentage(reference) for reference in references)
-        ours = _share(text)
-        loose = [similarity(ours, share) for share in shares if ours is not None and share is not None]
-        return max([best(exponential_similarity, answer, references), *loose])
-    if task.kind == "concordance":
-        return max(max(concordance(answer, reference), _run(text, reference)) for reference in references)
-    raise ValueError(f"{task.title} asks for no form")
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    skipped = _NOT_READ.get(folder.name, set())
+    return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS and path.name not in skipped)
 
 
-def _letter(text: str) -> str:
-    if found := _NAMED_LETTER.search(text):
-        return (found[1] or found[2]).upper()
-    if strict := letter(text):
-        return strict
-    found = _SMALL_LETTER.search(text)
-    return found[0].strip().upper() if found else ""
+def _read(task: str, path: Path, file: str, found: dict[Draft, str]) -> Iterator[Record | Refused]:
+    """The benchmark's own examples in a file, and the rows that are refused; adds those of a source set to `found`."""
+    merged: dict[str, _Merged] = {}
+    table: list[Row] = []
+    for row in rows(path):
+        try:
+            if not row.fault and _PUBLISHED & row.value.keys():
+                _merge(merged, row.value)
+            elif task in TABLES:
+                table.append(row)
+            else:
+                found.update(dict.fromkeys(drafts(task, path, row), file))
+        except InvalidRow as error:
+            id = row.value.get("id") if isinstance(row.value, dict) else None
+            yield Refused(file, str(error), row.raw, id if is_text(id) else None)
+    for id, one in merged.items():
+        remarks = ("several rows of an id",) if one.rows > 1 else ()
+        yield _record(task, id, file, one.example, one.references, remarks)
+    for it in TABLES[task](table, file) if table else ():
+        if isinstance(it, Draft):
+            found[it] = file
+        else:
+            yield it
 
 
-def _share(text: str) -> float | None:
-    if found := _LOOSE_SHARE.search(text):
-        return float(found[1])
-    numbers = _NUMBER.findall(text[:1000])
-    return float(numbers[0]) if len(numbers) == 1 else None
+def _merge(merged: dict[str, _Merged], row: Mapping[str, object]) -> None:
+    """Add a row of the benchmark's own files to those of its id. Raises InvalidRow if the row cannot be used."""
+    id, output = row.get("id"), row.get("output")
+    if not is_text(id) or not id:
+        raise InvalidRow("id is not a text" if "id" in row else "no id")
+    example = published(row)
+    if output is not None and not is_text(output):
+        raise InvalidRow(f"output is {not_text(output)}")
+    before = merged.setdefault(id, _Merged(example))
+    if before.example != example:
+        raise InvalidRow(f"the id {shown(id)} has another input in an earlier row")
+    before.rows += 1
+    if output is not None and output.strip() and output not in before.references:
+        before.references.append(output)
 
 
-def _run(text: str, reference: str) -> float:
-    theirs = ids_of(reference) or []
-    for found in _RUN.finditer(text):
-        ours = [int(word) for word in re.findall(r"[0-9]+", found[0])]
-        if sorted(ours) == sorted(theirs):
-            return in_order(ours, theirs)
-    return 0.0
+def _checked(task: str, file: str, draft: Draft) -> Record | Refused:
+    """The record of an example, or the reason why it cannot be used."""
+    try:
+        for name, value in (("the document", draft.document), ("the query", draft.query)):
+            if not is_text(value):
+                raise InvalidRow(f"{name} is {not_text(value)}")
+        if odd := [one for one in draft.references if not is_text(one)]:
+            raise InvalidRow(f"a reference is {not_text(odd[0])}")
+        example = built(TASKS[task], draft.document, draft.query, draft.n)
+    except InvalidRow as error:
+        raw = raw_text({"query": draft.query, "references": list(draft.references)})
+        return Refused(file, str(error), raw, draft.id)
+    references = [one for one in draft.references if one.strip()]
+    remarks = ("a blank reference",) if len(references) < len(draft.references) else ()
+    return _record(task, draft.id, file, example, references, remarks)
+
+
+def _record(
+    task: str, id: str, file: str, example: Example, references: Sequence[str], remarks: tuple[str, ...]
+) -> Record:
+    remarks = remarks if references else (*remarks, "no reference")
+    return Record(task, id, file, example.parts(), tuple(references), remarks=remarks)

@@ -1,150 +1,218 @@
-"""The metrics of one answer, as the public metric code computes them (Hugging Face). Values are from 0 to 1.
+"""The metrics of ZeroSCROLLS, of an answer's form too (Shaham et al. 2023).
 
-F1, accuracy, exponential similarity and concordance compare an answer with one reference; `best` takes the maximum over
-several. `rouge` takes it for each type of ROUGE.
+The scores are those of the public metric code. Whether an answer has the form that its task asks for, and a score that
+forgives another form, are ours: the paper judged forms by hand (figure 5). The rules here can be checked by a program.
 """
 
 from __future__ import annotations
 
 import re
-import string
-from bisect import bisect_right, insort
-from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 
-from nightjar.benchmarks.zeroscrolls.transliterate import ascii_text
+import numpy as np
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
-_LETTER = re.compile(r"\b[A-D]\b")
-_NOT_IDS = re.compile(r"[^0-9,\s]")
-# A number at the end of a text, read backwards. It takes linear time; \d+\.?\d*% takes cubic time on long numbers.
-_NUMBER_BACKWARDS = re.compile(r"\d++(?:\.\d++)?|\.\d++")
-# Digits of an id that are read; Python refuses to read much longer numbers.
-MOST_DIGITS = 18
+from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.card import Metric
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.zeroscrolls import text_metrics
+from nightjar.benchmarks.zeroscrolls.prompts import highlighted
+from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS, LongTask
+from nightjar.benchmarks.zeroscrolls.text_metrics import (
+    MOST_DIGITS,
+    ROUGE,
+    accuracy,
+    best,
+    concordance,
+    exponential_similarity,
+    f1,
+    in_order,
+    letter,
+    percentage,
+    rouge,
+    similarity,
+)
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import shown
+from nightjar.statistics import geometric_mean
+from nightjar.statistics.statistic import OfSums
 
-ROUGE = ("rouge1", "rouge2", "rougeL")
+_METRICS: Mapping[str, Callable[[str, str], float]] = {
+    "f1": f1,
+    "accuracy": accuracy,
+    "exponential_similarity": exponential_similarity,
+    "concordance": concordance,
+}
 
 
-def best(metric: Callable[[str, str], float], answer: str, references: Sequence[str]) -> float:
-    """The largest value of a metric over the references. Raises ValueError if there are none."""
-    return max(metric(answer, reference) for reference in references)
+def _same(values: Floats) -> Floats:
+    return values
 
 
-def normalised(text: str) -> str:
-    """The form that F1 compares: lower case, no ASCII punctuation, no articles, single blanks, then in ASCII.
+def _ratio(sums: Floats, n: int) -> Floats:
+    return np.divide(sums[:, 0], sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0)
 
-    ASCII comes last: a typographic quotation mark becomes one that stays.
+
+_LENGTH = OfSums("ratio of sums", 2, _same, _ratio)
+# The first metric that a task has is its score. Figures of the form come last.
+METRICS = (
+    Metric("rouge", "ROUGE, geometric mean of the corpus means", ROUGE, geometric_mean),
+    *(Metric(name, name.replace("_", " ").replace("f1", "F1")) for name in _METRICS),
+    Metric("rouge_per_instance", "ROUGE, mean of the geometric means of instances"),
+    Metric("forgiving", "score that forgives the form", judged=False),
+    Metric("asked_form", "answers in the form asked for", judged=False),
+    Metric(
+        "length",
+        "words of the answers in percent of the references'",
+        ("words", "reference_words"),
+        _LENGTH,
+        range=(0.0, float("inf")),
+        judged=False,
+    ),
+)
+PARTS = tuple(dict.fromkeys(part for metric in METRICS for part in metric.parts))
+# Words of the longest answer that counts as a phrase.
+PHRASE = 10
+UNANSWERABLE = "unanswerable"
+_LETTER = re.compile(r"\W*[A-D]\W*")
+_SHARE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?%\.?")
+_LIST = re.compile(r"\[?[0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*\]?\.?")
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9][a-z0-9)])[.!?][\"')\]]?\s+(?=[A-Z])")
+# What an answer may begin with before the answer itself.
+_LABEL = re.compile(
+    r"(?:so,? )?(?:the )?(?:correct |final |best )?(?:answer|percentage of positive reviews|option|choice)"
+    r"(?: to the question)?(?: is)?\s*:?\s+",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"unanswerable|not answerable|(?:cannot|can't|can not|could not) be (?:answered|determined)|"
+    r"(?:does|do|is|are) not (?:mention|provide|specify|state|contain|mentioned|provided|specified|stated)|"
+    r"no (?:information|answer)",
+    re.IGNORECASE,
+)
+_NAMED_LETTER = re.compile(
+    r"\(([A-Da-d])\)|\b(?:answer|option|choice)(?: is)?:?\s*\W?([A-Da-d])\b", re.IGNORECASE
+)
+_SMALL_LETTER = re.compile(r"\b[b-d]\b|^\W*a\W*$")
+_LOOSE_SHARE = re.compile(
+    r"(?<![0-9.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:%|percent\b|per cent\b)", re.IGNORECASE
+)
+_NUMBER = re.compile(r"(?<![0-9.])[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9])")
+# Numbers with nothing but signs, blanks, "summary" and "and" between them.
+_RUN = re.compile(
+    rf"[0-9]{{1,{MOST_DIGITS}}}(?:(?:[^0-9A-Za-z]|\bsummary\b|\band\b|\bthen\b)+[0-9]{{1,{MOST_DIGITS}}}\b)*",
+    re.IGNORECASE,
+)
+
+
+def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """The parts of the metrics from the first answer of each question, arrays of shape (questions,).
+
+    A question without an answer scores as an empty one, and of an answer in Claude's form what it highlights. NaN where
+    a part does not apply to the task, and for a question without references. Raises NightjarError for a question of an
+    unknown task.
     """
-    words = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
-    return ascii_text(" ".join(words.split()))
+    found = {part: np.full(len(questions), np.nan) for part in PARTS}
+    for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
+        if question.task_id not in TASKS:
+            what = f"no task {shown(question.task_id)}"
+            raise NightjarError(what, NAME, f"tasks are {', '.join(TASKS)}")
+        if question.references:
+            answer = highlighted(TASKS[question.task_id], given[0] if given else "")
+            parts = _parts(question.task_id, answer, question.references)
+            for part, value in parts.items():
+                found[part][place] = value
+    return found
 
 
-def f1(answer: str, reference: str) -> float:
-    """F1 of the words of both normalised texts as multisets; 0 without a common word, also if both are empty."""
-    ours, theirs = normalised(answer).split(), normalised(reference).split()
-    common = (Counter(ours) & Counter(theirs)).total()
-    if not common:
-        return 0.0
-    precision, recall = common / len(ours), common / len(theirs)
-    return 2 * precision * recall / (precision + recall)
+def _parts(task_id: str, answer: str, references: Sequence[str]) -> dict[str, float]:
+    task = TASKS[task_id]
+    lengths = [len(reference.split()) for reference in references]
+    parts: dict[str, float] = {
+        "asked_form": float(as_asked(task_id, answer, references)),
+        "words": float(len(answer.split())),
+        "reference_words": sum(lengths) / len(lengths),
+    }
+    if task.kind == "rouge":
+        values = rouge(answer, references)
+        together = float(np.prod(values)) ** (1 / 3)
+        return parts | dict(zip(ROUGE, values, strict=True)) | {"rouge_per_instance": together}
+    parts[task.kind] = best(_METRICS[task.kind], answer, references)
+    return parts | {"forgiving": forgiving(task, answer, references)}
 
 
-def letter(text: str) -> str:
-    """The first capital A to D that is a word of its own; empty if there is none."""
-    found = _LETTER.search(text)
-    return found[0] if found else ""
+def as_asked(task_id: str, answer: str, references: Sequence[str]) -> bool:
+    """Whether the answer has the form that the task asks for.
 
-
-def accuracy(answer: str, reference: str) -> float:
-    """1 if both have the same letter, else 0."""
-    return float(bool(letter(answer)) and letter(answer) == letter(reference))
-
-
-def percentage(text: str) -> float | None:
-    r"""The first match of \d+\.?\d*% as a number, which may exceed 100; None if there is none."""
-    for before in text.split("%")[:-1]:
-        if found := _NUMBER_BACKWARDS.match(before[::-1]):
-            return float(found[0][::-1])
-    return None
-
-
-def exponential_similarity(answer: str, reference: str) -> float:
-    """0.5 ** (distance / 10), the distance in percentage points; 0 if either has no percentage."""
-    ours, theirs = percentage(answer), percentage(reference)
-    return 0.0 if ours is None or theirs is None else similarity(ours, theirs)
-
-
-def similarity(ours: float, theirs: float) -> float:
-    """0.5 ** (distance / 10) of two percentages."""
-    return float(0.5 ** (abs(theirs - ours) / 10))
-
-
-def ids(text: str) -> list[int] | None:
-    """The numbers in a text of which all but ASCII digits, blanks and commas is deleted; None if one is too long."""
-    words = _NOT_IDS.sub("", text).replace(",", " ").split()
-    return list(map(int, words)) if all(len(word) <= MOST_DIGITS for word in words) else None
-
-
-def concordance(answer: str, reference: str) -> float:
-    """The share of pairs of ids in the order of the reference; 0 if the answer does not have exactly its ids.
-
-    A single id is 1 if it is the reference's; the published code fails on it.
+    Summaries: a text (GovReport, QMSum), of one paragraph (SummScreenFD, SQuALITY). Questions: one line of one sentence
+    (Qasper), and of at most PHRASE words (NarrativeQA, MuSiQue). QuALITY: one letter and nothing but signs.
+    SpaceDigest: one percentage. BookSumSort: a list of the ids with commas, each once; the number of ids is that of the
+    first reference.
     """
-    ours, theirs = ids(answer), ids(reference)
-    return 0.0 if not ours or not theirs or sorted(ours) != sorted(theirs) else in_order(ours, theirs)
+    text = answer.strip()
+    task = TASKS[task_id]
+    if not text:
+        return False
+    if task.kind == "rouge":
+        return task_id in ("gov_report", "qmsum") or "\n" not in text
+    if task.kind == "accuracy":
+        return bool(_LETTER.fullmatch(text))
+    if task.kind == "exponential_similarity":
+        return bool(_SHARE.fullmatch(text))
+    if task.kind == "concordance":
+        found = text_metrics.ids(text) if _LIST.fullmatch(text) else None
+        return bool(found) and sorted(found or []) == list(
+            range(1, len(text_metrics.ids(references[0]) or []) + 1)
+        )
+    sentences = len(_SENTENCE_END.split(text))
+    return "\n" not in text and sentences == 1 and (task_id == "qasper" or len(text.split()) <= PHRASE)
 
 
-def in_order(ours: Sequence[int], theirs: Sequence[int]) -> float:
-    """The share of pairs that come in the same order in two lists of the same ids."""
-    places = {id: place for place, id in enumerate(theirs)}
-    pairs = len(ours) * (len(ours) - 1) // 2
-    return 1 - _inversions([places[id] for id in ours]) / pairs if pairs else 1.0
+def forgiving(task: LongTask, answer: str, references: Sequence[str]) -> float:
+    """The score from 0 to 1 with the answer taken out of its form; never less than the score itself.
+
+    F1: of the first line without a label such as "The answer is", and "unanswerable" for words that say so. Accuracy: a
+    named or a small letter. Exponential similarity: "60 %", "60 percent", or the only number. Concordance: the first
+    run of numbers that has exactly the ids. Raises ValueError for a summary, whose form is not asked for.
+    """
+    text = unicodedata.normalize("NFKC", highlighted(task, answer).strip())
+    if task.kind == "f1":
+        line = next(iter(text.split("\n")), "").strip()
+        texts = {answer.strip(), _LABEL.sub("", line, count=1) if _LABEL.match(line) else line}
+        texts |= {UNANSWERABLE} if _REFUSAL.search(text) else set()
+        return max(best(f1, one, references) for one in texts)
+    if task.kind == "accuracy":
+        return max(best(accuracy, one, references) for one in (answer, _letter(text)))
+    if task.kind == "exponential_similarity":
+        shares = (percentage(reference) for reference in references)
+        ours = _share(text)
+        loose = [similarity(ours, share) for share in shares if ours is not None and share is not None]
+        return max([best(exponential_similarity, answer, references), *loose])
+    if task.kind == "concordance":
+        return max(max(concordance(answer, reference), _run(text, reference)) for reference in references)
+    raise ValueError(f"{task.title} asks for no form")
 
 
-def _inversions(places: Sequence[int]) -> int:
-    """How many pairs come in descending order."""
-    before: list[int] = []
-    count = 0
-    for place in places:
-        count += len(before) - bisect_right(before, place)
-        insort(before, place)
-    return count
+def _letter(text: str) -> str:
+    if found := _NAMED_LETTER.search(text):
+        return (found[1] or found[2]).upper()
+    if strict := letter(text):
+        return strict
+    found = _SMALL_LETTER.search(text)
+    return found[0].strip().upper() if found else ""
 
 
-def rouge(answer: str, references: Sequence[str]) -> tuple[float, float, float]:
-    """F-measures of ROUGE-1, ROUGE-2 and ROUGE-L of rouge-score without stemming, each the maximum over references."""
-    ours = _words(answer)
-    one, two, longest = zip(*(_rouge(ours, _words(reference)) for reference in references), strict=True)
-    return max(one), max(two), max(longest)
+def _share(text: str) -> float | None:
+    if found := _LOOSE_SHARE.search(text):
+        return float(found[1])
+    numbers = _NUMBER.findall(text[:1000])
+    return float(numbers[0]) if len(numbers) == 1 else None
 
 
-def _words(text: str) -> list[str]:
-    from rouge_score.tokenize import tokenize
-
-    return list(tokenize(text, None))
-
-
-def _rouge(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float, float]:
-    # Here, not above: other benchmarks do without.
-    from rapidfuzz.distance import LCSseq
-
-    if not ours or not theirs:
-        return 0.0, 0.0, 0.0
-    numbers = {word: number for number, word in enumerate(dict.fromkeys((*ours, *theirs)))}
-    common = LCSseq.similarity([numbers[word] for word in ours], [numbers[word] for word in theirs])
-    return (
-        _overlap(Counter(ours), Counter(theirs)),
-        _overlap(Counter(pairwise(ours)), Counter(pairwise(theirs))),
-        _f_measure(common, len(ours), len(theirs)),
-    )
-
-
-def _overlap(ours: Counter, theirs: Counter) -> float:
-    return _f_measure((ours & theirs).total(), ours.total(), theirs.total())
-
-
-def _f_measure(common: int, ours: int, theirs: int) -> float:
-    precision, recall = common / max(ours, 1), common / max(theirs, 1)
-    return 2 * precision * recall / (precision + recall) if common else 0.0
+def _run(text: str, reference: str) -> float:
+    theirs = text_metrics.ids(reference) or []
+    for found in _RUN.finditer(text):
+        ours = [int(word) for word in re.findall(r"[0-9]+", found[0])]
+        if sorted(ours) == sorted(theirs):
+            return in_order(ours, theirs)
+    return 0.0

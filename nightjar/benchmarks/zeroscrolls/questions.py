@@ -1,32 +1,30 @@
-"""The questions of the tasks, from the ingested records, and their prompts."""
+"""The questions of the tasks, from the ingested records, their prompts, and the naive baselines (section 4.1)."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.question import Asking, Question, Sources, drawn
-from nightjar.benchmarks.zeroscrolls.examples import of_parts
-from nightjar.benchmarks.zeroscrolls.prompts import Style
+from nightjar.benchmarks.card import Baseline
+from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.benchmarks.zeroscrolls.prompts import Example, Style, of_parts
 from nightjar.benchmarks.zeroscrolls.prompts import prompt as trimmed
 from nightjar.benchmarks.zeroscrolls.prompts import whole as untrimmed
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
 
-
-def _known(name: str) -> str:
-    if name not in TASKS:
-        raise ValueError(f"tasks are {', '.join(TASKS)}")
-    return name
-
-
-TaskName = Annotated[str, AfterValidator(_known)]
+TaskName = Annotated[str, records.one_of(TASKS)]
+# Words of a random span of the document.
+SPANS = {"gov_report": 500, "summ_screen_fd": 200, "qmsum": 50, "squality": 120, "narrative_qa": 4}
+# The answers that Qasper's baseline chooses from, with a random span of so many words. How often is not published: each
+# of the four is equally likely here.
+QASPER, QASPER_SPAN = ("Yes", "No", "Unanswerable"), 15
 
 
 class Settings(Model):
@@ -49,21 +47,20 @@ class Settings(Model):
 def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
     """The ingested examples, each task a track of its own; those without references, as in the test set, are included.
 
-    Whether one is drawn depends on the seed and its id alone, so that a larger number keeps those of a smaller one.
     Raises NightjarError if there are none.
     """
     shared = {"prompts": settings.prompts, "total_tokens": settings.total_tokens}
-    found: dict[str, list[Question]] = {task: [] for task in settings.tasks or TASKS}
-    for one in records.questions(NAME, sources.data):
-        if one.task_id in found and settings.file in (None, PurePosixPath(one.file).stem):
-            found[one.task_id].append(one._replace(shared=shared))
-    if not any(found.values()):
-        what = f"no examples of {', '.join(found)}" + (
-            f" in files {settings.file}.*" if settings.file else ""
-        )
+    tasks = settings.tasks or list(TASKS)
+    found = [
+        one._replace(shared=shared)
+        for one in records.questions(NAME, sources.data, tasks)
+        if settings.file in (None, PurePosixPath(one.file).stem)
+    ]
+    if not found:
+        files = f" in files {settings.file}.*" if settings.file else ""
+        what = f"no examples of {', '.join(tasks)}{files}"
         raise NightjarError(what, sources.data, "change benchmarks.zeroscrolls, or ingest other files")
-    for members in found.values():
-        yield from drawn(members, settings.questions_per_task, seed, attrgetter("key"))
+    yield from records.draw(found, tasks, settings.questions_per_task, seed)
 
 
 def query(parts: Mapping[str, Any]) -> str:
@@ -93,3 +90,39 @@ def whole(question: Question) -> str:
     """The prompt in the settings' variant before it is trimmed."""
     style = question.shared.get("prompts", "completion")
     return untrimmed(TASKS[question.task_id], of_parts(question.parts), style)
+
+
+def naive(question: Question, seed: int) -> str:
+    """A random span of the document or the most common answer, by the task, as published."""
+    task = question.task_id
+    example = of_parts(question.parts)
+    source = random.Random(f"{seed}\x1f{task}\x1f{question.id}")
+    if task == "musique":
+        return "Unanswerable"
+    if task == "quality":
+        return source.choice("ABCD")
+    if task == "space_digest":
+        return "50%"
+    if task == "book_sum_sort":
+        return ", ".join(str(id + 1) for id in range(summaries(example)))
+    if task == "qasper":
+        return source.choice([*QASPER, _span(task, example, QASPER_SPAN, source)])
+    return _span(task, example, SPANS[task], source)
+
+
+def summaries(example: Example) -> int:
+    """How many summaries are to be put in order: the first number of the instruction, 0 if it has none."""
+    words = example.input.partition("\n\n")[0].split()
+    return next((int(word) for word in words if word.isascii() and word.isdigit()), 0)
+
+
+def baselines(settings: Any) -> Mapping[str, Baseline]:
+    """The baseline by its name."""
+    return {"naive": naive}
+
+
+def _span(task: str, example: Example, words: int, source: random.Random) -> str:
+    """So many words of the document in a row, or all of a shorter one."""
+    found = example.document(TASKS[task].document).split()
+    start = source.randrange(max(1, len(found) - words + 1))
+    return " ".join(found[start : start + words])

@@ -1,19 +1,22 @@
-"""Examples from the source sets in their published formats, a row of a file at a time (Shaham et al. 2023).
+"""The examples of ZeroSCROLLS from its source sets in their published formats (Shaham et al. 2023).
 
-How the benchmark's makers wrote a source document as text is not published. The layouts here are ours.
+How the benchmark's makers wrote a source document as text is not published. The layouts here are ours. SpaceDigest and
+BookSumSort are made of tables by the published recipes, seeded. The tables have the columns hotel, rating, review, and
+book, chapter, summary.
 """
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nightjar.benchmarks.question import drawn
-from nightjar.benchmarks.zeroscrolls.examples import Unfit
-from nightjar.benchmarks.zeroscrolls.rows import need
+from nightjar.benchmarks.question import Refused, drawn
+from nightjar.benchmarks.rows import InvalidRow, Row, need, objects_of
 from nightjar.core.json_text import is_text, shown
 
 T = TypeVar("T")
@@ -24,10 +27,13 @@ SEED = 43
 EXAMPLES, ANSWERABLE, UNANSWERED = 500, 400, 100
 # What MuSiQue and Qasper write for a question that the document does not answer.
 UNANSWERABLE = "unanswerable"
+REVIEWS = 50
+ORDERS = 4
+SUMMARIES = range(3, 87)
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class Draft:
     """An example before it is checked: its texts may be anything that the row has.
 
     `n`: how many summaries. `ratings`: how many ratings the hotel has.
@@ -54,61 +60,61 @@ class Place:
         return f"{self.file.stem}-{self.number}"
 
 
-Builder = Callable[[Mapping[str, Any], Place], Iterator[Made]]
+Builder = Callable[[Mapping[str, Any], Place], Iterator[Draft]]
 
 
-def gov_report(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def gov_report(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """GovReport: texts `report` or `document` and `summary`; or sections, as the GAO (report, highlight) and the CRS
     (reports, summary) parts have them.
     """
     report, summary = need(row, "report", "reports", "document"), need(row, "highlight", "summary")
-    yield Made(_name(row.get("id"), place.name), _sections(report), [_sections(summary)])
+    yield Draft(_name(row.get("id"), place.name), _sections(report), [_sections(summary)])
 
 
-def summ_screen_fd(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def summ_screen_fd(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """SummScreen: `Transcript` and `Recap`, texts or lists of lines."""
     low = {key.lower(): value for key, value in row.items()}
     name = low.get("filename") or low.get("id")
-    yield Made(_name(name, place.name), _lines(need(low, "transcript")), [_lines(need(low, "recap"))])
+    yield Draft(_name(name, place.name), _lines(need(low, "transcript")), [_lines(need(low, "recap"))])
 
 
-def qmsum(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def qmsum(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """QMSum: a meeting with its general and specific queries; the document has a line for each turn."""
-    turns = _objects(need(row, "meeting_transcripts"), "meeting_transcripts")
+    turns = objects_of(need(row, "meeting_transcripts"), "meeting_transcripts")
     document = "\n".join(f"{_text(turn, 'speaker')}: {_text(turn, 'content')}" for turn in turns)
     for kind in ("general", "specific"):
-        for number, one in enumerate(_objects(row.get(f"{kind}_query_list") or [], "a list of queries")):
-            yield Made(f"{place.name}-{kind}-{number}", document, [one.get("answer")], one.get("query"))
+        for number, one in enumerate(objects_of(row.get(f"{kind}_query_list") or [], "a list of queries")):
+            yield Draft(f"{place.name}-{kind}-{number}", document, [one.get("answer")], one.get("query"))
 
 
-def squality(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def squality(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """SQuALITY: a story with its questions, each with several responses."""
     metadata = row.get("metadata")
     name = _name(metadata.get("passage_id") if isinstance(metadata, dict) else None, place.name)
-    for number, one in enumerate(_objects(need(row, "questions"), "questions"), start=1):
-        responses = [it.get("response_text") for it in _objects(one.get("responses") or [], "responses")]
+    for number, one in enumerate(objects_of(need(row, "questions"), "questions"), start=1):
+        responses = [it.get("response_text") for it in objects_of(one.get("responses") or [], "responses")]
         id = f"{name}-{_name(one.get('question_number'), str(number))}"
-        yield Made(id, need(row, "document"), responses, one.get("question_text"))
+        yield Draft(id, need(row, "document"), responses, one.get("question_text"))
 
 
-def qasper(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def qasper(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """Qasper: a paper with its questions; an answer is "Unanswerable", "Yes", "No", spans or a free text."""
     title, abstract = (row.get(key) or "" for key in ("title", "abstract"))
     sections = [_joined([title], ""), "Abstract\n" + _joined([abstract], "")]
     sections += [
         _joined([one.get("section_name"), *_list(one.get("paragraphs"))], "\n")
-        for one in _objects(need(row, "full_text"), "full_text")
+        for one in objects_of(need(row, "full_text"), "full_text")
     ]
     document = "\n\n".join(text for text in sections if text.strip())
-    for number, one in enumerate(_objects(need(row, "qas"), "qas")):
-        answers = [_qasper_answer(it.get("answer")) for it in _objects(one.get("answers") or [], "answers")]
+    for number, one in enumerate(objects_of(need(row, "qas"), "qas")):
+        answers = [_qasper_answer(it.get("answer")) for it in objects_of(one.get("answers") or [], "answers")]
         id = _name(one.get("question_id"), f"{_name(row.get('id'), place.name)}-{number}")
-        yield Made(id, document, list(dict.fromkeys(answers)), one.get("question"))
+        yield Draft(id, document, list(dict.fromkeys(answers)), one.get("question"))
 
 
 def _qasper_answer(answer: Any) -> str:
     if not isinstance(answer, dict):
-        raise Unfit("an answer has no object answer")
+        raise InvalidRow("an answer has no object answer")
     if answer.get("unanswerable"):
         return UNANSWERABLE.capitalize()
     if answer.get("extractive_spans"):
@@ -116,60 +122,60 @@ def _qasper_answer(answer: Any) -> str:
     if answer.get("free_form_answer"):
         return _joined([answer["free_form_answer"]], "")
     if answer.get("yes_no") is None:
-        raise Unfit("an answer has no text, no spans, and no yes or no")
+        raise InvalidRow("an answer has no text, no spans, and no yes or no")
     return "Yes" if answer["yes_no"] else "No"
 
 
-def narrative_qa(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def narrative_qa(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """NarrativeQA: a row of qaps.csv, whose story is the file DOCUMENT_ID.content or .txt beside it or in tmp/; or an
     object with `document`, `question` and `answers` that have a `text`.
     """
     if "document_id" in row:
         id, question = _name(need(row, "document_id"), ""), need(row, "question")
         answers = [row[key] for key in ("answer1", "answer2") if row.get(key)]
-        yield Made(f"{id}-{place.number}", _story(id, place.file.parent), answers, question)
+        yield Draft(f"{id}-{place.number}", _story(id, place.file.parent), answers, question)
         return
     document, question = need(row, "document"), need(row, "question")
     if not isinstance(document, dict) or not isinstance(question, dict):
-        raise Unfit("document or question is not an object with a text")
-    texts = [it.get("text") for it in _objects(row.get("answers") or [], "answers")]
+        raise InvalidRow("document or question is not an object with a text")
+    texts = [it.get("text") for it in objects_of(row.get("answers") or [], "answers")]
     name = f"{_name(document.get('id'), 'document')}-{place.number}"
-    yield Made(name, document.get("text"), texts, question.get("text"))
+    yield Draft(name, document.get("text"), texts, question.get("text"))
 
 
 @lru_cache(maxsize=8)
 def _story(id: str, folder: Path) -> str:
     if not id or id != Path(id).name:
-        raise Unfit(f"the document_id {shown(id)} is no name of a file")
+        raise InvalidRow(f"the document_id {shown(id)} is no name of a file")
     for path in (folder / name / f"{id}{end}" for name in (".", "tmp") for end in (".content", ".txt")):
         if path.is_file():
             return path.read_text(encoding="utf-8", errors="replace")
-    raise Unfit(f"no file {id}.content with the story")
+    raise InvalidRow(f"no file {id}.content with the story")
 
 
-def quality(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def quality(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """QuALITY: an article with its questions of four options; gold_label is 1 to 4."""
-    for number, one in enumerate(_objects(need(row, "questions"), "questions")):
+    for number, one in enumerate(objects_of(need(row, "questions"), "questions")):
         options = one.get("options")
         if not isinstance(options, list) or len(options) != len(LETTERS):
-            raise Unfit("a question has not four options")
+            raise InvalidRow("a question has not four options")
         lines = [
             f"({letter}) {_joined([option], '')}" for letter, option in zip(LETTERS, options, strict=True)
         ]
         gold = one.get("gold_label")
         if gold is not None and (not isinstance(gold, int) or gold not in (1, 2, 3, 4)):
-            raise Unfit(f"the gold_label is {shown(str(gold))}, not 1 to 4")
+            raise InvalidRow(f"the gold_label is {shown(str(gold))}, not 1 to 4")
         id = _name(one.get("question_unique_id"), f"{_name(row.get('article_id'), place.name)}-{number}")
         query = _joined([one.get("question"), "", *lines], "\n")
-        yield Made(id, need(row, "article"), [LETTERS[gold - 1]] if gold else [], query)
+        yield Draft(id, need(row, "article"), [LETTERS[gold - 1]] if gold else [], query)
 
 
-def musique(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
+def musique(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     """MuSiQue: a question with its paragraphs; aliases of the answer are references, as in its own evaluator.
 
     The set with unanswerable questions has each id twice: that of the unanswerable one gets an ending.
     """
-    paragraphs = _objects(need(row, "paragraphs"), "paragraphs")
+    paragraphs = objects_of(need(row, "paragraphs"), "paragraphs")
     texts = [
         f"Paragraph {number}: {_text(one, 'title')}\n{_text(one, 'paragraph_text')}"
         for number, one in enumerate(paragraphs, start=1)
@@ -181,7 +187,7 @@ def musique(row: Mapping[str, Any], place: Place) -> Iterator[Made]:
     else:
         answers = [row.get("answer"), *_list(row.get("answer_aliases"))]
     references = [it for number, it in enumerate(answers) if it is not None and it not in answers[:number]]
-    yield Made(id, "\n\n".join(texts), references, need(row, "question"))
+    yield Draft(id, "\n\n".join(texts), references, need(row, "question"))
 
 
 BUILDERS: Mapping[str, Builder] = {
@@ -196,71 +202,44 @@ BUILDERS: Mapping[str, Builder] = {
 }
 
 
-def chosen(task: str, made: Sequence[Made]) -> Sequence[Made]:
-    """At most EXAMPLES of the examples of a task, drawn, in their order.
-
-    Of MuSiQue at most ANSWERABLE with an answer and UNANSWERED without, if there are more than EXAMPLES in all. Of
-    SpaceDigest those of the most rated hotels, and of BookSumSort all orders of the books that are drawn.
-    """
-    if len(made) <= EXAMPLES:
-        return made
-    if task == "space_digest":
-        return most_rated(made, EXAMPLES, lambda it: (it.ratings, it.id))
-    if task == "book_sum_sort":
-        return drawn(made, EXAMPLES, SEED, lambda it: ("book", it.id.rpartition("-")[0]))
-    groups = [(made, EXAMPLES)]
-    if task == "musique":
-        without = [one for one in made if list(one.references) == [UNANSWERABLE]]
-        answered = [one for one in made if list(one.references) != [UNANSWERABLE]]
-        groups = [(answered, ANSWERABLE), (without, UNANSWERED)]
-    kept = {id(one) for group, most in groups for one in drawn(group, most, SEED, lambda it: (task, it.id))}
-    return [one for one in made if id(one) in kept]
-
-
-def most_rated(members: Sequence[T], most: int, key: Callable[[T], tuple[int, str]]) -> list[T]:
-    """At most `most` of `members`, in their order, those with the most ratings, of equals the first by name.
-
-    `key` gives the ratings and the name of a member.
-    """
-    ratings = [key(one) for one in members]
-    order = sorted(range(len(members)), key=lambda place: (-ratings[place][0], ratings[place][1]))
-    return [members[place] for place in sorted(order[:most])]
-
-
-def _objects(value: Any, name: str) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise Unfit(f"{name} is not a list of objects")
-    return value
+def drafts(task: str, path: Path, row: Row) -> list[Draft]:
+    """The examples of a row of a task's source set. Raises InvalidRow if the row cannot be used."""
+    if row.fault:
+        raise InvalidRow(row.fault)
+    found = list(BUILDERS[task](row.value, Place(path, row.number)))
+    if not found:
+        raise InvalidRow("no questions")
+    return found
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
     value = need(row, key)
     if not isinstance(value, str):
-        raise Unfit(f"{key} is not a string")
+        raise InvalidRow(f"{key} is not a string")
     return value
 
 
 def _list(value: Any) -> list[Any]:
-    """The list; an empty one for None. Raises Unfit for anything else."""
+    """The list; an empty one for None. Raises InvalidRow for anything else."""
     if value is not None and not isinstance(value, list):
-        raise Unfit(f"{shown(str(value))} is not a list")
+        raise InvalidRow(f"{shown(str(value))} is not a list")
     return value or []
 
 
 def _name(value: Any, default: str) -> str:
-    """An id as a text, the default if there is none. Raises Unfit for what is neither a text nor a whole number."""
+    """An id as a text, the default if there is none. Raises InvalidRow if it is neither a text nor a whole number."""
     if value is None or value == "":
         return default
     if not is_text(value) and (isinstance(value, bool) or not isinstance(value, int)):
-        raise Unfit(f"the id {shown(str(value))} is not a text")
+        raise InvalidRow(f"the id {shown(str(value))} is not a text")
     return str(value)
 
 
 def _joined(texts: Sequence[Any], by: str) -> str:
-    """The texts that are not None, joined. Raises Unfit for one that is not a text."""
+    """The texts that are not None, joined. Raises InvalidRow for one that is not a text."""
     found = [text for text in texts if text is not None]
     if odd := [text for text in found if not is_text(text)]:
-        raise Unfit(f"{shown(str(odd[0]))} is not a text")
+        raise InvalidRow(f"{shown(str(odd[0]))} is not a text")
     return by.join(found)
 
 
@@ -277,3 +256,145 @@ def _sections(value: Any) -> Any:
         below = map(_sections, _list(value.get("subsections")))
         return _joined([title, *_list(value.get("paragraphs")), *below], "\n\n")
     return value
+
+
+def space_digest(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
+    """An example for each hotel with at least REVIEWS reviews that are positive (5, 4) or negative (2, 1).
+
+    REVIEWS of them are drawn, those with a rating of 3 not among them. The reference is the percentage of positive
+    ones. Every example has the number of the hotel's ratings, those of 3 included.
+    """
+    hotels: dict[str, list[tuple[str, bool]]] = {}
+    ratings: Counter[str] = Counter()
+    for _, found in _read(rows, _review, file):
+        if isinstance(found, Refused):
+            yield found
+        else:
+            hotel, rating, text = found
+            hotels.setdefault(hotel, [])
+            ratings[hotel] += 1
+            if rating != 3:
+                hotels[hotel].append((text, rating > 3))
+    for hotel, reviews in hotels.items():
+        if len(reviews) < REVIEWS:
+            reason = f"the hotel has {len(reviews)} reviews with 1, 2, 4 or 5 points, not {REVIEWS}"
+            yield Refused(file, reason, hotel, hotel)
+    enough = [hotel for hotel, reviews in hotels.items() if len(reviews) >= REVIEWS]
+    # No more than a task has, so that the documents of other hotels need no memory.
+    for hotel in most_rated(enough, EXAMPLES, lambda name: (ratings[name], name)):
+        chosen = random.Random(f"{SEED}\x1f{hotel}").sample(hotels[hotel], REVIEWS)
+        document = "\n\n".join(f"Review {n}:\n{text}" for n, (text, _) in enumerate(chosen, start=1))
+        share = 100 * sum(positive for _, positive in chosen) / REVIEWS
+        yield Draft(hotel, document, [f"{share:g}%"], ratings=ratings[hotel])
+
+
+def book_sum_sort(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
+    """ORDERS examples for each book of 3 to 86 summaries: the summaries in a random order, numbered from 1.
+
+    Chapters are in the order of their numbers, or of the table if one is not a number. The reference lists the numbers
+    of the summaries in that order.
+    """
+    books: dict[str, dict[str, str]] = {}
+    for row, found in _read(rows, _summary, file):
+        if isinstance(found, Refused):
+            yield found
+            continue
+        book, chapter, text = found
+        if chapter in books.setdefault(book, {}):
+            yield Refused(file, f"the chapter {shown(chapter)} of {shown(book)} occurs twice", row.raw)
+        else:
+            books[book][chapter] = text
+    for book, chapters in books.items():
+        if len(chapters) not in SUMMARIES:
+            yield Refused(file, f"the book has {len(chapters)} summaries, not 3 to 86", book, book)
+    fit = [book for book, chapters in books.items() if len(chapters) in SUMMARIES]
+    for book in fit:
+        yield from _orders(book, _in_order(books[book]))
+
+
+def _orders(book: str, summaries: Sequence[str]) -> Iterator[Draft]:
+    source = random.Random(f"{SEED}\x1f{book}")
+    orders: dict[tuple[int, ...], None] = {}
+    while len(orders) < ORDERS:
+        orders[tuple(source.sample(range(len(summaries)), len(summaries)))] = None
+    for number, order in enumerate(orders):
+        document = "\n\n".join(f"Summary {n}:\n{summaries[place]}" for n, place in enumerate(order, start=1))
+        gold = ", ".join(str(order.index(place) + 1) for place in range(len(order)))
+        yield Draft(f"{book}-{number}", document, [gold], n=len(order))
+
+
+def _in_order(chapters: Mapping[str, str]) -> list[str]:
+    try:
+        return [chapters[name] for name in sorted(chapters, key=float)]
+    except ValueError:
+        return list(chapters.values())
+
+
+def _read(
+    rows: Sequence[Row], read: Callable[[Mapping[str, Any]], T], file: str
+) -> Iterator[tuple[Row, T | Refused]]:
+    """Each row with what `read` makes of it, or refused."""
+    for row in rows:
+        try:
+            if row.fault:
+                raise InvalidRow(row.fault)
+            yield row, read(row.value)
+        except InvalidRow as error:
+            yield row, Refused(file, str(error), row.raw)
+
+
+def _cell(row: Mapping[str, Any], key: str) -> str:
+    value = need(row, key)
+    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if not is_text(text) or not text.strip():
+        raise InvalidRow(f"{key} is blank or not a text")
+    return text.strip()
+
+
+def _review(row: Mapping[str, Any]) -> tuple[str, int, str]:
+    rating = _cell(row, "rating")
+    try:
+        points = float(rating)
+    except ValueError:
+        points = 0.0
+    if points not in (1, 2, 3, 4, 5):
+        raise InvalidRow(f"the rating is {shown(rating)}, not 1 to 5")
+    return _cell(row, "hotel"), int(points), _cell(row, "review")
+
+
+def _summary(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return _cell(row, "book"), _cell(row, "chapter"), _cell(row, "summary")
+
+
+TABLES = {"space_digest": space_digest, "book_sum_sort": book_sum_sort}
+
+
+def sampled(task: str, drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """At most EXAMPLES of the examples of a task, drawn, in their order.
+
+    Of MuSiQue at most ANSWERABLE with an answer and UNANSWERED without, if there are more than EXAMPLES in all. Of
+    SpaceDigest those of the most rated hotels, and of BookSumSort all orders of the books that are drawn.
+    """
+    if len(drafts) <= EXAMPLES:
+        return drafts
+    if task == "space_digest":
+        return most_rated(drafts, EXAMPLES, lambda it: (it.ratings, it.id))
+    if task == "book_sum_sort":
+        return drawn(drafts, EXAMPLES, SEED, lambda it: ("book", it.id.rpartition("-")[0]))
+    groups = [(drafts, EXAMPLES)]
+    if task == "musique":
+        without = [one for one in drafts if list(one.references) == [UNANSWERABLE]]
+        answered = [one for one in drafts if list(one.references) != [UNANSWERABLE]]
+        groups = [(answered, ANSWERABLE), (without, UNANSWERED)]
+    kept = {id(one) for group, most in groups for one in drawn(group, most, SEED, lambda it: (task, it.id))}
+    return [one for one in drafts if id(one) in kept]
+
+
+def most_rated(members: Sequence[T], most: int, key: Callable[[T], tuple[int, str]]) -> list[T]:
+    """At most `most` of `members`, in their order, those with the most ratings, of equals the first by name.
+
+    `key` gives the ratings and the name of a member.
+    """
+    ratings = [key(one) for one in members]
+    order = sorted(range(len(members)), key=lambda place: (-ratings[place][0], ratings[place][1]))
+    return [members[place] for place in sorted(order[:most])]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.checks.artifact import (
     UNREADABLE,
     check_facts,
@@ -21,7 +22,6 @@ from nightjar.core.checks.artifact import (
 )
 from nightjar.core.checks.finding import MOST_ROWS, Finding
 from nightjar.core.checks.relations import check_relations
-from nightjar.core.given import AnyPath, as_path
 
 __all__ = ["MOST_ROWS", "Finding", "check", "check_facts", "check_stage", "inventory", "is_artifact"]
 # A table with one of these cannot be held against others: the relations of its artifact wait until it is mended.

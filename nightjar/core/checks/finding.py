@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.numbers import counted_as
+from nightjar.core.display import counted_as
 
 # Offending rows that a finding shows, and how much of a long text.
 MOST_ROWS, MOST_LETTERS = 10, 160

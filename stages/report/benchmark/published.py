@@ -9,7 +9,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.papers import PublishedTable
 from nightjar.benchmarks.sections import Block, Cell, Column, Section, Table, Text, Value, initial
 from nightjar.benchmarks.sections import Row as Line
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.statistics import too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers

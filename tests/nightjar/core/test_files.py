@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from nightjar.core import files
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import safe_name
 
 
 def test_write_text_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,13 +35,13 @@ def test_write_text_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_name_of_word_characters_stays() -> None:
     for name in ("train", "predict@a-b.c_1", "prüfe", "评估"):
-        assert files.safe_name(name) == name
+        assert safe_name(name) == name
 
 
 @given(st.lists(st.text(st.sampled_from("aü/ :-é\n\0."), max_size=6) | st.text(max_size=90), unique=True))
 @example(["ü", "ö", "fi le", "fi-le", "fi/le", "x" * 300, "x" * 301, "评" * 99, "评" * 98])
 def test_no_two_names_come_out_the_same(names: list[str]) -> None:
-    safe = [files.safe_name(name) for name in names]
+    safe = [safe_name(name) for name in names]
     assert len(set(safe)) == len(names)
     assert all(len(name.encode()) <= 190 and not set("/ \n\0") & set(name) for name in safe)
 

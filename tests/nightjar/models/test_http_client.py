@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 
-from bench.fuzz_servers import talking
 from nightjar.core.errors import NightjarError
 from nightjar.models import http_client
 from nightjar.models.http_client import HttpClient, Limits
 from nightjar.models.server import Address, Server
-from tests.completions_server import completion, serving
+from tests.completions_server import completion, serving, talking
 
 QUICK = Limits(connect=1.0, answer=0.1, size=1000, attempts=2, pause=0.0)
 PATIENT = Limits(connect=5.0, answer=60.0, size=1000, attempts=2, pause=0.0)

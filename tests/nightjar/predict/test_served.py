@@ -13,7 +13,7 @@ from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.predict.served import at_once
+from nightjar.models.model import at_once
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.completions_server import completion, serving
@@ -122,7 +122,7 @@ def test_a_fault_ends_the_questions_that_wait_and_keeps_those_under_way() -> Non
 
     found = set()
     with pytest.raises(NightjarError, match="a fault"):
-        for number, _ in at_once(one, range(1000)):
+        for number, _ in at_once(one, range(1000), 4):
             found.add(number)
     assert found == set(asked) - {0}
     assert len(asked) < 1000
@@ -154,7 +154,7 @@ def _only_the_calculator(folder: Path) -> None:
     [
         ({"temperature": 0.5}, "does not sample with the seed"),
         ({"calls": "disabled"}, "cannot be kept from writing calls"),
-        ({"evidence": "data/retrieve/supernatinst"}, "a server gets no evidence"),
+        ({"evidence": "data/retrieve/supernatinst"}, "a server without a recipe gets no evidence"),
     ],
 )
 def test_settings_that_no_server_follows(

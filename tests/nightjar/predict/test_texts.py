@@ -11,14 +11,15 @@ import pytest
 
 from nightjar import params
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.tool_use.scoring import score
+from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.score import text_loss
 from nightjar.params.predict import System
-from nightjar.predict.prompts import write_prompts
+from nightjar.predict import model
+from nightjar.predict.requests import write_prompts
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ROOT, ends_as_unbroken, finish
 
@@ -103,7 +104,9 @@ def test_an_encoder_decoder_has_no_perplexity(
     tiny_t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = project(tmp_path, tiny_t5)
-    with pytest.raises(NightjarError, match="perplexity needs a causal model"):
+    with pytest.raises(
+        NightjarError, match="wikitext: an encoder-decoder gives no log-probabilities of a given text"
+    ):
         finish(folder, monkeypatch, ITEM)
     assert not (folder / "data/predict").exists()
 
@@ -113,15 +116,13 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
 ) -> None:
     """The untuned weights, once as they are and once with calls disabled."""
     given: list[str] = []
-    import nightjar.predict.model as model
-
-    real = model.answering
+    real = model.writing
 
     def noted(*arguments: Any) -> Any:
         given.extend(it for it in arguments if isinstance(it, str))
         return real(*arguments)
 
-    monkeypatch.setattr(model, "answering", noted)
+    monkeypatch.setattr(model, "writing", noted)
     base = {"weights": "models/base/language_model"}
     folder = project(tmp_path, tiny_model, disabled=base | {"calls": "disabled"}, steered=base)
     for system in ("disabled", "steered"):

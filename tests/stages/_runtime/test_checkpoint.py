@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.core.digests import contents, digest
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import contents, digest
 from stages._runtime.checkpoint import KEEP, Checkpoint, Shard
 
 STAGE, FACTS = "stage@x", {"setting": 1}

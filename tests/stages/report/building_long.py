@@ -9,8 +9,8 @@ from typing import Any
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.benchmarks.scores import score
-from nightjar.benchmarks.zeroscrolls.baselines import naive
-from nightjar.benchmarks.zeroscrolls.examples import built
+from nightjar.benchmarks.zeroscrolls.prompts import built
+from nightjar.benchmarks.zeroscrolls.questions import naive
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 from tests.stages.report.building import facts, prediction, write_evaluated

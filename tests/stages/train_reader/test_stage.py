@@ -17,8 +17,8 @@ from nightjar.benchmarks.capabilities import Reading, Training
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
-from nightjar.core.digests import contents
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import contents
 from nightjar.models.reader import Base
 from nightjar.models.weights import write_checksums
 from nightjar.params.readers import ReaderRecipe

@@ -15,7 +15,7 @@ from nightjar.benchmarks.papers import Published
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.sections import Fold, Points, Row, Table
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.search.rankings import Passages
 from tests.stages.report import made
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.classification.labels import names
 from nightjar.benchmarks.classification.published import EIGHT
+from nightjar.benchmarks.classification.tasks import names
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.tseries import holiday as pandas_holiday
 
-from nightjar.benchmarks.tool_use.dates import HOLIDAYS, UNITS, between, holiday, shifted, written
+from nightjar.benchmarks.tool_use.dateset import HOLIDAYS, UNITS, between, holiday, shifted, written
 
 DAYS = st.dates(date(1990, 1, 1), date(2040, 12, 31))
 MOVING = {

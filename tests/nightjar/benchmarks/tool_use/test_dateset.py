@@ -11,7 +11,7 @@ import pytest
 from dateutil.relativedelta import relativedelta
 from pandas.tseries import holiday as pandas_holiday
 
-from nightjar.benchmarks.tool_use.dateset import Asked, currents, generate
+from nightjar.benchmarks.tool_use.dateset import DateQuestion, currents, generate
 
 # Schick et al. 2023, table 11, by the beginning of the id.
 SIZES = {
@@ -44,16 +44,16 @@ MOVING = {
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[Asked]:
+def asked() -> list[DateQuestion]:
     return list(generate(42))
 
 
-def test_sizes(asked: list[Asked]) -> None:
+def test_sizes(asked: list[DateQuestion]) -> None:
     assert len(asked) == 9400 == len({it.id for it in asked})
     assert Counter(it.id.rpartition("-")[0] for it in asked) == SIZES
 
 
-def test_variants_are_of_equal_size(asked: list[Asked]) -> None:
+def test_variants_are_of_equal_size(asked: list[DateQuestion]) -> None:
     around = Counter(it.question for it in asked if it.id.startswith("around_today"))
     assert len(around) == 20 and set(around.values()) == {200}
     fields = Counter(
@@ -64,7 +64,7 @@ def test_variants_are_of_equal_size(asked: list[Asked]) -> None:
     assert units == dict.fromkeys(("days", "weeks", "months", "years"), 300)
 
 
-def test_no_question_is_asked_twice_on_a_day(asked: list[Asked]) -> None:
+def test_no_question_is_asked_twice_on_a_day(asked: list[DateQuestion]) -> None:
     assert (
         len({(it.question, it.day) for it in asked}) > 9390
     )  # a date before or after two days can be the same
@@ -81,7 +81,7 @@ def test_the_current_dates() -> None:
     assert {it.day for it in days} == {it.day for it in currents(42)} != {it.day for it in currents(43)}
 
 
-def test_the_seed_decides(asked: list[Asked]) -> None:
+def test_the_seed_decides(asked: list[DateQuestion]) -> None:
     assert asked == list(generate(42))
     assert asked != list(generate(43))
 
@@ -154,12 +154,12 @@ def solve(question: str, today: date) -> str:
     return count(then, today, found[1])
 
 
-def test_every_answer(asked: list[Asked]) -> None:
+def test_every_answer(asked: list[DateQuestion]) -> None:
     wrong = [it for it in asked if solve(it.question, it.day) != it.answers[0]]
     assert wrong == []
 
 
-def test_days_of_the_month_also_as_ordinals(asked: list[Asked]) -> None:
+def test_days_of_the_month_also_as_ordinals(asked: list[DateQuestion]) -> None:
     ordinals = {it.answers for it in asked if "day of the month" in it.question}
     assert {answers[1] for answers in ordinals if int(answers[0]) in (1, 2, 3, 11, 12, 13, 21, 22, 23, 30, 31)} == {
         "1st", "2nd", "3rd", "11th", "12th", "13th", "21st", "22nd", "23rd", "30th", "31st",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.tool_use.lama import load
+from nightjar.benchmarks.tool_use.formats import load_lama as load
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.tool_use.files import kept, put_lines, reasons
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.tool_use.load import load
+from nightjar.benchmarks.tool_use.formats import load
 from nightjar.core.errors import NightjarError
 
 SVAMP = {"ID": "s-1", "Body": " Ann has 3 hats. ", "Question": "How many hats?", "Answer": 3.0, "Type": "x"}

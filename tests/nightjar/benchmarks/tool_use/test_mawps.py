@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record
-from nightjar.benchmarks.tool_use.mawps import load
+from nightjar.benchmarks.tool_use.formats import load_mawps as load
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.tool_use.files import kept, put, reasons
 

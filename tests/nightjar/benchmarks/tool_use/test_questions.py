@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
-from nightjar.benchmarks.tool_use.load import load
+from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions
 from nightjar.benchmarks.tool_use.tasks import GROUPS
 from nightjar.core import contracts

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from nightjar.benchmarks.question import Question, Record
 from nightjar.benchmarks.tool_use import dateset
-from nightjar.benchmarks.tool_use.load import load
-from nightjar.benchmarks.tool_use.scoring import score
+from nightjar.benchmarks.tool_use.formats import load
+from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.core.errors import NightjarError
 
 

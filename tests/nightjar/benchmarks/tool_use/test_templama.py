@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record
-from nightjar.benchmarks.tool_use.templama import load
+from nightjar.benchmarks.tool_use.formats import load_templama as load
 from tests.nightjar.benchmarks.tool_use.files import kept, put_lines, reasons
 
 FILE = "templama/test.jsonl"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record
-from nightjar.benchmarks.tool_use.trivia_qa import FILE, load
+from nightjar.benchmarks.tool_use.formats import load_trivia_qa as load
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.tool_use.files import kept, put, reasons
 
@@ -25,16 +25,28 @@ ROW = {
     "SearchResults": [],
 }
 
+FILE = "triviaqa/unfiltered-web-dev.json"
+
 
 def trivia(folder: Path, *rows: Any) -> None:
-    put(folder, FILE, json.dumps({"Data": rows, "Domain": "unfiltered-web", "Split": "dev", "Version": 1.0}))
+    put(
+        folder,
+        FILE,
+        json.dumps({"Data": rows, "Domain": "unfiltered-web", "Split": "dev", "Version": 1.0}),
+    )
 
 
 def test_value_and_aliases_are_references(tmp_path: Path) -> None:
     trivia(tmp_path, ROW)
     references = ("Sunset Boulevard", "Sunset Blvd", "sunset blvd")
     assert list(load(tmp_path)) == [
-        Record("trivia_qa", "tc_33", FILE, {"question": "Which musical?"}, references)
+        Record(
+            "trivia_qa",
+            "tc_33",
+            FILE,
+            {"question": "Which musical?"},
+            references,
+        )
     ]
 
 

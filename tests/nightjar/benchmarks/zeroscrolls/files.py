@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.zeroscrolls.examples import built
+from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 
 SOURCES: dict[str, list[Any]] = {

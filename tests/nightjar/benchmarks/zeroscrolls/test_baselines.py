@@ -11,9 +11,9 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.question import Question, Record
 from nightjar.benchmarks.scores import score
-from nightjar.benchmarks.zeroscrolls.baselines import SPANS, naive, summaries
-from nightjar.benchmarks.zeroscrolls.examples import Example, built
-from nightjar.benchmarks.zeroscrolls.load import load
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.prompts import Example, built
+from nightjar.benchmarks.zeroscrolls.questions import SPANS, naive, summaries
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.statistics import Bootstrap
 

@@ -11,7 +11,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.score import compare_files, score_files, score_rows
-from nightjar.benchmarks.zeroscrolls.scoring import score
+from nightjar.benchmarks.zeroscrolls.metrics import score
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import put

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.zeroscrolls.formats import as_asked, forgiving
-from nightjar.benchmarks.zeroscrolls.metrics import (
+from nightjar.benchmarks.zeroscrolls.metrics import as_asked, forgiving
+from nightjar.benchmarks.zeroscrolls.tasks import TASKS
+from nightjar.benchmarks.zeroscrolls.text_metrics import (
     accuracy,
     best,
     concordance,
     exponential_similarity,
     f1,
 )
-from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 
 REFERENCES = {
     "qasper": ["the corpus"],

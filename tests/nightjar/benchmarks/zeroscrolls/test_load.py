@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.zeroscrolls.examples import of_parts
-from nightjar.benchmarks.zeroscrolls.load import load
-from nightjar.benchmarks.zeroscrolls.tables import SUMMARIES
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.prompts import of_parts
+from nightjar.benchmarks.zeroscrolls.sources import SUMMARIES
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import (

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.zeroscrolls import metrics
-from nightjar.benchmarks.zeroscrolls.metrics import (
+from nightjar.benchmarks.zeroscrolls import text_metrics as metrics
+from nightjar.benchmarks.zeroscrolls.text_metrics import (
     accuracy,
     best,
     concordance,

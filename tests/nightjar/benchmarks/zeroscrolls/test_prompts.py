@@ -12,8 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
-from nightjar.benchmarks.zeroscrolls.examples import Example, built, of_parts
-from nightjar.benchmarks.zeroscrolls.prompts import REQUEST, highlighted, prompt, requested, whole
+from nightjar.benchmarks.zeroscrolls.prompts import (
+    REQUEST,
+    Example,
+    built,
+    highlighted,
+    of_parts,
+    prompt,
+    requested,
+    whole,
+)
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Asking, Question
-from nightjar.benchmarks.zeroscrolls.examples import built
+from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables

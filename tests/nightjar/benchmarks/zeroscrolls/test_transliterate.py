@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.zeroscrolls.transliterate import ascii_text
+from nightjar.benchmarks.zeroscrolls.text_metrics import ascii_text
 
 
 @given(st.text())

@@ -18,7 +18,7 @@ from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.benchmarks.sections import Evaluated, Table, Value
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number
+from nightjar.core.display import number
 from nightjar.params import load
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import clusters, published

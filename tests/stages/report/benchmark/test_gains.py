@@ -15,7 +15,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import Axis, Interval, Point, Points
 from nightjar.core import contracts, tables
-from nightjar.core.numbers import number, p
+from nightjar.core.display import number, p
 from stages.report.plots import curves, histograms
 from stages.report.read import results
 from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED

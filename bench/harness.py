@@ -1,0 +1,134 @@
+"""What the benchmarks share: options, seconds, ratios for the table of `python -m bench`, made repositories."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+T = TypeVar("T")
+ROOT = Path(__file__).parents[1]
+MODEL = Path("models/base/language_model")
+DVC = (sys.executable, "-m", "dvc")
+NIGHTJAR = (sys.executable, "-c", "from pipelines.cli import main; main()")
+# Names the file to which a benchmark appends its ratios.
+FILE = "NIGHTJAR_BENCH_RATIOS"
+Measure = Literal["processor", "clock", "tokens"]
+
+
+def options(doc: str | None) -> argparse.ArgumentParser:
+    """A parser whose help is a module's docstring."""
+    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+@dataclass(frozen=True)
+class Timed(Generic[T]):
+    """A result with its seconds: by the clock, and of the processors, ended child processes included."""
+
+    result: T
+    clock: float
+    processor: float
+
+
+def timed(run: Callable[[], T]) -> Timed[T]:
+    began, used = time.perf_counter(), _processor()
+    result = run()
+    return Timed(result, time.perf_counter() - began, _processor() - used)
+
+
+def _processor() -> float:
+    return time.process_time() + sum(os.times()[2:4])
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The seconds of `against` (of the processor or by the clock; or its tokens) divided by ours: more is better.
+
+    `values` has one ratio a round. `beside` has the check of the results, or the floor.
+    """
+
+    what: str
+    against: str
+    measure: Measure
+    values: tuple[float, ...]
+    beside: str = ""
+
+    def cells(self) -> str:
+        """The cells of a Markdown table: what, against, times, measure, beside."""
+        low, high = f"{min(self.values):.2f}", f"{max(self.values):.2f}"
+        shown = low if low == high else f"{low} to {high}"
+        return f"{self.what} | {self.against} | {shown} | {self.measure} | {self.beside}"
+
+
+def report(
+    what: str, against: str, measure: Measure, values: float | Sequence[float], beside: str = ""
+) -> None:
+    """Print a ratio; append it to the table if this benchmark runs for one."""
+    several = tuple(values) if isinstance(values, Sequence) else (values,)
+    ratio = Ratio(what, against, measure, several, beside)
+    print(f"ratio: {ratio.cells()}", flush=True)
+    if path := os.environ.get(FILE):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(ratio)) + "\n")
+
+
+def ratios(path: Path) -> list[Ratio]:
+    """The ratios that a benchmark appended to the file; none if it made no file."""
+    if not path.exists():
+        return []
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [Ratio(**{**row, "values": tuple(row["values"])}) for row in rows]
+
+
+def task_files(folder: Path) -> list[Path]:
+    """The task files of Super-NaturalInstructions in a folder or its folder tasks. Raises SystemExit without one."""
+    if files := sorted(folder.glob("task*.json")) or sorted((folder / "tasks").glob("task*.json")):
+        return files
+    raise SystemExit(f"{folder}: no task files; give another folder")
+
+
+class Repository:
+    """A made repository of Git and DVC, with the `nightjar` of this checkout or another."""
+
+    def __init__(self, root: Path, stages: Mapping[str, object] | None = None, code: Path = ROOT) -> None:
+        folder = Path(sys.executable).parent
+        paths = {"PYTHONPATH": str(code), "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+        self.root = root
+        # With CI set DVC does not look for updates.
+        self.environment = {**os.environ, **paths, "DVC_NO_ANALYTICS": "1", "CI": "1"}
+        if stages is not None:
+            root.mkdir(parents=True, exist_ok=True)
+            (root / "dvc.yaml").write_text(json.dumps({"stages": stages}), encoding="utf-8")
+            self.call("git", "init", "--quiet", ".")
+            self.call(*DVC, "init", "--quiet")
+
+    def run(self, *command: str) -> Timed[subprocess.CompletedProcess[str]]:
+        return timed(
+            lambda: subprocess.run(
+                command, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=3600
+            )
+        )
+
+    def call(self, *command: str) -> Timed[subprocess.CompletedProcess[str]]:
+        """Run a command to its end. Raises SystemExit with the end of its output if it fails."""
+        done = self.run(*command)
+        if done.result.returncode:
+            raise SystemExit(f"{' '.join(command)} failed: {done.result.stderr[-500:]}")
+        return done
+
+    @contextmanager
+    def server(self, port: int) -> Iterator[None]:
+        """The repository's Prefect server runs meanwhile."""
+        self.call(*NIGHTJAR, "ui", "--background", "--port", str(port))
+        try:
+            yield
+        finally:
+            self.call(*NIGHTJAR, "ui", "--stop")

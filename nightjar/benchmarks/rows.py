@@ -1,0 +1,232 @@
+"""Rows of a data set's own files, for the loaders of cards: a row becomes a record, or is refused with the reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nightjar.benchmarks.question import Record, Refused
+from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.files import check_input
+from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text, shown
+
+FIX = "download the file again"
+# The files that `rows` reads.
+ENDINGS = (".jsonl", ".json", ".csv", ".tsv")
+JsonObject = dict[str, Any]
+
+
+class InvalidRow(ValueError):
+    """A row that cannot be used; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row with its number from 1 and its text as published (None: the JSON of `value`).
+
+    `fault` is the reason why the row cannot be used, "" if there is none.
+    """
+
+    number: int
+    value: Any
+    text: str | None = None
+    fault: str = ""
+
+    @property
+    def raw(self) -> str:
+        """The text of the row, for rejected rows."""
+        return raw_text(self.value) if self.text is None else self.text
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of an ordinary file. Raises NightjarError if the file cannot be read."""
+    check_input(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise from_os_error(error, path) or error from None
+
+
+def read_text(path: Path, fix: str = FIX) -> str:
+    """The text of a file in UTF-8 without its byte order mark. Raises NightjarError if the file cannot be read."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NightjarError(f"not UTF-8 at byte {error.start}", path, fix) from None
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The number and the bytes of every line that is not blank. Raises NightjarError if the file cannot be read."""
+    for number, line in enumerate(read_bytes(path).splitlines(), start=1):
+        if line.strip():
+            yield number, line
+
+
+def files_of(
+    folder: Path, name: str, patterns: tuple[str, ...], of: str = "", example: str = ""
+) -> list[Path]:
+    """The files of the patterns in folder/name, sorted. Raises NightjarError if there is none."""
+    found = sorted(path for pattern in patterns for path in (folder / name).glob(pattern))
+    if not found:
+        what = f"no files {' or '.join(patterns)}{of}"
+        raise NightjarError(what, folder / name, f"put at least one in it{example}")
+    return found
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """The rows of a file NAME.jsonl, .json, .csv or .tsv as JSON objects.
+
+    A file .json is one object, a list, an object of objects by id (each gets its id as `id`), or JSON Lines. The keys
+    of a table are its column names in lower case. Raises NightjarError if the file cannot be read.
+    """
+    if path.suffix in (".csv", ".tsv"):
+        return _table(path)
+    if path.suffix != ".json":
+        return json_lines(path)
+    try:
+        value = exact(read_bytes(path))
+    except NotJson:
+        return json_lines(path)
+    if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
+        value = [{"id": id, **one} for id, one in value.items()]
+    return objects(value if isinstance(value, list) else [value])
+
+
+def json_value(path: Path) -> Any:
+    """The value of a JSON file. Raises NightjarError if the file cannot be read."""
+    try:
+        return exact(read_bytes(path))
+    except NotJson as error:
+        raise NightjarError(str(error), f"{path}:{error.line}" if error.line else path, FIX) from None
+
+
+def json_list(path: Path) -> Iterator[Row]:
+    """The objects of a JSON file that holds a list. Raises NightjarError if the file cannot be read or has no list."""
+    values = json_value(path)
+    if not isinstance(values, list):
+        raise NightjarError("not a JSON list", path, FIX)
+    return objects(values)
+
+
+def objects(values: Iterable[Any]) -> Iterator[Row]:
+    """JSON values as rows; one that is no object, or has a duplicate key, has a fault."""
+    for number, value in enumerate(values, start=1):
+        yield Row(number, value, fault=_fault(value))
+
+
+def json_lines(path: Path) -> Iterator[Row]:
+    """The objects of a file of JSON Lines; a line of something else has a fault, and blank lines are skipped.
+
+    Raises NightjarError if the file cannot be read.
+    """
+    for number, line in lines(path):
+        yield json_row(number, line)
+
+
+def json_row(number: int, line: bytes) -> Row:
+    """The object of a line of JSON Lines; a line of something else has a fault."""
+    text = line.decode("utf-8", "backslashreplace")
+    try:
+        value = exact(line)
+    except NotJson as error:
+        return Row(number, None, text, str(error))
+    return Row(number, value, text, _fault(value))
+
+
+def _fault(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "not an object"
+    key = doubled_key(value)
+    return "" if key is None else f"the key {shown(key)} occurs twice"
+
+
+def _table(path: Path) -> Iterator[Row]:
+    text = read_text(path, "save the table as UTF-8")
+    # A review or a summary may be longer than the module's own limit.
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
+        found = [cells for cells in reader if cells]
+    except csv.Error as error:
+        raise NightjarError(f"not a table ({error})", path, "save it as CSV with a head") from None
+    finally:
+        csv.field_size_limit(limit)
+    head = [name.strip().lower() for name in found[0]] if found else []
+    for number, cells in enumerate(found[1:], start=2):
+        fault = "" if len(cells) == len(head) else f"{len(cells)} cells, not {len(head)}"
+        yield Row(number, dict(zip(head, cells, strict=False)), ",".join(cells), fault)
+
+
+def records(
+    file: str,
+    rows: Iterable[Row],
+    id_of: str | Callable[[Any], str] | None,
+    read: Callable[[Any, str], Record],
+    ids: set[str] | None = None,
+) -> Iterator[Record | Refused]:
+    """The record that `read` makes of every row's value and id, or the row as refused, with the reason.
+
+    `id_of` is the key of the id in a JSON object, a function of the value, or None: the number of the row. A row with
+    the id of an earlier record is refused; `ids` are those of the task's records from other files.
+    """
+    ids = set() if ids is None else ids
+    for row in rows:
+        id = None
+        try:
+            if row.fault:
+                raise InvalidRow(row.fault)
+            if isinstance(id_of, str):
+                id = text(row.value.get(id_of), id_of)
+            else:
+                id = id_of(row.value) if id_of else str(row.number)
+            if id in ids:
+                raise InvalidRow(f"the id {shown(id)} occurs twice")
+            record = read(row.value, id)
+        except InvalidRow as error:
+            yield Refused(file, str(error), row.raw, id)
+        else:
+            ids.add(id)
+            yield record
+
+
+def need(row: Mapping[str, Any], *keys: str) -> Any:
+    """The value of the first of the keys that the row has. Raises InvalidRow if the row has none."""
+    for key in keys:
+        if row.get(key) is not None:
+            return row[key]
+    raise InvalidRow(f"no {' and no '.join(keys)}")
+
+
+def text(value: object, name: str) -> str:
+    """`value` without blanks around it. Raises InvalidRow if it is no text, or blank."""
+    if value is None:
+        raise InvalidRow(f"no {name}")
+    if not is_text(value):
+        raise InvalidRow(f"{name} is {not_text(value)}")
+    if not value.strip():
+        raise InvalidRow(f"{name} is blank")
+    return value.strip()
+
+
+def items(value: object, name: str, read: Callable[[Any], str], of: str = "text") -> list[str]:
+    """What `read` makes of each item of a list. Raises InvalidRow if `value` is no list, or empty."""
+    if not isinstance(value, list) or not value:
+        raise InvalidRow(f"{name} is not a list of at least one {of}")
+    return [read(one) for one in value]
+
+
+def distinct(values: Iterable[str]) -> tuple[str, ...]:
+    """The values, each once, in the order of their first occurrence."""
+    return tuple(dict.fromkeys(values))
+
+
+def objects_of(value: object, name: str, least: int = 0) -> list[JsonObject]:
+    """The objects of a list. Raises InvalidRow if `value` is no list of objects, or has fewer than `least`."""
+    if not isinstance(value, list) or len(value) < least or not all(isinstance(one, dict) for one in value):
+        raise InvalidRow(f"{name} is not a list of {'at least one object' if least else 'objects'}")
+    return value

@@ -1,0 +1,217 @@
+"""The metrics of one answer, as the public metric code computes them (Hugging Face). Values are from 0 to 1.
+
+F1, accuracy, exponential similarity and concordance compare an answer with one reference; `best` takes the maximum over
+several. `rouge` takes it for each type of ROUGE.
+
+F1 compares texts in ASCII, as the package Unidecode 1.4.0 writes them, whose licence (GPL) does not allow us to depend
+on it. text-unidecode (Artistic License) has the older tables of the same origin. What they lack is added here: unknown
+characters become nothing, letter-like signs and mathematical letters are those of Unicode's compatibility forms, and
+SIGNS has single ones. Other differences remain for rare characters (docs/zeroscrolls.md).
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from bisect import bisect_right, insort
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_LETTER = re.compile(r"\b[A-D]\b")
+_NOT_IDS = re.compile(r"[^0-9,\s]")
+# A number at the end of a text, read backwards. It takes linear time; \d+\.?\d*% takes cubic time on long numbers.
+_NUMBER_BACKWARDS = re.compile(r"\d++(?:\.\d++)?|\.\d++")
+# Digits of an id that are read; Python refuses to read much longer numbers.
+MOST_DIGITS = 18
+
+ROUGE = ("rouge1", "rouge2", "rougeL")
+# Blocks whose signs are replaced by their compatibility form: superscripts, letter-like signs and fractions, circled
+# numbers and letters, bold and other letters of mathematics.
+_COMPATIBLE = (range(0x2070, 0x20A0), range(0x2100, 0x2190), range(0x2460, 0x2500), range(0x1D400, 0x1D800))
+_UNKNOWN = "[?]"
+# What Unidecode writes for signs that the older tables lack or write differently.
+SIGNS = {
+    **{"¼": " 1/4", "½": " 1/2", "¾": " 3/4", "⅐": " 1/7 ", "⅑": " 1/9 ", "⅒": " 1/10 ", "↉": " 0/3 "},
+    **{"Ŋ": "NG", "ŋ": "ng", "Є": "Ie", "Ъ": "'", "ъ": "'", "ẞ": "SS", "ẛ": "S", **dict.fromkeys("ẜẝẟ", "")},
+    **{"ͺ": "", "΄": "", "΅": "", "ϴ": "", "ϵ": "", "Ϲ": ""},
+    **{"⁇": "??", "⁗": "''''", "\u205f": " ", "⁊": "&", "⁎": "*", "⁒": "%", "⁓": "~", "ₔ": ""},
+    **{"₰": "Pf", "₱": "P", "₲": "G", "₳": "A", "₴": "UAH", "₵": "C|", "₶": "L", "₷": "Sm", "₸": "T"},
+    **{"₹": "Rs", "₺": "L", "₻": "M", "₼": "m", "₽": "R", "₾": "l", "₿": "BTC"},
+    **{
+        "℀": " a/c ",
+        "℁": " a/s ",
+        "℅": " c/o ",
+        "℆": " c/u ",
+        "№": "No. ",
+        "℗": "(p)",
+        "℟": "R/",
+        "℠": "(sm)",
+    },
+    **{"™": "(tm)", "℣": "V/", "\u2126": "ohm", "℮": "e", "Ⅎ": "F", "⅍": "A/S", "ⅎ": "F"},
+    **dict.fromkeys("ℇℏℵℶℷℸℼℽℾℿ", ""),
+    **{"−": "-", "∕": "/", "∖": "\\", "∗": "*", "∣": "|", "∶": ":", "∼": "~"},
+    **{"≤": "<=", "≥": ">=", "≦": "<=", "≧": ">=", "⌃": "^"},
+    **{
+        "\u0589": ":",
+        "\u05b0": "",
+        "\u05ba": "o",
+        "\u05bc": "",
+        "\u05be": "-",
+        "\u05c3": ".",
+        "\u05c6": "n",
+        "\u05c7": "o",
+    },
+    **{"א": "A", "ח": "H", "ט": "T", "ך": "KH", "כ": "KH", "ץ": "TS", "צ": "TS", "ק": "k", "ש": "SH"},
+    **{"\u05ef": "YYY", "ױ": "OY", "ײ": "EY"},
+    **{"し": "shi", "ち": "chi", "っ": "tsu", "つ": "tsu"},
+    **{"シ": "shi", "チ": "chi", "ッ": "tsu", "ツ": "tsu", "・": "*"},
+    **{"✱": "*", "❘": "|", "❜": "'", "❝": '"', "❞": '"', "❟": ",", "❠": ",,", "❢": "!"},
+}
+
+
+def best(metric: Callable[[str, str], float], answer: str, references: Sequence[str]) -> float:
+    """The largest value of a metric over the references. Raises ValueError if there are none."""
+    return max(metric(answer, reference) for reference in references)
+
+
+def normalised(text: str) -> str:
+    """The form that F1 compares: lower case, no ASCII punctuation, no articles, single blanks, then in ASCII.
+
+    ASCII comes last: a typographic quotation mark becomes one that stays.
+    """
+    words = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
+    return ascii_text(" ".join(words.split()))
+
+
+def ascii_text(text: str) -> str:
+    """The text in ASCII. A character may become several, or none; ASCII stays as it is."""
+    return text if text.isascii() else "".join(map(_ascii, text))
+
+
+@lru_cache(maxsize=4096)
+def _ascii(character: str) -> str:
+    # Here, not above: its table is read at import, and most texts do without.
+    from text_unidecode import unidecode
+
+    if character in SIGNS:
+        return SIGNS[character]
+    found = str(unidecode(character))
+    found = "" if found.strip() == _UNKNOWN else found
+    if not found and any(ord(character) in block for block in _COMPATIBLE):
+        compatible = unicodedata.normalize("NFKC", character)
+        return "".join(map(_ascii, compatible)) if compatible != character else ""
+    return found
+
+
+def f1(answer: str, reference: str) -> float:
+    """F1 of the words of both normalised texts as multisets; 0 without a common word, also if both are empty."""
+    ours, theirs = normalised(answer).split(), normalised(reference).split()
+    common = (Counter(ours) & Counter(theirs)).total()
+    if not common:
+        return 0.0
+    precision, recall = common / len(ours), common / len(theirs)
+    return 2 * precision * recall / (precision + recall)
+
+
+def letter(text: str) -> str:
+    """The first capital A to D that is a word of its own; empty if there is none."""
+    found = _LETTER.search(text)
+    return found[0] if found else ""
+
+
+def accuracy(answer: str, reference: str) -> float:
+    """1 if both have the same letter, else 0."""
+    return float(bool(letter(answer)) and letter(answer) == letter(reference))
+
+
+def percentage(text: str) -> float | None:
+    r"""The first match of \d+\.?\d*% as a number, which may exceed 100; None if there is none."""
+    for before in text.split("%")[:-1]:
+        if found := _NUMBER_BACKWARDS.match(before[::-1]):
+            return float(found[0][::-1])
+    return None
+
+
+def exponential_similarity(answer: str, reference: str) -> float:
+    """0.5 ** (distance / 10), the distance in percentage points; 0 if either has no percentage."""
+    ours, theirs = percentage(answer), percentage(reference)
+    return 0.0 if ours is None or theirs is None else similarity(ours, theirs)
+
+
+def similarity(ours: float, theirs: float) -> float:
+    """0.5 ** (distance / 10) of two percentages."""
+    return float(0.5 ** (abs(theirs - ours) / 10))
+
+
+def ids(text: str) -> list[int] | None:
+    """The numbers in a text of which all but ASCII digits, blanks and commas is deleted; None if one is too long."""
+    words = _NOT_IDS.sub("", text).replace(",", " ").split()
+    return list(map(int, words)) if all(len(word) <= MOST_DIGITS for word in words) else None
+
+
+def concordance(answer: str, reference: str) -> float:
+    """The share of pairs of ids in the order of the reference; 0 if the answer does not have exactly its ids.
+
+    A single id is 1 if it is the reference's; the published code fails on it.
+    """
+    ours, theirs = ids(answer), ids(reference)
+    return 0.0 if not ours or not theirs or sorted(ours) != sorted(theirs) else in_order(ours, theirs)
+
+
+def in_order(ours: Sequence[int], theirs: Sequence[int]) -> float:
+    """The share of pairs that come in the same order in two lists of the same ids."""
+    places = {id: place for place, id in enumerate(theirs)}
+    pairs = len(ours) * (len(ours) - 1) // 2
+    return 1 - _inversions([places[id] for id in ours]) / pairs if pairs else 1.0
+
+
+def _inversions(places: Sequence[int]) -> int:
+    """How many pairs come in descending order."""
+    before: list[int] = []
+    count = 0
+    for place in places:
+        count += len(before) - bisect_right(before, place)
+        insort(before, place)
+    return count
+
+
+def rouge(answer: str, references: Sequence[str]) -> tuple[float, float, float]:
+    """F-measures of ROUGE-1, ROUGE-2 and ROUGE-L of rouge-score without stemming, each the maximum over references."""
+    ours = _words(answer)
+    one, two, longest = zip(*(_rouge(ours, _words(reference)) for reference in references), strict=True)
+    return max(one), max(two), max(longest)
+
+
+def _words(text: str) -> list[str]:
+    from rouge_score.tokenize import tokenize
+
+    return list(tokenize(text, None))
+
+
+def _rouge(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float, float]:
+    # Here, not above: other benchmarks do without.
+    from rapidfuzz.distance import LCSseq
+
+    if not ours or not theirs:
+        return 0.0, 0.0, 0.0
+    numbers = {word: number for number, word in enumerate(dict.fromkeys((*ours, *theirs)))}
+    common = LCSseq.similarity([numbers[word] for word in ours], [numbers[word] for word in theirs])
+    return (
+        _overlap(Counter(ours), Counter(theirs)),
+        _overlap(Counter(pairwise(ours)), Counter(pairwise(theirs))),
+        _f_measure(common, len(ours), len(theirs)),
+    )
+
+
+def _overlap(ours: Counter, theirs: Counter) -> float:
+    return _f_measure((ours & theirs).total(), ours.total(), theirs.total())
+
+
+def _f_measure(common: int, ours: int, theirs: int) -> float:
+    precision, recall = common / max(ours, 1), common / max(theirs, 1)
+    return 2 * precision * recall / (precision + recall) if common else 0.0

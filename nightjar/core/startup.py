@@ -1,0 +1,82 @@
+"""What lets a process start quickly: names that are imported when they are used, rare garbage collection, no pandas.
+
+torch, faiss and pyarrow take seconds to load; `import nightjar.search` must not wait for what a program may never use.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+from typing import Any
+
+_USUAL = gc.get_threshold()
+
+
+def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of `package` (PEP 562), which make `names` its attributes.
+
+    `names`: for each public name "module:attribute", the module relative to the package; "module" is the module itself.
+    """
+
+    def load(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, attribute = names[name].partition(":")
+        value: Any = import_module(f".{module}", package)
+        if attribute:
+            value = getattr(value, attribute)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: sorted({*vars(sys.modules[package]), *names})
+
+
+def collect_seldom() -> None:
+    """Look for garbage seldom from now on, and not at the exit.
+
+    Torch, transformers, DVC and Prefect make half a million objects while they are imported, and nearly all of those
+    stay to the end: looking for garbage among them takes a third of the import's seconds.
+    """
+    gc.set_threshold(100_000, 20, 20)
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
+
+
+def collect_as_usual() -> None:
+    """Look for garbage as often as Python does: what is kept alive in vain may be a tensor from now on."""
+    gc.set_threshold(*_USUAL)
+
+
+class _Hides(MetaPathFinder):
+    """Says of one package that it is not installed."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if fullname == self._package:
+            raise ModuleNotFoundError(f"{fullname} is hidden", name=fullname)
+
+
+def without_pandas() -> None:
+    """Let pyarrow look for pandas now, and not find it. Does nothing where pandas is loaded already.
+
+    The first time pyarrow makes an array of Python objects it imports pandas, in case one of them is a pandas object.
+    None here ever is, and the import costs a process a third of a second and 40 MB. pyarrow does not look again by
+    itself; `to_pandas` and the like still import it.
+    """
+    if "pandas" in sys.modules:
+        return
+    import pyarrow as pa
+
+    hides = _Hides("pandas")
+    sys.meta_path.insert(0, hides)
+    try:
+        pa.array([])
+    finally:
+        sys.meta_path.remove(hides)

@@ -1,0 +1,54 @@
+"""A number is rounded once, half up by its decimal digits."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_UP, Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightjar.core import display
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "expected"),
+    [
+        (26.15, 1, "26.2"),  # a float a little below it, which `f"{26.15:.1f}"` shows as 26.1
+        (43.85, 1, "43.9"),
+        (1.25, 1, "1.3"),
+        (-2.45, 1, "-2.5"),
+        (-0.04, 1, "0.0"),
+        (2.0, 0, "2"),
+        (1e-7, 4, "0.0000"),
+        (math.inf, 1, "inf"),
+    ],
+)
+def test_numbers(value: float, decimals: int, expected: str) -> None:
+    assert display.number(value, decimals) == expected
+
+
+def test_signed() -> None:
+    assert [display.number(it, 2, signed=True) for it in (-2.865, 6.25, -0.001)] == [
+        "-2.87",
+        "+6.25",
+        "+0.00",
+    ]
+
+
+@given(st.integers(-(10**8), 10**8), st.integers(0, 3))
+def test_stored_values_round_as_decimals_do(stored: int, decimals: int) -> None:
+    """Stored values have four decimals."""
+    exact = Decimal(stored).scaleb(-4).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    assert Decimal(display.number(stored / 10**4, decimals)) == exact
+
+
+def test_p() -> None:
+    assert [display.p(it) for it in (1.0, 0.05, 0.00012, 0.00009, 0.0)] == [
+        "1.0000",
+        "0.0500",
+        "0.0001",
+        "< 0.0001",
+        "< 0.0001",
+    ]
