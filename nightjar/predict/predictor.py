@@ -80,9 +80,8 @@ class Job:
 
     @property
     def evidence(self) -> Path | None:
-        """The artifact with the passages; None for a system whose evidence are the questions themselves."""
-        own = Path(self.system.evidence)
-        return None if own == paths.QUESTIONS / self.card.name else own
+        """The artifact with the passages; None for a system without evidence."""
+        return self.system.evidence
 
     @property
     def inputs(self) -> list[Path]:

@@ -26,11 +26,11 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
     """Four questions, the tokenizer of `model`, and a system behind the server."""
     values = read_yaml(ROOT / "profiles/sample.yaml")
     own = f"data/questions/{benchmark}"
-    system = {"benchmark": benchmark, "system": "served", "weights": f"server:{url}", "evidence": own}
+    system = {"benchmark": benchmark, "system": "served", "kind": "model", "weights": f"server:{url}"}
     settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}
     values["predict"][benchmark].update(settings)
     values["predict"]["systems"] = {
-        f"{benchmark}-served": system | {"resource": own, "calls": None} | changes
+        f"{benchmark}-served": system | dict.fromkeys(("evidence", "tools"), "data/none") | changes
     }
     (folder / "params.yaml").write_text(json.dumps(values))
     rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
