@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from bench.harness import MODEL, options, report, timed
-from nightjar.benchmarks.protoqa.prompts import statement
+from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.samples import Ends, Sample, Sampling, generator_for, samples
 

@@ -91,7 +91,13 @@ def main(arguments: list[str] | None = None) -> None:
     """
     display.protect()
     startup.collect_seldom()
-    status = _status(arguments)
+    try:
+        code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException as error:
+        code = _failed(error)
+    status = code if isinstance(code, int) else 0
     if (fault := display.lost()) is not None:
         what = f"part of the output is lost ({fault.strerror})"
         _print_error(str(NightjarError(what, "standard output", "write it elsewhere, or make room")))
@@ -101,36 +107,30 @@ def main(arguments: list[str] | None = None) -> None:
     raise SystemExit(status)
 
 
-def _status(arguments: list[str] | None) -> int:
-    """Run the command line, print what went wrong in one line; returns the exit status."""
-    try:
-        code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
-    except SystemExit as ended:
-        code = ended.code
-    except NightjarError as error:
-        return _failed(str(error))
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message())
-        return 2
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "nightjar"
-        where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
-        return _failed(f"{where}{' '.join(error.format_message().split()).rstrip('.')}; see {command} --help")
-    except click.ClickException as error:
-        return _failed(" ".join(error.format_message().split()))
-    except (click.Abort, KeyboardInterrupt):
-        return _failed("stopped", 130)
-    except OSError as error:
-        fault = from_os_error(error, "nightjar")
-        if fault is None:
-            raise
-        return _failed(str(fault))
-    return code if isinstance(code, int) else 0
-
-
-def _failed(line: str, status: int = 2) -> int:
+def _failed(error: BaseException) -> int:
+    """Print what went wrong in one line; returns the exit status. Raises an error of our own code again."""
+    match error:
+        case NightjarError():
+            line = str(error)
+        case click.exceptions.NoArgsIsHelpError():
+            print(error.format_message())
+            return 2
+        case click.UsageError():
+            command = error.ctx.command_path if error.ctx else "nightjar"
+            where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
+            line = f"{where}{' '.join(error.format_message().split()).rstrip('.')}; see {command} --help"
+        case click.ClickException():
+            line = " ".join(error.format_message().split())
+        case click.Abort() | KeyboardInterrupt():
+            _print_error("stopped")
+            return 130
+        case _:
+            fault = from_os_error(error, "nightjar") if isinstance(error, OSError) else None
+            if fault is None:
+                raise error
+            line = str(fault)
     _print_error(line)
-    return status
+    return 2
 
 
 def _print_error(line: str) -> None:

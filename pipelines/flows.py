@@ -15,11 +15,11 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 import httpx
@@ -40,7 +40,8 @@ from pipelines.process.signals import at_signals
 from pipelines.project import git
 from pipelines.project.names import StageName
 from pipelines.project.notify import notify
-from pipelines.run.results import End, Result, ending, listeners
+from pipelines.run import rebuild as rebuilds
+from pipelines.run.results import End, Listener, Result, listeners
 from pipelines.run.run import Run
 from pipelines.serving import attend, flow_runs
 from pipelines.serving.flow_runs import Api
@@ -66,41 +67,89 @@ IDLE_SECONDS = 0.5
 
 @dataclass
 class Terminal:
-    """What a command shares with the flow that it calls: what stops the run, what is `told` about its stages, and what
-    is called at its `end`, once the last stage has ended, with the number of tasks.
+    """What a command shares with the flow that it calls: the flow, what stops the run, what listens to its stages, what
+    is called when it begins and at its `end`, once the last stage has ended, with the number of tasks.
 
-    `error` is what the flow raised.
+    `error` is what the flow raised, and `status` the exit status of the run.
     """
 
+    flow: Any
     stop: threading.Event
-    told: Callable[[Result], None] = lambda result: None
-    end: Callable[[End, str, int], None] = lambda end, run, tasks: None
-    begin: Callable[[str], None] = lambda run: None
+    listen: Listener
+    begin: Callable[[str], None]
+    end: Callable[[End, str, int], None]
     prepared: Any = None
     error: Exception | None = None
+    status: int = 0
 
 
 TERMINAL: contextvars.ContextVar[Terminal | None] = contextvars.ContextVar("terminal", default=None)
 _RUN: contextvars.ContextVar[Run] = contextvars.ContextVar("run")
-_SHOWN: contextvars.ContextVar["Shown"] = contextvars.ContextVar("shown")
 
 
-@dataclass
-class Shown:
-    """What a run shows in the Prefect UI beside states: its name, its log, and artifacts.
+class Session:
+    """One run of a flow of this file, in the block, to its end or SIGTERM: the project at `root`, what stops the run,
+    what listens to its stages, and what it shows in the Prefect UI beside states: its name, its log, and artifacts.
 
-    Artifacts are sent by a thread, so that no stage waits for a server.
+    The block sets `end`. What it raises becomes the end: from a terminal it is left to the command, else it is
+    notified. Artifacts are sent by a thread, so that no stage waits for a server.
     """
 
-    root: Path
-    kind: str
-    run: str
-    stop: threading.Event
-    told: Callable[[Result], None]
-    prepared: Any = None
-    tasks: int = 0
-    _sent: list[Future[Any]] = field(default_factory=list)
-    _sender: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
+    def __init__(self, kind: str) -> None:
+        context, self._terminal = FlowRunContext.get(), TERMINAL.get()
+        assert context is not None and context.flow_run is not None
+        terminal = self._terminal
+        self.root, self.kind, self.run = Path.cwd(), kind, str(context.flow_run.id)
+        self.stop = terminal.stop if terminal else threading.Event()
+        self.listen = listeners(_logged, *([terminal.listen] if terminal else []))
+        self.prepared: Any = terminal.prepared if terminal else None
+        self.tasks, self.end = 0, End("completed", "")
+        self.tags = set(context.flow_run.tags)
+        # A process of a runner or a worker runs only this flow.
+        self._alone = context.flow_run.deployment_id is not None
+        self._sent: list[Future[Any]] = []
+        self._sender = ThreadPoolExecutor(1)
+        self._held = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        if self._terminal is None:
+            flow_runs.settle(self.root, Api(self.url))
+        if self._terminal or self._alone:
+            logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
+        self._mark = self._held.enter_context(flow_runs.marked(self.root, self.run, self.kind, self._alone))
+        if threading.current_thread() is threading.main_thread():
+            self._held.enter_context(at_signals(self.stop.set))
+        if self._terminal:
+            self._terminal.begin(self.run)
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: object) -> bool:
+        with self._held:
+            if error is not None and not isinstance(error, Exception):
+                return False
+            if isinstance(error, Exception):
+                self.end = End.of_error(error)
+                if self._terminal:
+                    self._terminal.error = error
+            # A night that ended notifies of its verdicts.
+            if self.end.state == "failed" and not self._terminal and (error or self.kind != "nightly"):
+                notify(
+                    self.root, {"kind": f"{self.kind} failed", "run": self.run, "message": self.end.message}
+                )
+            wait(self._sent, IDLE_SECONDS if self.stop.is_set() else SENT_SECONDS)
+            self._sender.shutdown(wait=False, cancel_futures=True)
+            state = self.state
+            self._mark({"type": state.type.value, "name": str(state.name), "message": self.end.message})
+            if self._terminal:
+                self._terminal.end(self.end, self.run, self.tasks)
+            elif self._alone:
+                attend.end_soon(0)
+        return True
+
+    @property
+    def state(self) -> State[Any]:
+        """Prefect's state of the flow run, by its end."""
+        return FLOWS[self.end.state](message=self.end.message)
 
     @property
     def url(self) -> str:
@@ -116,9 +165,8 @@ class Shown:
 
         def send() -> None:
             with get_client(sync_client=True) as client:
-                own = FlowRunContext.get()
-                tags = {*git.tags(self.root), *(own.flow_run.tags if own and own.flow_run else ())}
-                client.update_flow_run(UUID(self.run), name=name, tags=sorted(tags))
+                tags = sorted({*git.tags(self.root), *self.tags})
+                client.update_flow_run(UUID(self.run), name=name, tags=tags)
 
         self._send(send)
 
@@ -127,13 +175,32 @@ class Shown:
         create = create_table_artifact if kind == "table" else create_markdown_artifact
         self._send(partial(create, data, key=key, description=description))
 
-    def close(self) -> None:
-        """Wait until all was sent, but not long, least of all after a stop."""
-        wait(self._sent, IDLE_SECONDS if self.stop.is_set() else SENT_SECONDS)
-        self._sender.shutdown(wait=False, cancel_futures=True)
-
     def _send(self, call: Callable[[], Any]) -> None:
         self._sent.append(self._sender.submit(contextvars.copy_context().run, call))
+
+    def stages(self, run: Run) -> dict[str, Result]:
+        """Run those stages of a run that are affected, each as a task; returns the results, in the order of their ends.
+
+        A task that Prefect did not start, because its server could not be asked for the limits of the tags, is
+        submitted once more without tags.
+        """
+        _RUN.set(run)
+        waiting = run.affected
+        for limited in (True, False):
+            futures: dict[str, PrefectFuture[Any]] = {}
+            lost: list[str] = []
+            for name in waiting:
+                before = [futures[it] for it in run.upstream(name) if it in futures]
+                futures[name] = _task(run, name, limited).submit(name, wait_for=before)
+            for name in waiting:
+                error = _wait(futures[name], run, name)
+                if name not in run.results:
+                    lost += run.leave_out([name])
+            waiting = lost
+        for name in waiting:
+            run.fail(name, f"Prefect did not run its task: {error}")
+        self.tasks += run.attempted
+        return run.results
 
 
 def _again(task: Task[..., Any], task_run: Any, state: State[Any]) -> bool:
@@ -146,31 +213,6 @@ def stage(name: str) -> State[Any]:
     result = _RUN.get().attempt(name)
     state = TASKS.get(result.state, Completed)
     return state(name=result.state.capitalize(), message=result.error or result.why)
-
-
-def stages(run: Run) -> dict[str, Result]:
-    """Run those stages of a run that are affected, each as a task; returns the results, in the order of their ends.
-
-    Called by a flow. A task that Prefect did not start, because its server could not be asked for the limits of the
-    tags, is submitted once more without tags.
-    """
-    _RUN.set(run)
-    waiting = run.affected
-    for limited in (True, False):
-        futures: dict[str, PrefectFuture[Any]] = {}
-        lost: list[str] = []
-        for name in waiting:
-            before = [futures[it] for it in run.upstream(name) if it in futures]
-            futures[name] = _task(run, name, limited).submit(name, wait_for=before)
-        for name in waiting:
-            error = _wait(futures[name], run, name)
-            if name not in run.results:
-                lost += run.leave_out([name])
-        waiting = lost
-    for name in waiting:
-        run.fail(name, f"Prefect did not run its task: {error}")
-    _SHOWN.get().tasks += run.attempted
-    return run.results
 
 
 def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
@@ -196,11 +238,11 @@ def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
             if run.stop.is_set() and not run.busy:
                 break
     except Exception as error:
-        told, cause = f"{type(error).__name__}: {error}", error.__cause__
+        cause = error.__cause__
         # Such as a limit of 0.
         if isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error:
             run.fail(name, f"Prefect refused its task: {error}")
-        return told
+        return f"{type(error).__name__}: {error}"
     return ""
 
 
@@ -224,9 +266,9 @@ def rebuild(
     results; it is Completed only if every stage ran or was unchanged. While another rebuild runs it is Skipped, or
     waits with `wait`.
     """
-    from pipelines.run import rebuild as run
-
-    return _conduct("rebuild", lambda shown: run.rebuild(shown, stages, targets, jobs, wait, keep_going))
+    with Session("rebuild") as session, rebuilds.begun(session, targets or (), jobs, wait, keep_going) as run:
+        session.stages(run)
+    return session.state
 
 
 @flow(name="nightly", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
@@ -237,10 +279,11 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool 
     waits, unless `wait` is false. With `accept`, later nights are compared with this one even if it is worse. The run
     is Completed if no score is worse than in the last good run, else Failed.
     """
-    from pipelines.nightly import run
+    from pipelines.nightly import run as nights  # here, not above: Arrow takes long to load
 
-    asked = run.Asked(pull, jobs, wait, accept)
-    return _conduct("nightly", lambda shown: run.night(shown, stages, asked, _due()))
+    with Session("nightly") as session:
+        session.end = nights.night(session, nights.Options(pull, jobs, wait, accept), _due())
+    return session.state
 
 
 @flow(name="study", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
@@ -251,62 +294,11 @@ def study(
     wait: bool = False,
 ) -> State[Any]:
     """Run the graph at several values of settings ("KEY=V1,V2"), each as a DVC experiment: see `nightjar study`."""
-    from pipelines.study.flow import study as run
+    from pipelines.study import study as studies  # here, not above: Arrow takes long to load
 
-    return _conduct("study", lambda shown: run(shown, stages, settings, benchmark, recipe, wait))
-
-
-def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
-    """Run the body of a flow until its end or SIGTERM; returns the state of the flow run. From a terminal, what it
-    raises is left to the command; else it is notified, and is the message of the state.
-    """
-    context, terminal = FlowRunContext.get(), TERMINAL.get()
-    assert context is not None and context.flow_run is not None
-    root, run = Path.cwd(), str(context.flow_run.id)
-    stop = terminal.stop if terminal else threading.Event()
-    shown = Shown(root, kind, run, stop, terminal.told if terminal else lambda result: None)
-    shown.told, shown.prepared = listeners(_logged, shown.told), terminal and terminal.prepared
-    _SHOWN.set(shown)
-    if terminal is None:
-        flow_runs.settle(root, Api(shown.url))
-
-    def failed(message: str) -> None:
-        if terminal is None:
-            notify(root, {"kind": f"{kind} failed", "run": run, "message": message})
-
-    # A process of a runner or a worker runs only this flow.
-    alone = context.flow_run.deployment_id is not None
-    if terminal or alone:
-        logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
-    signals = at_signals(stop.set) if _main() else contextlib.nullcontext()
-    with flow_runs.marked(root, run, kind, alone) as mark, signals:
-        if terminal:
-            terminal.begin(run)
-        try:
-            end = body(shown)
-            if end.state == "failed" and kind != "nightly":  # a night notifies of its verdicts
-                failed(end.message)
-        except Exception as error:
-            if terminal:
-                terminal.error = error
-            raised = error
-            end = ending(lambda: _raise(raised), failed)
-        shown.close()
-        state = FLOWS[end.state](message=end.message)
-        mark({"type": state.type.value, "name": str(state.name), "message": end.message})
-        if terminal:
-            terminal.end(end, run, shown.tasks)
-        elif alone:
-            attend.end_soon(0)
-    return state
-
-
-def _raise(error: Exception) -> End:
-    raise error
-
-
-def _main() -> bool:
-    return threading.current_thread() is threading.main_thread()
+    with Session("study") as session:
+        session.end = studies.conduct(session, settings, benchmark, recipe, wait)
+    return session.state
 
 
 def _logged(result: Result) -> None:

@@ -125,13 +125,17 @@ def json_lines(path: Path) -> Iterator[Row]:
     Raises NightjarError if the file cannot be read.
     """
     for number, line in lines(path):
-        text = line.decode("utf-8", "backslashreplace")
-        try:
-            value = exact(line)
-        except NotJson as error:
-            yield Row(number, None, text, str(error))
-        else:
-            yield Row(number, value, text, _fault(value))
+        yield json_row(number, line)
+
+
+def json_row(number: int, line: bytes) -> Row:
+    """The object of a line of JSON Lines; a line of something else has a fault."""
+    text = line.decode("utf-8", "backslashreplace")
+    try:
+        value = exact(line)
+    except NotJson as error:
+        return Row(number, None, text, str(error))
+    return Row(number, value, text, _fault(value))
 
 
 def _fault(value: Any) -> str:

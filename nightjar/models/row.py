@@ -119,14 +119,15 @@ class Prompt:
 class Generated:
     """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
 
-    `stopped`: whether it ended by itself, not by the limit. `ids`: those that the text was decoded from, with what was
-    fed in and the stop string, without an end token.
+    `stopped`: whether it ended by itself, not by the limit; `stop`: the stop string that ended it. `ids`: those that
+    the text was decoded from, with what was fed in and the stop string, without an end token.
     """
 
     text: str
     tokens: int
     stopped: bool
     ids: tuple[int, ...] = ()
+    stop: str | None = None
 
 
 class Row:
@@ -149,6 +150,7 @@ class Row:
         self.text = ""
         self.written = self.fed = self.uncounted = self.given = 0
         self.ended = self.stopped = False
+        self.stop: str | None = None
         self.pending: list[int] = []
         self.unread = False
         self.logits: torch.Tensor | None = None
@@ -172,15 +174,17 @@ class Row:
         limit = self.prompt.max_new_tokens
         found = [] if held else self._stops(settled)
         if found:
-            self.text = self.text[: min(found)]
+            place, self.stop = min(found)
+            self.text = self.text[:place]
             self.ended = self.stopped = True
         elif (len(self.ids) - self.uncounted >= limit and not held) or self.written >= EFFORT * limit:
             self.ended = True
 
-    def _stops(self, settled: int) -> list[int]:
-        """Where stop strings begin. One may begin in the text that was settled, and searched, before this token."""
-        found = (self.text.find(mark, max(self.given, settled - len(mark) + 1)) for mark in self.prompt.stop)
-        return [place for place in found if place >= 0]
+    def _stops(self, settled: int) -> list[tuple[int, str]]:
+        """Stop strings by where they begin. One may begin in the text that was settled, and searched, before."""
+        first = ((mark, max(self.given, settled - len(mark) + 1)) for mark in self.prompt.stop)
+        found = ((self.text.find(mark, place), mark) for mark, place in first)
+        return [one for one in found if one[0] >= 0]
 
     def feed(self, ids: list[int]) -> None:
         """Write ids that are not the model's."""
@@ -199,7 +203,7 @@ class Row:
         self.logits = self.mark_logits
 
     def result(self) -> Generated:
-        return Generated(self.text, self.written + self.fed, self.stopped, tuple(self.ids))
+        return Generated(self.text, self.written + self.fed, self.stopped, tuple(self.ids), self.stop)
 
 
 class Controller:

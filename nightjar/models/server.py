@@ -8,32 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
+from nightjar.models.model import Capability, Decoding, Model, Request, Text, at_once
 
 PREFIX = "server:"
-# Requests at once.
-AT_ONCE = 4
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
 # Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
 # llama-cpp-python is 1.1. A server that refuses unknown names gets neither.
 NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
-
-
-@dataclass(frozen=True)
-class Completion:
-    """The text after a prompt, and whether the limit of tokens ended it. Tokens are those that the server counted."""
-
-    text: str
-    cut: bool
-    tokens: int | None
-    prompt_tokens: int | None
 
 
 @dataclass(frozen=True)
@@ -65,14 +54,22 @@ class Address:
         return cls(base.rstrip("/"), url.fragment or None)
 
 
-class Server:
-    """A connection to a server; use it as a context manager. Threads may share it.
+class Server(Model):
+    """A connection to the server of an address, or of `URL` or `URL#MODEL`; use it as a context manager.
+
+    Threads may share it. Its tokenizer, which is not known, may add special tokens to a prompt. It gets no template.
 
     Raises NightjarError, with one line for each fault, from every method: the server cannot be reached, is too slow,
     refuses the request, has no such endpoint, or gives an answer that is not a completion.
     """
 
-    def __init__(self, address: Address, limits: Limits | None = None) -> None:
+    can: ClassVar[frozenset[Capability]] = frozenset({"generate", "tools"})
+    title: ClassVar[str] = "a server"
+    at_once: ClassVar[int] = 4
+
+    def __init__(self, address: Address | str, limits: Limits | None = None) -> None:
+        if isinstance(address, str):
+            address = Address.parse(PREFIX + address)
         self.address = address
         self._http = HttpClient(address.url, PREFIX + address.url, limits or Limits())
         self.model = address.model or ""
@@ -83,13 +80,32 @@ class Server:
             stack.enter_context(self._http)
             if not self.address.model:
                 self.model = self._only_model()
+            self.identity = {"url": self.address.url, "model": self.model}
             self._open = stack.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._open.__exit__(*error)
 
-    def complete(self, prompt: str, max_tokens: int, stop: Sequence[str]) -> Completion:
+    @classmethod
+    def name(cls, kind: str, argument: str) -> str:
+        address = Address.parse(f"{kind}:{argument}")
+        return address.model or f"{kind}_{address.url.partition('//')[2]}"
+
+    def facts(self) -> Mapping[str, Any]:
+        """Calls start where the server's model writes them."""
+        return {"server": {**self.identity, "call_top_k": 1, "without_penalty": self.neutral}}
+
+    def generate(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+    ) -> Iterator[tuple[int, Text]]:
+        def one(number: int) -> Text:
+            request = requests[number]
+            return self.complete(request.prompt, request.max_new_tokens, request.stop)
+
+        return at_once(one, wanted, self.at_once)
+
+    def complete(self, prompt: str, max_tokens: int, stop: Sequence[str]) -> Text:
         """The greedy continuation of a prompt, without the stop string that ended it."""
         body = {
             "model": self.model,
@@ -109,7 +125,7 @@ class Server:
         counts = {} if (used := found.get("usage")) is None else used
         if not isinstance(counts, dict):
             raise self._fault("usage of the answer is not an object")
-        return Completion(
+        return Text(
             text,
             choice.get("finish_reason") == "length",
             self._count(counts, "completion_tokens"),

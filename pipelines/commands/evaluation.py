@@ -26,14 +26,16 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
+from nightjar.models.model import backend
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
+from nightjar.predict.predictor import lacking
 from pipelines.commands.options import prepare_model
+from pipelines.commands.sources import Source, name_of, resolve
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
 from stages._runtime.stage import Stage, before_models, carry_out
-from stages.base_model.given import Given, given, name_of, ready
 from stages.base_model.prepare import check_complete
 
 
@@ -62,8 +64,8 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
         check_folder(output)
     project = params_module.load()
     before_models(project)
-    model = given(asked.model)
-    prepare_model(model.source)
+    model = resolve(asked.model)
+    prepare_model(model.language_model)
     record, params = _plan(asked, model, project)
     if not known:
         _prepare(model, record, params, output)
@@ -90,7 +92,7 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     return told
 
 
-def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], Params]:
+def _plan(asked: Asked, model: Source, params: Params) -> tuple[dict[str, Any], Params]:
     """The record of the run and its parameters. The record has the tasks of each benchmark, those that are left out
     with the reason, and an identity: a digest of all that decides the results, but for the code.
 
@@ -126,7 +128,7 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
             name = f"model_{name}"
     values = _values(asked, model, name, list(chosen))
-    folders = [] if model.served else [model.adapter, Path(model.source)]
+    folders = [] if model.remote else [model.adapter, Path(model.language_model)]
     told = {
         # Without the limit: answers do not depend on how many are asked.
         "asked": {**asdict(asked), "limit": None},
@@ -145,14 +147,13 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
     return record, params_module.validate(values)
 
 
-def _lacking(benchmark: str, tasks: Sequence[str], model: Given, params: Params) -> dict[str, str]:
+def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params) -> dict[str, str]:
     """The tasks of a benchmark that the model cannot answer, and why."""
-    from nightjar.predict.served import LACKING
-
-    if model.served:
-        if params.predict.benchmark(benchmark).temperature:
-            return dict.fromkeys(tasks, LACKING["sample"])
-        return left_out(registry.card(benchmark), tasks, LACKING)
+    if model.remote:
+        reasons = lacking(backend(model.weights))
+        if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
+            return dict.fromkeys(tasks, reasons["sample"])
+        return left_out(registry.card(benchmark), tasks, reasons)
     if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
         return {}
     if benchmark in params.retrieve.benchmarks:
@@ -161,23 +162,23 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Given, params: Params)
     return dict.fromkeys(tasks, "the model's prompts have evidence, and the project retrieves none for it")
 
 
-def _values(asked: Asked, model: Given, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
+def _values(asked: Asked, model: Source, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
     """The parameters of the run: those of the project, with this system alone."""
     values = read_yaml(PARAMS_FILE)
     systems = {}
     for one in benchmarks:
-        own = (paths.QUESTIONS / one).as_posix()
         tools = asked.calls != "off" and paths.INDEX.is_dir()
         systems[f"{one}-{name}"] = {
             "benchmark": one,
             "system": name,
+            "kind": "model",
             "weights": model.weights,
-            "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else own,
-            "resource": paths.INDEX.as_posix() if tools else own,
+            "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else paths.NONE.as_posix(),
+            "tools": (paths.INDEX if tools else paths.NONE).as_posix(),
             "calls": asked.calls,
         }
     values["predict"]["systems"] = systems
-    values["models"]["language_model"] = {"source": asked.model if model.served else model.source}
+    values["models"]["language_model"] = {"source": asked.model if model.remote else model.language_model}
     values["consistency"]["benchmarks"] = {}  # of the project's readers
     values["benchmarks"] = {one: values["benchmarks"][one] for one in benchmarks}
     return values
@@ -198,19 +199,19 @@ def _check_same(record: Mapping[str, Any], output: Path) -> None:
         raise NightjarError(what, output, "name another folder, or delete this one")
 
 
-def _prepare(model: Given, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
     """Make the folder with the questions, and the model where it needs to be made ready, whole or not at all."""
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
         _write_questions(record, made, params.seed)
         (made / paths.CHECKPOINTS).mkdir(parents=True)
         (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
-        source = ready(model, made / paths.LANGUAGE_MODEL)
+        source = model.prepare(made / paths.LANGUAGE_MODEL)
         check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
-        if source or model.served:  # the report shows where the model came from
+        if source or model.remote:  # the report shows where the model came from
             rows = {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
             stage = {"stage": "base_model", "inputs": [], "outputs": [paths.LANGUAGE_MODEL.as_posix()]}
-            told = {"source": record["asked"]["model"]} if model.served else source
+            told = {"source": record["asked"]["model"]} if model.remote else source
             _write(made / paths.metrics_file("base_model"), {**stage, **rows, "language_model": told})
         _write(made / RECORD, record)
 
@@ -243,7 +244,7 @@ def _stages(record: Mapping[str, Any]) -> list[str]:
     return [*predict, *(f"evaluate@{one}" for one in record["tasks"]), "report"]
 
 
-def _run_stages(model: Given, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
     """Run the stages that are not done."""
     from stages.evaluate import __main__ as evaluate
     from stages.predict import __main__ as predict

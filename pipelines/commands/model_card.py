@@ -24,7 +24,7 @@ from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params, profiles
 from nightjar.params import load as load_params
 from nightjar.params.data import ModelSource
-from nightjar.predict.trained import INSTRUCTED, benchmark_of
+from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
 from pipelines.project.text import interval, plain, table
@@ -123,7 +123,7 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
         dataset, of = "natural_instructions", "Inputs of the training instances of "
     cards = [registry.card(name) for name in registry.names()]
     if kind == "questions" and recipe in params.train.recipes:
-        asked = Path(params.train.recipes[recipe].calls).name
+        asked = Path(params.train.recipes[recipe].texts).name
         dataset = next((card.datasets[0] for card in cards if card.name == asked), dataset)
     card = next((card for card in cards if dataset in card.datasets), None)
     title = card.title if card else "documents"

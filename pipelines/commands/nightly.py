@@ -24,7 +24,7 @@ from pipelines.process.signals import stopped_by_signals
 from pipelines.project.notify import notify, warning
 
 if TYPE_CHECKING:
-    from pipelines.nightly.run import Asked, Outcome
+    from pipelines.nightly.run import Options, Outcome
     from pipelines.run.results import End
 
 
@@ -50,7 +50,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
       nightjar nightly --pull --wait
     """
     from pipelines.graph import graph as graphs
-    from pipelines.nightly.run import Asked
+    from pipelines.nightly.run import Options
 
     root = graphs.find_root()
     settings = load_nightly(root / PARAMS_FILE)
@@ -64,14 +64,14 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
         except NightjarError as error:
             notify(root, {"kind": "nightly failed", "run": None, "message": str(error)})
             raise
-        code = _run(graphs.read(root), settings, Asked(pull, jobs, wait, accept), verbose, as_json)
+        code = _run(graphs.read(root), settings, Options(pull, jobs, wait, accept), verbose, as_json)
     raise SystemExit(code)
 
 
-def _run(whole: Graph, settings: Nightly, asked: Asked, verbose: bool, as_json: bool) -> int:
+def _run(whole: Graph, settings: Nightly, options: Options, verbose: bool, as_json: bool) -> int:
     """Run the night and show it; returns the exit status."""
     from pipelines.commands import show
-    from pipelines.commands.flow_run import run_flow
+    from pipelines.commands.flow_run import flow_run
     from pipelines.nightly.run import Outcome
     from pipelines.nightly.stages import selected
 
@@ -83,10 +83,11 @@ def _run(whole: Graph, settings: Nightly, asked: Asked, verbose: bool, as_json: 
             _ended(end, outcome, as_json)
 
         prepared = (whole, settings, outcome)
-        code = run_flow(graph.root, "nightly", asdict(asked), progress.tell, ended, prepared, as_json)
+        with flow_run(graph.root, "nightly", progress.tell, ended, prepared, as_json) as terminal:
+            terminal.flow(**asdict(options), return_state=True)
     if outcome.aside is not None:
         raise outcome.aside
-    return code
+    return terminal.status
 
 
 def _ended(end: End, outcome: Outcome, as_json: bool) -> None:

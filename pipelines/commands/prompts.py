@@ -31,6 +31,6 @@ def prompts(benchmark: str, output: Path, encoding: str | None) -> dict[str, Any
       nightjar prompts --benchmark supernatinst --output prompts.jsonl --encoding def_pos2_neg2 --json
     """
     from nightjar.params import load
-    from nightjar.predict.prompts import write_prompts
+    from nightjar.predict.requests import write_prompts
 
     return {"output": output, "n": write_prompts(load(), benchmark, output, encoding)}

@@ -63,13 +63,13 @@ def rebuild(
             say(str(it), err=as_json)
         if ahead := checks.affected(graph):
             # Here, not above: "Nothing to do" needs none of it, and it takes long to load.
-            from pipelines.commands.flow_run import run_flow
+            from pipelines.commands.flow_run import flow_run
             from pipelines.run import preflight
 
             preflight.check(graph)
             if unchanged := len(graph.stages) - len(ahead):
-                told = f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at"
-                say(f"{told}{_about(root, ahead)}.", err=as_json)
+                counts = f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at"
+                say(f"{counts}{_about(root, ahead)}.", err=as_json)
             with show.Progress(graph, ahead, verbose, as_json) as progress:
 
                 def ended(end: End) -> None:
@@ -86,8 +86,10 @@ def rebuild(
                     if end.state != "completed":
                         say(f"nightjar: rebuild: {end.message}", err=True)
 
-                request = {"targets": list(stages), "jobs": jobs, "wait": False, "keep_going": keep_going}
-                code = run_flow(root, "rebuild", request, progress.tell, ended, (whole, worker), as_json)
+                prepared = (whole, worker)
+                with flow_run(root, "rebuild", progress.tell, ended, prepared, as_json) as terminal:
+                    terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)
+                code = terminal.status
         else:
             stale = stale_scores(whole, [])
             if as_json:

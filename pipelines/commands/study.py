@@ -92,7 +92,7 @@ def study(
       nightjar study index.granularity=words,sentences readers.pgra.passages=4,8,16
       nightjar study encodings=def,def_pos2 predict.supernatinst.encoding=def,def_pos2
     """
-    from pipelines.study import flow, results
+    from pipelines.study import results
     from pipelines.study import study as studies
 
     root = Path.cwd()
@@ -105,17 +105,18 @@ def study(
     found: dict[str, Any] = {}
 
     def ended(failed: Mapping[str, str]) -> None:
-        found.update(flow.finish(root, plan, name, failed))
+        found.update(studies.finish(root, plan, name, failed))
 
     if not plan.missing(root):
         say(f"{len(plan.points)} experiments, all done already", err=True)
         ended({})
         return found
-    from pipelines.commands.flow_run import run_flow
+    from pipelines.commands.flow_run import flow_run
 
-    request = {"settings": list(settings), "benchmark": benchmark, "recipe": recipe, "wait": wait}
     prepared = (plan, lambda line: say(line, err=True), ended)
-    status = run_flow(root, "study", request, lambda result: None, lambda end: None, prepared, as_json=True)
-    if status == STOPPED:
+    ignore = lambda _: None  # noqa: E731
+    with flow_run(root, "study", ignore, ignore, prepared, as_json=True) as terminal:
+        terminal.flow(list(settings), benchmark, recipe, wait, return_state=True)
+    if terminal.status == STOPPED:
         raise KeyboardInterrupt
     return found

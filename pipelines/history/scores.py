@@ -23,7 +23,7 @@ from pipelines.project.notify import append_line
 from pipelines.project.text import interval
 
 if TYPE_CHECKING:
-    from pipelines.flows import Shown
+    from pipelines.flows import Session
 
 # Runs that a table shows.
 SHOWN = 6
@@ -108,14 +108,14 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
     ]
 
 
-def show(shown: Shown) -> None:
+def show(session: Session) -> None:
     """Add the table of the last runs to a flow run; nothing where no run has scores."""
     try:
-        if runs := history(shown.root):
+        if runs := history(session.root):
             about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
-            shown.artifact("table", "scores-history", table(runs), about)
+            session.artifact("table", "scores-history", table(runs), about)
     except Exception as error:  # a file that cannot be read
-        shown.log(f"no table of the scores: {error}", "warning")
+        session.log(f"no table of the scores: {error}", "warning")
 
 
 def text(row: Mapping[str, Any]) -> str:

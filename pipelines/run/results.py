@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from nightjar.core.errors import NightjarError
 from pipelines.process import lock
@@ -69,8 +69,8 @@ def listeners(*several: Listener) -> Listener:
                 if listener not in failed:
                     failed.append(listener)
                     with contextlib.suppress(OSError):
-                        told = (type(error).__name__, error)
-                        logging.getLogger("nightjar").warning("the display of results failed: %s: %s", *told)
+                        why = (type(error).__name__, error)
+                        logging.getLogger("nightjar").warning("the display of results failed: %s: %s", *why)
 
     return call
 
@@ -92,20 +92,14 @@ class End:
         bad = {"failed", "stopped", "skipped"} & set(counts)
         return cls("failed" if bad else "completed", message)
 
-
-def ending(run: Callable[[], End], failed: Callable[[str], None]) -> End:
-    """The end of a run that nobody watches at a terminal: what it raises becomes a state and a line, and `failed` is
-    called with the line of an error.
-    """
-    try:
-        return run()
-    except lock.Held as error:
-        return End("skipped", str(error))
-    except lock.WaitStopped:
-        return End("cancelled", "stopped while it waited")
-    except NightjarError as error:
-        message = str(error)
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}"
-    failed(message)
-    return End("failed", message)
+    @classmethod
+    def of_error(cls, error: Exception) -> Self:
+        """The end of a run that raised an error."""
+        match error:
+            case lock.Held():
+                return cls("skipped", str(error))
+            case lock.WaitStopped():
+                return cls("cancelled", "stopped while it waited")
+            case NightjarError():
+                return cls("failed", str(error))
+        return cls("failed", f"{type(error).__name__}: {error}")

@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,10 +22,10 @@ from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Shards, load_shards
 from pipelines.graph.graph import Graph, Stage
-from pipelines.process.child import GRACE, Child
+from pipelines.process.child import FOLLOWED, GRACE, Child, Lines, Output
 from pipelines.run.resources import Needs
 from pipelines.run.results import Result
-from pipelines.run.run_stage import Lines, Output, environment, run_command
+from pipelines.run.run_stage import environment
 
 # Characters that have a meaning for a shell. A command with one of them is not split into arguments.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")
@@ -92,18 +93,19 @@ def share(
     root, log = graph.root.resolve(), log.resolve()
     work = Work(command=simple(stage), folder=root / stage.folder, log=log, settings=settings)
     states = log.with_name(f"{log.stem}.shards.log")
-    log.parent.mkdir(parents=True, exist_ok=True)
     # -P: a folder `pipelines` of the repository must not be imported instead of this package.
     command = [sys.executable, "-P", "-m", "pipelines.run.shards_run", work.model_dump_json()]
-    with states.open("wb", buffering=0) as file:
-        output = Output(file, tell)
-        # Its shares need the grace to end, and it ends after them.
-        code = run_command(command, work.folder, environment(), output, stop, grace=2 * GRACE)
+    began = time.monotonic()
+    # Its shares need the grace to end, and it ends after them.
+    with (
+        Output(states, tell) as output,
+        Child(command, work.folder, environment(), grace=2 * GRACE, **FOLLOWED) as child,
+    ):
+        code = output.follow(child, stop)
     if not code or stop.is_set():
         return None
     error = output.last.removeprefix("nightjar: ")
     # The error begins with the share that failed, if one did; that has a log of its own.
     number = _NUMBER.match(error)
-    return Result(
-        stage.name, "failed", error=error, log=str(work.share_log(int(number[1])) if number else states)
-    )
+    at = str(work.share_log(int(number[1])) if number else states)
+    return Result(stage.name, "failed", time.monotonic() - began, error=error, log=at)

@@ -123,7 +123,7 @@ def chosen(
 
     def rank(system: System) -> list[bool]:
         readers = any("{reader}" in axis.key for axis in varied)
-        passages = [not system.evidence.startswith(f"{it}/") for it in (paths.RERANKED, paths.RETRIEVED)]
+        passages = [it / system.benchmark != system.evidence for it in (paths.RERANKED, paths.RETRIEVED)]
         return [Path(system.weights).parent == paths.BASE_MODELS, *(readers and it for it in passages)]
 
     suited = [it for it in params.predict.systems.values() if depends(it)]

@@ -18,10 +18,11 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, parse, read_text
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.params import validate
@@ -31,10 +32,13 @@ from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
 from pipelines.run.clone import Clone, remove, saved
 from pipelines.run.profiles import EVERY_KEY, edited, put
-from pipelines.run.results import Result
+from pipelines.run.results import End, Result
 from pipelines.run.run import Run
-from pipelines.study.results import is_there
+from pipelines.study import results
 from pipelines.study.settings import Axis, axes, chosen, label, settings
+
+if TYPE_CHECKING:
+    from pipelines.flows import Session
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,9 @@ class Study:
     def missing(self, root: Path) -> list[Point]:
         """The points without an experiment, or whose files DVC no longer has."""
         done = saved(root, self.start.commit, [it.name for it in self.points])
-        return [it for it in self.points if it.name not in done or not is_there(root, done[it.name], self)]
+        return [
+            it for it in self.points if it.name not in done or not results.is_there(root, done[it.name], self)
+        ]
 
 
 def plan(root: Path, given: Sequence[str], benchmark: str | None = None, recipe: str | None = None) -> Study:
@@ -212,3 +218,42 @@ def _check_inputs(clone: Clone, study: Study, point: Point) -> None:
     now = clone.inputs(study.target)
     if changed := sorted(path for path, _ in now.items() ^ point.inputs.items()):
         raise NightjarError("it changed since the study was started", changed[0], "start the study again")
+
+
+def conduct(
+    session: Session,
+    settings: Sequence[str],
+    benchmark: str | None,
+    recipe: str | None,
+    wait: bool,
+) -> End:
+    """Run a study: see flows.study. A command gives the plan, and what is called with each line and with the reasons of
+    the points that failed, as `prepared`.
+
+    Raises NightjarError for a setting that is not available.
+    """
+    if session.prepared is not None:
+        study, tell, ended = session.prepared
+    else:
+        study, tell = plan(session.root, settings, benchmark, recipe), session.log
+        results.check_folder(session.root, study.name)
+
+        def ended(failed: Mapping[str, str]) -> None:
+            finish(session.root, study, study.name, failed)
+
+    session.name(f"{counted_as(len(study.points), 'point')} of {' '.join(settings)}")
+    failed = run(session.root, study, tell, session.stages, session.stop, wait)
+    if session.stop.is_set():
+        return End("cancelled", "stopped; the points that are done are kept")
+    ended(failed)
+    done = len(study.points) - len(failed)
+    return End(
+        "failed" if failed else "completed", f"{done} of {counted_as(len(study.points), 'point')} done"
+    )
+
+
+def finish(root: Path, study: Study, name: str, failed: Mapping[str, str]) -> dict[str, Any]:
+    """Collect and write the results of a study; returns them, with their folder."""
+    commits = saved(root, study.start.commit, [point.name for point in study.points])
+    result = results.collect(root, study, commits, failed)
+    return result | {"folder": results.write(root, name, result).relative_to(root)}

@@ -19,6 +19,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
+from nightjar.params.groups import artifact
 from pipelines.graph import lock_file
 from pipelines.project.names import StageName
 
@@ -153,8 +154,8 @@ def _paths(params: Any, *keys: str) -> list[Path]:
         value = params
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-        if isinstance(value, str):
-            found.append(Path(value))
+        if isinstance(value, str) and (path := artifact(value)):
+            found.append(path)
     return found
 
 

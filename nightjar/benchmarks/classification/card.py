@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training
 from nightjar.benchmarks.card import Card, Choice, Metric, Task
-from nightjar.benchmarks.classification.labels import LABELS, NAME, TITLES, names
-from nightjar.benchmarks.classification.load import load
-from nightjar.benchmarks.classification.prompts import choice
+from nightjar.benchmarks.classification.formats import load
+from nightjar.benchmarks.classification.metrics import score
+from nightjar.benchmarks.classification.prompts import choice, reader_question
 from nightjar.benchmarks.classification.prompts import query as reranker_query
 from nightjar.benchmarks.classification.published import CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.classification.questions import (
     Settings,
-    alone,
     demonstrated,
     inputs,
     prefixes,
@@ -21,7 +20,7 @@ from nightjar.benchmarks.classification.questions import (
     targets,
     training,
 )
-from nightjar.benchmarks.classification.scoring import score
+from nightjar.benchmarks.classification.tasks import LABELS, NAME, TITLES, names
 from nightjar.benchmarks.papers import Papers
 from nightjar.statistics import matthews
 
@@ -55,7 +54,7 @@ CARD = Card(
         Training(training),
         Reranking(reranker_query, prefixes),
         # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
-        Reading(("intended", "published"), inputs, demonstrated, targets, alone),
+        Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),
         Papers(PUBLISHED, TABLES, CURVES, system="pgra"),
     ),
 )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Floats
-from nightjar.benchmarks.protoqa.formats import Cluster, cleaned, clusters_of
+from nightjar.benchmarks.protoqa.clusters import Cluster, cleaned, clusters_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError

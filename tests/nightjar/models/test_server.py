@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.models import server as client
 from nightjar.models.http_client import KEY, Limits
+from nightjar.models.model import Text
 from nightjar.models.server import Address, Server
 from tests.completions_server import completion, serving
 
 
-def ask(url: str, attempts: int = 2, **options: Any) -> client.Completion:
+def ask(url: str, attempts: int = 2, **options: Any) -> Text:
     limits = Limits(attempts=attempts, pause=0.0)
     with Server(Address.parse(f"server:{url}"), limits) as server:
         return server.complete("A prompt", options.get("max_tokens", 5), options.get("stop", ("\n\n",)))
@@ -22,7 +22,7 @@ def ask(url: str, attempts: int = 2, **options: Any) -> client.Completion:
 
 def test_a_request_is_greedy_and_has_the_exact_prompt() -> None:
     with serving(lambda body: completion(" yes", "length", completion_tokens=1, prompt_tokens=2)) as served:
-        assert ask(f"{served.url}/v1/") == client.Completion(" yes", True, 1, 2)
+        assert ask(f"{served.url}/v1/") == Text(" yes", True, 1, 2)
     penalties = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
     wanted = {"model": "tiny", "prompt": "A prompt", "max_tokens": 5, "temperature": 0, "stop": ["\n\n"]}
     assert served.asked == [wanted | penalties]
@@ -121,7 +121,7 @@ def test_an_answer_that_cannot_be_recorded_is_one_line(answer: bytes, told: str)
 def test_counts_that_are_missing_are_unknown() -> None:
     for body in (b'{"choices": [{"text": "x"}], "usage": null}', counted("prompt_tokens", "null")):
         with serving(lambda asked, said=body: (200, said)) as served:
-            assert ask(served.url) == client.Completion("x", False, None, None)
+            assert ask(served.url) == Text("x", False, None, None)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,15 @@ from nightjar.benchmarks.card import Task
 from nightjar.benchmarks.registry import card
 from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.local import CausalModel, EncoderDecoderModel
+from nightjar.models.model import Decoding, Request
 from nightjar.models.samples import Sampling, generator_for
 from nightjar.params import load as load_params
 from nightjar.params import profiles, validate
 from nightjar.params.predict import PredictBenchmark
-from nightjar.predict.answers import Asked, answering, ask, before_full_stop, limit, stops
+from nightjar.predict.model import before_full_stop, writing
 from nightjar.predict.predictor import about
+from nightjar.predict.requests import limit, requests_of, stops
 from nightjar.tools import Toolbox
 from tests.questions import question
 
@@ -58,35 +61,39 @@ def settings(**changes: Any) -> PredictBenchmark:
     return PARAMS.predict.benchmark(CARD.name).model_copy(update=small | changes)
 
 
-def asked(lm: LanguageModel, **changes: Any) -> list[Asked]:
+def asked(lm: LanguageModel, wanted: PredictBenchmark | None = None, **changes: Any) -> list[Request]:
     questions = [question(row, TASKS[row["task_id"]]) for row in INSTANCES]
-    return ask(CARD, lm.tokenizer, questions, {}, 0, PARAMS.encoding.model_copy(update=changes))
+    encoding = PARAMS.encoding.model_copy(update=changes)
+    return requests_of(CARD, lm.tokenizer, questions, encoding, wanted or settings(), {}, 0)
 
 
-def answered(lm: LanguageModel, questions: list[Asked], wanted: PredictBenchmark) -> list[dict[str, Any]]:
-    answer = answering(lm, CARD, questions, wanted, Toolbox([]), calls="off", seed=5)
+def answered(lm: LanguageModel, wanted: PredictBenchmark) -> list[dict[str, Any]]:
+    kind = EncoderDecoderModel if lm.encoder_decoder else CausalModel
+    model = kind(lm, wanted.batch_size, wanted.batch_tokens)
+    requests = dict(enumerate(asked(lm, wanted)))
+    decoding = Decoding(wanted.temperature, wanted.top_p, 5)
+    answer = writing(model, lm.tokenizer, requests, wanted, Toolbox([]), "off", decoding)
     # Whichever are asked for: here every third, and then the others.
-    first = dict(answer(range(0, len(questions), 3)))
-    rest = dict(answer([number for number in range(len(questions)) if number % 3]))
+    first = dict(answer(range(0, len(requests), 3)))
+    rest = dict(answer([number for number in requests if number % 3]))
     assert not first.keys() & rest.keys()
-    return [(first | rest)[number] for number in range(len(questions))]
+    return [(first | rest)[number] for number in requests]
 
 
 def test_greedy_answers_are_those_of_each_prompt_alone(lm: LanguageModel) -> None:
     questions = asked(lm)
-    answers = answered(lm, questions, settings())
+    answers = answered(lm, settings())
     for one, given in zip(questions, answers, strict=True):
         alone = generate(lm, [lm.tokenizer.encode(one.prompt)], 10)[0]
         assert given["text"] == alone.text
         assert given["answers"] == [alone.text.strip()]
         assert given["new_tokens"] == alone.tokens
-        assert given["seconds"] > 0
     assert len({given["text"] for given in answers}) > 1
 
 
 def test_a_sampled_answer_depends_on_its_prompt_and_the_seed_alone(lm: LanguageModel) -> None:
     questions = asked(lm)
-    answers = answered(lm, questions, settings(temperature=0.8, top_p=0.9))
+    answers = answered(lm, settings(temperature=0.8, top_p=0.9))
     for one, given in zip(questions, answers, strict=True):
         sha256 = hashlib.sha256(one.prompt.encode()).hexdigest()
         sampling = Sampling(0.8, generator_for(5, sha256), 0.9)
@@ -107,13 +114,12 @@ def test_the_prompt_is_the_published_source_and_its_end_is_the_models_own(lm: La
 
 
 def test_stop_strings_and_the_full_stop_cut_an_answer(lm: LanguageModel) -> None:
-    questions = asked(lm)
-    whole = answered(lm, questions, settings())
+    whole = answered(lm, settings())
     mark = next(given["text"][2] for given in whole if len(given["text"]) > 4)
-    stopped = answered(lm, questions, settings(stop=[mark]))
+    stopped = answered(lm, settings(stop=[mark]))
     for before, after in zip(whole, stopped, strict=True):
         assert after["text"] == before["text"].partition(mark)[0]
-    cut = answered(lm, questions, settings(cut_at_full_stop=True))
+    cut = answered(lm, settings(cut_at_full_stop=True))
     for before, after in zip(whole, cut, strict=True):
         assert after["text"] == before["text"]
         assert after["answers"] == [before["answers"][0].split(".")[0]]

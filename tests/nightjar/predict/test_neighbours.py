@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
-from nightjar.predict.neighbours import nearest_labels
+from nightjar.predict.lookup import nearest_labels
 from nightjar.search.encoders import load_encoder
 from tests.made_card import CARD
 from tests.tiny_models import sentence_encoder

@@ -12,7 +12,7 @@ import pytest
 from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.predict.prompts import write_prompts
+from nightjar.predict.requests import write_prompts
 from tests.questions import question, write_questions
 from tests.stages.predict.test_stage import configure, finish, instance, project
 

@@ -224,6 +224,39 @@ def _pid(repo: Repo) -> int | None:
     return int(text) if text else None
 
 
+# Prints our own functions on the way to the process of a stage: those that submit its task, and those of its thread.
+WAY = """
+import json, sys, threading, traceback
+from pathlib import Path
+from pipelines.cli import main
+
+def own(thread):
+    stack = traceback.extract_stack(sys._current_frames()[thread.ident])
+    files = [(Path(it.filename), it.name) for it in stack if "site-packages" not in it.filename]
+    return [f"{file.stem}.{name}" for file, name in files if "pipelines" in file.parts]
+
+def watch(event, arguments):
+    if event == "subprocess.Popen" and (frames := own(threading.current_thread()))[0] == "flows.stage":
+        submitting = own(threading.main_thread())
+        print("way", json.dumps(submitting[: submitting.index("flows.stages") + 1] + frames))
+
+sys.addaudithook(watch)
+main(["rebuild"])
+"""
+
+
+def test_a_stage_is_few_calls_away_from_the_command_line(repo: Repo, api: Api) -> None:
+    api.serve(repo)
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
+    command = [sys.executable, "-c", WAY]
+    done = subprocess.run(
+        command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=90
+    )
+    (way,) = [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("way ")]
+    assert (way[0], way[-1]) == ("cli.main", "child.__init__") and "flows.stages" in way
+    assert len(way) <= 8, way
+
+
 def test_without_prefect_one_line_names_dvc_and_nothing_to_do_needs_none(repo: Repo) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
     without = "import sys; sys.modules['prefect'] = None; "

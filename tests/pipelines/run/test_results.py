@@ -8,7 +8,7 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from pipelines.process import lock
-from pipelines.run.results import End, Result, ending, listeners
+from pipelines.run.results import End, Result, listeners
 
 
 @pytest.mark.parametrize("fault", [ValueError("no such style"), BrokenPipeError(), SystemExit(1)])
@@ -60,11 +60,6 @@ def test_the_end_of_a_run_counts_its_results(states: list[str], cancelled: bool,
         (ZeroDivisionError(), "failed"),
     ],
 )
-def test_what_an_unwatched_run_raises_becomes_its_end(fault: Exception, end: str) -> None:
-    told: list[str] = []
-
-    def run() -> End:
-        raise fault
-
-    found = ending(run, told.append)
-    assert found.state == end and told == ([found.message] if end == "failed" else [])
+def test_what_a_run_raises_becomes_its_end(fault: Exception, end: str) -> None:
+    found = End.of_error(fault)
+    assert found.state == end and found.message

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.classification.demonstrations import Labelled, demonstrations
-from nightjar.benchmarks.classification.labels import names
+from nightjar.benchmarks.classification.prompts import Labelled, demonstrations
+from nightjar.benchmarks.classification.tasks import names
 from nightjar.core.errors import NightjarError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightjar.benchmarks.classification import labels
+from nightjar.benchmarks.classification import tasks as labels
 from nightjar.core.errors import NightjarError
 
 

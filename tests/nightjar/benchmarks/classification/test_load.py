@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.classification.formats import FORMS
-from nightjar.benchmarks.classification.labels import LABELS
-from nightjar.benchmarks.classification.load import load
+from nightjar.benchmarks.classification.formats import FORMATS, load
+from nightjar.benchmarks.classification.tasks import LABELS
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError
 
@@ -207,9 +206,7 @@ def test_missing_sets_are_skipped_but_not_missing_files(tmp_path: Path) -> None:
     put(tmp_path, custrev__neg="bad\n")
     assert len(list(load(tmp_path))) == 2
     put(tmp_path, cr_in_train__csv="1,fine\n", cr_in_test__csv="1,fine\n")
-    with pytest.raises(
-        NightjarError, match=r"cr is there in two forms, custrev.neg and cr/train.csv; remove one"
-    ):
+    with pytest.raises(NightjarError, match=r"cr has two formats, custrev.neg and cr/train.csv; remove one"):
         list(load(tmp_path))
 
 
@@ -221,7 +218,7 @@ def test_a_pattern_that_matches_no_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_every_task_has_a_form() -> None:
-    assert {form.task for form in FORMS} == set(LABELS)
+    assert {form.task for form in FORMATS} == set(LABELS)
 
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 
 from nightjar.benchmarks.classification import prompts
-from nightjar.benchmarks.classification.demonstrations import Labelled
+from nightjar.benchmarks.classification.prompts import Labelled
 from nightjar.core.errors import NightjarError
 
 SENTIMENT = "Does the following sentence have a positive or negative sentiment?\na film ."

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.classification.labels import of_code
-from nightjar.benchmarks.classification.reader_texts import (
-    encoder_inputs,
+from nightjar.benchmarks.classification.prompts import (
+    reader_inputs,
     reader_passage,
     reader_question,
     target,
 )
+from nightjar.benchmarks.classification.tasks import of_code
 from nightjar.core.errors import NightjarError
 
 NAMES = {"SST-2": "sst2", "sst-5": "sst5"}
@@ -31,7 +31,7 @@ def test_inputs_as_the_published_code_makes_them(golden: Path) -> None:
             passages.append(reader_passage(task, context["text"], label.name if label else None))
         assert passages == (case["passages"] or [])
         assert reader_question(task, QUERY, "published") == case["question"]
-        assert encoder_inputs(task, QUERY, passages, "published") == case["encoder_inputs"]
+        assert reader_inputs(task, QUERY, passages, "published") == case["encoder_inputs"]
         label = of_code(task, case["label"])
         assert label and target(task, label.name) == case["target"]
 
@@ -39,16 +39,16 @@ def test_inputs_as_the_published_code_makes_them(golden: Path) -> None:
 def test_the_intended_form() -> None:
     assert reader_question("sst2", "a film .") == "a film . This is <extra_id_0> ."
     assert reader_question("trec", "who ?") == "<extra_id_0> : who ?"
-    assert encoder_inputs("cola", "it is .", ["one .", "two ."]) == [
+    assert reader_inputs("cola", "it is .", ["one .", "two ."]) == [
         "one . it is . This is <extra_id_0> .",
         "two . it is . This is <extra_id_0> .",
     ]
-    assert encoder_inputs("cola", "it is .", []) == ["it is . This is <extra_id_0> ."]
+    assert reader_inputs("cola", "it is .", []) == ["it is . This is <extra_id_0> ."]
 
 
 @pytest.mark.parametrize("form", ["intended", "published"])
 def test_a_pair_has_its_mask_between_the_sentences(form: str) -> None:
-    question = reader_question("rte", "A cat.\tAn animal.", form)  # type: ignore[arg-type]
+    question = reader_question("rte", "A cat.\tAn animal.", form)
     assert question == "A cat. ? <extra_id_0> , An animal."
     assert reader_passage("rte", "A cat.\tAn animal.", "entailment") == "A cat. ? Yes , An animal."
     assert target("mrpc", "equivalent") == "<extra_id_0> No <extra_id_1>"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import estimate
-from nightjar.benchmarks.classification.labels import LABELS, names
-from nightjar.benchmarks.classification.scoring import score
+from nightjar.benchmarks.classification.metrics import score
+from nightjar.benchmarks.classification.tasks import LABELS, names
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import score as scored
 from nightjar.core.errors import NightjarError

@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.classification.sides import Sentence, Sizes, divided, with_dev
+from nightjar.benchmarks.classification.splits import Sentence, Sizes, divide, with_dev
 
 
 def sentences(texts: list[str]) -> list[Sentence]:
@@ -20,7 +20,7 @@ def test_a_published_training_side_leaves_the_set_to_test() -> None:
     train = [
         it._replace(file="t", id=f"t:{it.line}") for it in sentences([f"claim {n}" for n in range(20, 80)])
     ]
-    sides = divided(found, Sizes(25, 40), train)
+    sides = divide(found, Sizes(25, 40), train)
     assert [len(sides[side]) for side in ("test", "train", "dev")] == [25, 36, 4]  # type: ignore[index]
     assert {it.file for it in sides["test"]} == {"f"} and {it.file for it in sides["train"]} == {"t"}
     tested = {it.text for it in sides["test"]}
@@ -36,7 +36,7 @@ def test_every_sentence_is_on_one_side_and_equal_texts_are_together(
     found: list[str], test: int, train: int | None
 ) -> None:
     rows = sentences(found)
-    sides = divided(rows, Sizes(test, train))
+    sides = divide(rows, Sizes(test, train))
     assert Counter(it.id for side in sides.values() for it in side) == Counter(it.id for it in rows)
     places: dict[str, set[str]] = {}
     for side, members in sides.items():
@@ -50,11 +50,11 @@ def test_every_sentence_is_on_one_side_and_equal_texts_are_together(
 
 def test_sizes_are_exact_where_texts_differ() -> None:
     many = sentences([f"text {n}" for n in range(10_000)])
-    sides = divided(many, Sizes(1000, 5000))
+    sides = divide(many, Sizes(1000, 5000))
     assert {side: len(found) for side, found in sides.items()} == {
         "test": 1000, "train": 4500, "dev": 500, "rest": 4000,
     }  # fmt: skip
-    small = divided(many[:80], Sizes(2000))
+    small = divide(many[:80], Sizes(2000))
     assert {side: len(found) for side, found in small.items()} == {
         "test": 24,
         "train": 51,
@@ -66,7 +66,7 @@ def test_sizes_are_exact_where_texts_differ() -> None:
 def test_the_order_of_lines_does_not_matter() -> None:
     found = [f"text {n % 70}" for n in range(100)]
     mixed = random.Random(1).sample(found, len(found))
-    one, other = (divided(sentences(rows), Sizes(20)) for rows in (found, mixed))
+    one, other = (divide(sentences(rows), Sizes(20)) for rows in (found, mixed))
     assert {side: [it.text for it in rows] for side, rows in one.items()} == {
         side: [it.text for it in rows] for side, rows in other.items()
     }

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import expit
 
+from nightjar.benchmarks.protoqa.clusters import best_list, clusters_of
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, encoder_similarity
-from nightjar.benchmarks.protoqa.formats import best_list, clusters_of
-from nightjar.benchmarks.protoqa.scoring import RULES, explained, score
+from nightjar.benchmarks.protoqa.metrics import RULES, explained, score
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoders import RECORD

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.protoqa.formats import Cluster, Unfit, asked, best_list
+from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, parse_question
+from nightjar.benchmarks.rows import InvalidRow
 from tests.nightjar.benchmarks.protoqa.files import row
 
 CLUSTERS = [Cluster("q1.0", 60, ("rain", "a shower")), Cluster("q1.1", 40, ("snow",))]
@@ -14,7 +15,7 @@ LISTED = [{"count": 60, "answers": ["rain", "a shower"]}, {"count": 40, "answers
 
 
 def test_the_current_form() -> None:
-    found = asked(row())
+    found = parse_question(row())
     assert (found.id, found.source) == ("q1", "made")
     assert found.text == "name something that falls from the sky."
     assert found.original == "Name something that falls from the sky."
@@ -38,13 +39,15 @@ def test_the_current_form() -> None:
     ],
 )
 def test_older_forms(older: dict[str, Any]) -> None:
-    found = asked(older)
+    found = parse_question(older)
     assert (found.id, found.text) == ("q1", "what falls?")
     assert list(found.clusters) == CLUSTERS
 
 
 def test_an_older_form_of_one_string_a_cluster() -> None:
-    found = asked({"questionid": "q1", "normalized-question": "x", "answers-cleaned": {"snow": 4, "rain": 6}})
+    found = parse_question(
+        {"questionid": "q1", "normalized-question": "x", "answers-cleaned": {"snow": 4, "rain": 6}}
+    )
     assert found.clusters == (Cluster("q1.0", 4, ("snow",)), Cluster("q1.1", 6, ("rain",)))
     assert best_list(found.clusters) == ("rain", "snow")
 
@@ -52,7 +55,7 @@ def test_an_older_form_of_one_string_a_cluster() -> None:
 def test_a_question_without_published_answers() -> None:
     given = row()
     del given["answers"], given["num"]
-    assert asked(given).clusters == ()
+    assert parse_question(given).clusters == ()
 
 
 def test_odd_rows_are_kept_with_remarks() -> None:
@@ -61,7 +64,7 @@ def test_odd_rows_are_kept_with_remarks() -> None:
         b={"count": 9, "answers": ["rain", "hail"]},
         c={"count": 3, "answers": ["snow"]},
     )
-    assert asked(given).remarks == (
+    assert parse_question(given).remarks == (
         "a string is in two clusters",
         "a cluster has the count 0",
         "num differs from the clusters",
@@ -87,8 +90,8 @@ def test_odd_rows_are_kept_with_remarks() -> None:
     ],
 )
 def test_a_cluster_that_cannot_be_used(cluster: Any, reason: str) -> None:
-    with pytest.raises(Unfit, match=reason):
-        asked(row(a=cluster))
+    with pytest.raises(InvalidRow, match=reason):
+        parse_question(row(a=cluster))
 
 
 @pytest.mark.parametrize(
@@ -105,10 +108,10 @@ def test_a_cluster_that_cannot_be_used(cluster: Any, reason: str) -> None:
     ],
 )
 def test_a_row_that_cannot_be_used(change: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Unfit, match=reason):
-        asked(row() | change)
+    with pytest.raises(InvalidRow, match=reason):
+        parse_question(row() | change)
 
 
 def test_what_is_no_object() -> None:
-    with pytest.raises(Unfit, match="not an object"):
-        asked([])
+    with pytest.raises(InvalidRow, match="not an object"):
+        parse_question([])

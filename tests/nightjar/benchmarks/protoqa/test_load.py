@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.protoqa.load import load
+from nightjar.benchmarks.protoqa.formats import load
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError

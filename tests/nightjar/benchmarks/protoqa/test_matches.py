@@ -11,8 +11,7 @@ from hypothesis.strategies import lists, sampled_from
 from nightjar.benchmarks import files
 from nightjar.benchmarks.capabilities import Match, Matching
 from nightjar.benchmarks.protoqa.card import CARD
-from nightjar.benchmarks.protoqa.matches import counted_answers, matches
-from nightjar.benchmarks.protoqa.scoring import RULES, explained
+from nightjar.benchmarks.protoqa.metrics import RULES, counted_answers, explained, matches
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from tests.nightjar.benchmarks.protoqa.test_scoring import question
 

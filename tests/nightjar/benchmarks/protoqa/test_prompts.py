@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nightjar.benchmarks.protoqa.prompts import statement
+from nightjar.benchmarks.protoqa.questions import statement
 
 
 def test_golden_prompts(golden: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nightjar.benchmarks.capabilities import Ranking
 from nightjar.benchmarks.protoqa.card import CARD
-from nightjar.benchmarks.protoqa.ranking import answer_of, ranked
+from nightjar.benchmarks.protoqa.questions import answer_of, ranked
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.params import load as load_params

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.protoqa.readers import predictions, reference, references
+from nightjar.benchmarks.protoqa.formats import predictions, reference, references
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.protoqa.files import put, row
 

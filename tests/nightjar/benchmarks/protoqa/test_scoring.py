@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nightjar.benchmarks.protoqa.scoring import RULES, cleaned, explained, score
+from nightjar.benchmarks.protoqa.metrics import RULES, cleaned, explained, score
 from nightjar.benchmarks.protoqa.similarity import ALL_SIMILARITIES
 from nightjar.benchmarks.question import Question
 

@@ -19,12 +19,11 @@ from nightjar.benchmarks.protoqa.similarity import (
     WordNetSimilarity,
     longest_common_subsequence,
     longest_common_substring,
+    tokens,
     wordnet_similarity,
     wu_palmer_similarity,
 )
-from nightjar.benchmarks.protoqa.tokens import tokens
-from nightjar.benchmarks.protoqa.wordnet import wordnet
-from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
+from nightjar.benchmarks.protoqa.wordnet import WuPalmer, wordnet
 
 
 @pytest.fixture(scope="module")

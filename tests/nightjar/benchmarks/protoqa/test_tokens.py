@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.protoqa.tokens import STOP_WORDS, tokens
+from nightjar.benchmarks.protoqa.similarity import STOP_WORDS, tokens
 
 
 def test_golden_stop_words_and_tokens(golden: Path) -> None:

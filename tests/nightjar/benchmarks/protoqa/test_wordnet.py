@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.protoqa import wordnet as module
-from nightjar.benchmarks.protoqa.wordnet import FILES, WordNet, wordnet
-from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
+from nightjar.benchmarks.protoqa.wordnet import FILES, WordNet, WuPalmer, wordnet
 from nightjar.core.errors import NightjarError
 
 

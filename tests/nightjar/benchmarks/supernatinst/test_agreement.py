@@ -10,8 +10,9 @@ import pytest
 
 from nightjar.benchmarks.aggregate import improvements
 from nightjar.benchmarks.scores import SystemScores, from_rows
-from nightjar.benchmarks.supernatinst import agreement
-from nightjar.benchmarks.supernatinst.card import CARD, category_metric
+from nightjar.benchmarks.supernatinst import metrics as agreement
+from nightjar.benchmarks.supernatinst.card import CARD
+from nightjar.benchmarks.supernatinst.metrics import category_metric
 from nightjar.statistics.bootstrap import Bootstrap
 
 BOOTSTRAP = Bootstrap(seed=1, samples=400, confidence=0.95)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.supernatinst.baselines import Settings, baselines, copy_input
+from nightjar.benchmarks.supernatinst.questions import Settings, baselines, copy_input
 from tests.questions import question
 
 NONE = {"definition": [], "positive_examples": [], "negative_examples": []}

@@ -1,4 +1,4 @@
-"""Any model that a user names: a directory, an adapter, hub:NAME@REVISION, package:NAME or server:URL."""
+"""Any model that a user names: a directory, an adapter, hub:NAME@REVISION, package:NAME, server:URL or entry:NAME."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.headers import AGAIN, read_json_object
-from nightjar.models.server import PREFIX, Address
+from nightjar.models.model import backend, is_remote, split
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
 from nightjar.params.data import ModelSource
 from stages.base_model.prepare import facts, make_ready
@@ -20,40 +20,61 @@ ADAPTER = "adapter_config.json"
 
 
 @dataclass(frozen=True)
-class Given:
-    """A model that a user named: the weights of a system that answers with it, and the source of its language model.
+class Source:
+    """What a user named: the weights of a system that answers with it, and the source of its language model.
 
-    The source is that of the base of an adapter. A server has that of the project's language model, whose tokenizer
-    limits the prompts. `evidence` is the number of passages in its prompts.
+    The latter is that of the base of an adapter. A model without files has that of the project's language model, whose
+    tokenizer limits the prompts. `evidence` is the number of passages in its prompts.
     """
 
     weights: str
-    source: str
+    language_model: str = paths.LANGUAGE_MODEL.as_posix()
     evidence: int = 0
 
     @property
-    def served(self) -> bool:
-        """Whether the model is behind a server."""
-        return self.weights.startswith(PREFIX)
+    def remote(self) -> bool:
+        """Whether the model has no files here."""
+        return is_remote(self.weights)
 
     @property
     def adapter(self) -> Path | None:
         """The folder of an adapter, or of a model that the stage train made; None for neither."""
-        return None if self.served or Path(self.weights) == paths.LANGUAGE_MODEL else Path(self.weights)
+        return None if self.remote or Path(self.weights) == paths.LANGUAGE_MODEL else Path(self.weights)
 
     def base(self, made: Path) -> Path:
-        """The folder of the language model: where it is, or else `made`, where `ready` puts it."""
-        folder = Path(self.source)
+        """The folder of the language model: where it is, or else `made`, where `prepare` puts it."""
+        folder = Path(self.language_model)
         whole = (folder / "tokenizer.json").is_file() and any(folder.glob("*.safetensors"))
-        return folder if whole and not _elsewhere(self.source) else made
+        return folder if whole and not _elsewhere(self.language_model) else made
+
+    def prepare(self, made: Path) -> dict[str, Any] | None:
+        """Make the language model ready, in the folder `made` unless it is read where it is (`base`).
+
+        Returns the facts of where it came from; None for the project's own, which has facts. Raises NightjarError for a
+        model that is missing or damaged, and as `make_ready` does.
+        """
+        source, own = self.language_model, paths.LANGUAGE_MODEL
+        if Path(source) == own and not own.is_dir():
+            what = "the project's language model is missing"
+            raise NightjarError(what, own, "run: nightjar rebuild base_model")
+        if self.adapter:
+            check(self.adapter)
+        folder = self.base(made)
+        if folder == made:
+            return make_ready(ModelSource(source=source), made)
+        found = verify(folder)
+        known = folder.resolve() == own.resolve() and (folder / CHECKSUMS).is_file()
+        return None if known else facts(source, folder, folder, found, found)
 
 
 def name_of(source: str) -> str:
-    """The name of a source as a system of the parameters: at most 100 lower-case letters, digits and underscores."""
+    """The name of a source as a system of the parameters: at most 100 lower-case letters, digits and underscores.
+
+    Raises NightjarError for a source without files that names nothing.
+    """
     kind, _, rest = source.partition(":")
-    if source.startswith(PREFIX):
-        address = Address.parse(source)
-        last = address.model or f"server_{address.url.partition('//')[2]}"
+    if is_remote(source):
+        last = backend(source).name(*split(source))
     elif kind in ("hub", "package"):
         last = rest.partition("@")[0]
     else:
@@ -62,44 +83,21 @@ def name_of(source: str) -> str:
     return words if words[:1].isalpha() else f"model_{words}".rstrip("_")
 
 
-def given(source: str) -> Given:
+def resolve(source: str) -> Source:
     """What a source names; nothing is loaded or made.
 
     Raises NightjarError for a damaged adapter, recipe or address, and for an adapter without a base or on another one.
     """
-    if source.startswith(PREFIX):
-        Address.parse(source)
-        return Given(source, paths.LANGUAGE_MODEL.as_posix())
+    if is_remote(source):
+        name_of(source)
+        return Source(source)
     folder = Path(source)
     if _elsewhere(source) or not _is_trained(folder):
-        return Given(paths.LANGUAGE_MODEL.as_posix(), source)
+        return Source(paths.LANGUAGE_MODEL.as_posix(), source)
     if _is_trained(Path(base := _base_of(folder))):
         raise NightjarError(f"its base model {base} is an adapter itself", folder, "merge the two first")
     evidence = read_recipe(folder)["evidence"] if (folder / RECIPE).is_file() else 0
-    return Given(source, base, evidence)
-
-
-def ready(model: Given, made: Path) -> dict[str, Any] | None:
-    """Make the language model of a source ready, in the folder `made` unless it is read where it is (`Given.base`).
-
-    Returns the facts of where it came from; None for the project's own, which has facts. Raises NightjarError for a
-    model that is missing or damaged, and as `make_ready` does.
-    """
-    source = model.source
-    if Path(source) == paths.LANGUAGE_MODEL and not paths.LANGUAGE_MODEL.is_dir():
-        raise NightjarError(
-            "the project's language model is missing",
-            paths.LANGUAGE_MODEL,
-            "run: nightjar rebuild base_model",
-        )
-    if model.adapter:
-        check(model.adapter)
-    folder = model.base(made)
-    if folder == made:
-        return make_ready(ModelSource(source=source), made)
-    found = verify(folder)
-    own = folder.resolve() == paths.LANGUAGE_MODEL.resolve() and (folder / CHECKSUMS).is_file()
-    return None if own else facts(source, folder, folder, found, found)
+    return Source(source, base, evidence)
 
 
 def _elsewhere(source: str) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.capabilities import Floats, Match
+from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
-from nightjar.benchmarks.protoqa.formats import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity
 from nightjar.benchmarks.question import Question
 
@@ -19,6 +19,8 @@ log = logging.getLogger("nightjar")
 
 # The similarity that needs a model.
 ENCODER = "encoder"
+# What one place earlier in the list is worth beside the counts, which are whole numbers: only ties depend on it.
+_FIRST = 1e-9
 
 
 class Rule(NamedTuple):
@@ -59,12 +61,12 @@ def score(
     names = [metric_name(kind, rule) for kind in (*kinds, *([ENCODER] if encoder else [])) for rule in RULES]
     found = {name: np.zeros(len(questions)) for name in names}
     functions = {name: kind.rounded() for name, kind in kinds.items()}
-    for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
+    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
         clusters = clusters_of(question.parts)
-        values = {name: list_scores(given, clusters, function) for name, function in functions.items()}
+        values = {name: list_scores(own, clusters, function) for name, function in functions.items()}
         if encoder:
             best = assigned_by(encoder, question, best_list(clusters))
-            values[ENCODER] = shares(assigned_by(encoder, question, given), best, clusters)
+            values[ENCODER] = shares(assigned_by(encoder, question, own), best, clusters)
         for name, by_rule in values.items():
             for rule, value in by_rule.items():
                 found[metric_name(name, rule)][place] = value
@@ -175,3 +177,45 @@ def _partners(rounded: Floats, clusters: Sequence[Cluster]) -> dict[int, str]:
     rewards = rounded * [cluster.count for cluster in clusters]
     pairs = zip(*matched(rewards), strict=True)
     return {int(row): clusters[column].id for row, column in pairs if rewards[row, column] > 0}
+
+
+def matches(
+    question: Question,
+    answers: Sequence[str],
+    kinds: Mapping[str, Kind] = SIMILARITIES,
+    encoder: EncoderSimilarity | None = None,
+) -> dict[str, list[Match]]:
+    """The cluster of each answer by each of the similarities `kinds` and by `encoder`, as the whole list is matched.
+
+    Of answers that could have a cluster equally well, the first has it. The closest cluster is the largest of those
+    that the answer is similar to, unless the matching gives it another.
+    Raises NightjarError if WordNet is not installed.
+    """
+    clusters = clusters_of(question.parts)
+    matrices = {name: similarities(answers, clusters, kind.rounded()) for name, kind in kinds.items()}
+    if encoder:
+        matrices[ENCODER] = assigned_by(encoder, question, answers)
+    return {name: list(of_rows(matrix, clusters)) for name, matrix in matrices.items()}
+
+
+def of_rows(rounded: Floats, clusters: Sequence[Cluster]) -> Iterator[Match]:
+    """The match of each row, from rounded similarities of shape (answers, clusters)."""
+    rewards = rounded * [cluster.count for cluster in clusters]
+    earlier = _FIRST * np.arange(len(rewards), 0, -1)[:, None]
+    pairs = zip(*matched(rewards + (rewards > 0) * earlier), strict=True)
+    partners = {row: column for row, column in pairs if rewards[row, column] > 0}
+    for row, values in enumerate(rounded):
+        if (column := partners.get(row)) is not None:
+            yield Match(clusters[column].id, clusters[column].id)
+        elif values.any():
+            # A cluster of the count 0 can be the closest, but is worth nothing and so matched to no answer.
+            largest = int(np.argmax(np.where(values > 0, rewards[row], -1.0)))
+            yield Match(None, clusters[largest].id)
+        else:
+            yield Match(None, None)
+
+
+def counted_answers(found: Sequence[Match], rule: Rule) -> int:
+    """How many of the first answers of a list count by a rule, from the matches of the list."""
+    similar = np.array([float(match.closest is not None) for match in found])
+    return len(counted(similar.reshape(len(found), 1), rule))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nightjar.benchmarks.capabilities import Floats
-from nightjar.benchmarks.classification.labels import NAME, names, number
+from nightjar.benchmarks.classification.tasks import NAME, names, number
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
@@ -29,9 +29,9 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     or whose reference is none of its labels.
     """
     table = np.full((len(questions), 3), np.nan)
-    for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
+    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
         gold = _gold(question)
-        found = number(question.task_id, given[0]) if given else None
+        found = number(question.task_id, own[0]) if own else None
         predicted = NO_LABEL if found is None else found
         table[place, 0] = predicted == gold
         if question.task_id == MATTHEWS:

@@ -1,4 +1,4 @@
-"""k-NN: the label of the training questions whose vectors are nearest (Guo et al. 2023: by T5's embeddings)."""
+"""Answers that are looked up: in a file of predictions, or among the labels of the nearest training questions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.files import read_answers, read_questions
 from nightjar.benchmarks.question import Question, questions_of
+from nightjar.benchmarks.subset import WHOLE
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import sha256_of
 from nightjar.models.weights import CONFIG, RECIPE
 from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about
 from nightjar.search.encoders import RECORD, Encoder, load_encoder
 
 
+class FilePredictor(Predictor):
+    """The answers of the file `weights`, which has the form that `nightjar score` reads.
+
+    The file takes the place of a model: its sha256 is the model's. Where the questions are a sample, the file may
+    answer all of them. Raises NightjarError for what `read_answers` refuses: another form, unknown and duplicate ids.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.questions = job.questions
+        self.keys = len(self.questions)
+        whole = job.asked / WHOLE
+        known = read_questions(whole) if whole.is_dir() else self.questions
+        given = read_answers(job.card, job.weights, known)
+        self._answers = dict(zip((one.key for one in known), given, strict=True))
+        self._sha256 = sha256_of(job.weights)
+
+    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        for number in numbers:
+            if (found := self._answers.get(self.questions[number].key)) is not None:
+                yield number, {"answers": found, **NOTHING_WRITTEN, "seconds": 0.0}
+
+    def about(self, number: int) -> Row:
+        return about("", 0, self._sha256)
+
+
 class NeighbourPredictor(Predictor):
-    """The labels of training questions, by the encoder in `weights`.
+    """The labels of training questions, by the encoder in `weights` (Guo et al. 2023: by T5's embeddings).
 
     Raises NightjarError for a benchmark without training questions, for a task that has none, and for weights of which
     no encoder can be made.

@@ -1,4 +1,4 @@
-"""Does ROUGE-L agree with accuracy? Their correlation over the classification categories (appendix E)."""
+"""The scores of Super-NaturalInstructions, and whether ROUGE-L agrees with accuracy (Wang et al. 2022, appendix E)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.aggregate import by_track, category_name
+from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
+from nightjar.benchmarks.supernatinst.published import CORRELATION
+from nightjar.benchmarks.text import metrics
 from nightjar.statistics.bootstrap import Bootstrap, percent
 
+# The categories whose answers are labels, in the published form of their names (Tk-Instruct's compute_metrics.py).
+EXACT_MATCH_CATEGORIES = frozenset(
+    {
+        "textual_entailment",
+        "cause_effect_classification",
+        "coreference_resolution",
+        "dialogue_act_recognition",
+        "answerability_classification",
+        "word_analogy",
+    }
+)
 # Fewer points lie on a line by chance.
 LEAST_POINTS = 3
 # Resampled instances move few points along one line: the interval is narrow because the points are few, not because
@@ -20,6 +35,32 @@ LEAST_POINTS_FOR_AN_INTERVAL = 10
 DECIMALS = 4
 
 _BOTH = ("rougeL", "exact_match")
+
+
+def category_metric(category: str) -> str:
+    """The metric that is published for a category, named in any spelling: exact match where answers are labels."""
+    return "exact_match" if "_".join(category.lower().split()) in EXACT_MATCH_CATEGORIES else "rougeL"
+
+
+def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """Exact match, ROUGE-1 and ROUGE-L of the first answer of each, each track in its own form (compute_metrics.py).
+
+    A question without an answer scores as the empty text, as published.
+    """
+    parts = {name: np.zeros(len(questions)) for name in metrics.METRICS}
+    for track in sorted({question.track for question in questions}):
+        places = [place for place, question in enumerate(questions) if question.track == track]
+        texts = [answers[place][0] if answers[place] else "" for place in places]
+        found = metrics.score(texts, [questions[place].references for place in places], track)
+        for name in metrics.METRICS:
+            parts[name][places] = getattr(found, name)
+    return parts
+
+
+def evaluation_facts(scores: Sequence[SystemScores], bootstrap: Bootstrap) -> dict[str, Any]:
+    """The correlation of ROUGE-L with accuracy, and the published one."""
+    found = correlation(scores, category_metric, bootstrap)
+    return {"correlation": found, "correlation_published": CORRELATION}
 
 
 def correlation(

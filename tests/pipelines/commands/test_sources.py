@@ -11,7 +11,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import LANGUAGE_MODEL as MODEL
 from nightjar.models.weights import digest, write_checksums
-from stages.base_model.given import Given, given, name_of, ready
+from pipelines.commands.sources import Source, name_of, resolve
 from tests import tiny_models
 
 
@@ -50,9 +50,9 @@ def test_the_name_of_a_source_is_one_for_a_system(source: str, name: str) -> Non
 
 
 def test_a_directory_of_safetensors_is_read_where_it_is(workdir: Path, tiny_model: Path) -> None:
-    found = given(str(tiny_model))
-    assert found == Given(MODEL.as_posix(), str(tiny_model)) and found.adapter is None
-    facts = ready(found, workdir / "made")
+    found = resolve(str(tiny_model))
+    assert found == Source(MODEL.as_posix(), str(tiny_model)) and found.adapter is None
+    facts = found.prepare(workdir / "made")
     assert facts is not None and facts["architecture"] == "LlamaForCausalLM"
     assert facts["sha256"] == facts["source_sha256"] == digest(tiny_model)
     assert found.base(workdir / "made") == tiny_model and not (workdir / "made").exists()
@@ -61,33 +61,35 @@ def test_a_directory_of_safetensors_is_read_where_it_is(workdir: Path, tiny_mode
 def test_a_directory_without_a_tokenizer_file_is_made_ready(workdir: Path, tiny_model: Path) -> None:
     shutil.copytree(tiny_model, workdir / "mine")
     (workdir / "mine/tokenizer.json").unlink()
-    found = given("mine")
+    found = resolve("mine")
     assert found.base(workdir / "made") == workdir / "made"
     with pytest.raises(NightjarError, match="tokenizer"):
-        ready(found, workdir / "made")
+        found.prepare(workdir / "made")
 
 
 def test_a_model_of_the_project_has_facts_already(own: Path) -> None:
-    found = given(MODEL.as_posix())
-    assert ready(found, own / "made") is None and found.base(own / "made") == MODEL
+    found = resolve(MODEL.as_posix())
+    assert found.prepare(own / "made") is None and found.base(own / "made") == MODEL
 
 
 def test_a_server_has_the_tokenizer_of_the_project(own: Path) -> None:
-    found = given("server:http://host#m")
-    assert found == Given("server:http://host#m", MODEL.as_posix()) and found.served and found.adapter is None
+    found = resolve("server:http://host#m")
+    assert (
+        found == Source("server:http://host#m", MODEL.as_posix()) and found.remote and found.adapter is None
+    )
     assert found.base(own / "made") == MODEL
 
 
 def test_an_adapter_is_read_where_it_is_and_so_is_its_base(own: Path) -> None:
     source = adapter(own / "mine", MODEL.as_posix())
-    found = given("mine")
-    assert found == Given("mine", MODEL.as_posix()) and found.adapter == Path("mine")
-    assert found.base(own / "made") == MODEL and ready(found, own / "made") is None
+    found = resolve("mine")
+    assert found == Source("mine", MODEL.as_posix()) and found.adapter == Path("mine")
+    assert found.base(own / "made") == MODEL and found.prepare(own / "made") is None
     (source / "recipe.json").write_text('{"evidence": 2, "calls": true}')
-    assert given("mine").evidence == 2
+    assert resolve("mine").evidence == 2
     adapter(own / "other", "mine")
     with pytest.raises(NightjarError, match="its base model mine is an adapter itself"):
-        given("other")
+        resolve("other")
 
 
 @pytest.mark.parametrize(
@@ -104,15 +106,15 @@ def test_a_base_that_cannot_be_found(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     adapter(own / "mine", base, **more)
     with pytest.raises(NightjarError, match=told):
-        ready(given("mine"), own / "made")
+        resolve("mine").prepare(own / "made")
 
 
 def test_wrong_sources(workdir: Path) -> None:
     for source, told in (("none", "no such model directory"), ("package:no-such-package", "not installed")):
         with pytest.raises(NightjarError, match=told):
-            ready(given(source), workdir / "made")
+            resolve(source).prepare(workdir / "made")
     (workdir / "pickled").mkdir()
     (workdir / "pickled/adapter_config.json").write_text("{}")
     (workdir / "pickled/adapter_model.bin").write_bytes(b"weights")
     with pytest.raises(NightjarError, match="only pickled weights"):
-        given("pickled")
+        resolve("pickled")

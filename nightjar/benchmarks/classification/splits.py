@@ -1,7 +1,7 @@
-"""Which side a sentence is on: train, dev or test; "rest" where a side has a published size and there are more.
+"""The splits of the data sets: train, dev and test; "rest" where a split has a published size and there are more.
 
-Sets without a published split get one of our own, by the checksums of their texts: it depends on no seed and not on the
-order of lines. Texts that are equal but for case and blanks are on one side.
+Sets without published splits get some of our own, by the checksums of their texts: they depend on no seed and not on
+the order of lines. Texts that are equal but for case and blanks are in one split.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
-Side = Literal["train", "dev", "test", "rest"]
-# Of the training side, in percent, where no dev side is published.
+Split = Literal["train", "dev", "test", "rest"]
+# Of the training split, in percent, where no dev split is published.
 DEV = 10
-# Of all sentences, in percent, in a set with fewer than SMALL times the published test side.
+# Of all sentences, in percent, in a set with fewer than SMALL times the published test split.
 TEST, SMALL = 30, 1.5
 
 
@@ -41,10 +41,10 @@ class Sentence(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-def divided(
+def divide(
     found: Sequence[Sentence], sizes: Sizes, train: Sequence[Sentence] | None = None
-) -> dict[Side, list[Sentence]]:
-    """A set without a published split: test, train and dev sentences, each side in the order of the checksums.
+) -> dict[Split, list[Sentence]]:
+    """The splits of a set without published ones, each in the order of the checksums.
 
     With `train`, published training sentences, the set only tests; a training sentence with the text of a test sentence
     is "rest". The order mixes labels that are in separate files. A set that is too small for `sizes` has TEST percent
@@ -61,8 +61,8 @@ def divided(
     return {"test": tests, **with_dev(used), "rest": rest + left}
 
 
-def with_dev(train: Sequence[Sentence]) -> dict[Side, list[Sentence]]:
-    """Training sentences without a published dev side: DEV percent become one; both keep the order."""
+def with_dev(train: Sequence[Sentence]) -> dict[Split, list[Sentence]]:
+    """The published training split with DEV percent of it as the dev split; both keep the order."""
     chosen = {it.id for it in _taken(_ordered(train), len(train) * DEV // 100)[0]}
     return {
         "train": [it for it in train if it.id not in chosen],
@@ -78,8 +78,8 @@ def _checksum(text: str) -> bytes:
     return sha256(" ".join(text.casefold().split()).encode()).digest()
 
 
-def _taken(ordered: Sequence[Sentence], wanted: int) -> tuple[list[Sentence], list[Sentence]]:
-    """The first `wanted` sentences and the others; equal texts stay together, so that it may be fewer."""
+def _taken(ordered: Sequence[Sentence], count: int) -> tuple[list[Sentence], list[Sentence]]:
+    """The first `count` sentences and the others; equal texts stay together, so that it may be fewer."""
     taken: list[Sentence] = []
     left: list[Sentence] = []
     start = 0
@@ -87,6 +87,6 @@ def _taken(ordered: Sequence[Sentence], wanted: int) -> tuple[list[Sentence], li
         key, end = _checksum(ordered[start].text), start + 1
         while end < len(ordered) and _checksum(ordered[end].text) == key:
             end += 1
-        (taken if len(taken) + end - start <= wanted else left).extend(ordered[start:end])
+        (taken if len(taken) + end - start <= count else left).extend(ordered[start:end])
         start = end
     return taken, left

@@ -1,0 +1,251 @@
+"""What a model is to the rest of Nightjar, and its backends by the source that names it.
+
+A source is a directory of weights, or `KIND:ARGUMENT` for what answers from elsewhere: `server:URL#MODEL`, or
+`entry:NAME` and `entry:NAME#ARGUMENT` for the class of another package, by the entry point group `nightjar.models`:
+
+    [project.entry-points."nightjar.models"]
+    mine = "my_package:MyModel"
+
+Generic code asks what a model `can`, never which kind it is of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
+
+from nightjar.core import paths, plugins
+from nightjar.core.errors import NightjarError
+from nightjar.models.tokenizer import Tokenizer, is_encoder_decoder
+from nightjar.params.predict import PredictBenchmark
+
+if TYPE_CHECKING:
+    from nightjar.models.load import LanguageModel
+    from nightjar.models.row import Controller
+
+# generate: greedy texts after prompts. sample: texts drawn by temperature and seed. score: the log-likelihood of given
+# texts. tools: a text with the call of a tool and its result can be continued. steer: decoding follows a `Controller`.
+# chat: messages in the place of a text, tools as the model's own interface has them.
+Capability = Literal["generate", "sample", "score", "tools", "steer", "chat"]
+
+GROUP, ENTRY = "nightjar.models", "entry"
+# The class of each kind of source that names no files.
+BUILT_IN = {"server": "nightjar.models.server:Server"}
+
+_Given = TypeVar("_Given")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A prompt to be continued by at most `max_new_tokens`, until one of the texts `stop`.
+
+    `ids` are those of the prompt by the tokenizer that limited it. `day` and `forbidden` are for tools: the day of the
+    question, and those that may not be called.
+    """
+
+    prompt: str
+    ids: Sequence[int]
+    max_new_tokens: int
+    stop: Sequence[str] = ()
+    day: date | None = None
+    forbidden: frozenset[str] = frozenset()
+
+    @property
+    def sha256(self) -> str:
+        """Of the prompt's text."""
+        return hashlib.sha256(self.prompt.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a model wrote, without the stop string `stop` that ended it; `cut`: the limit of tokens ended it.
+
+    `tokens` and `prompt_tokens` are the model's own counts; None where it gives none.
+    """
+
+    text: str
+    cut: bool = False
+    tokens: int | None = None
+    prompt_tokens: int | None = None
+    stop: str | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """The natural logarithm of the likelihood of a text, and its number of tokens."""
+
+    logprob: float
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How tokens are chosen: the likeliest at the temperature 0, else drawn from the nucleus `top_p`.
+
+    What is drawn for a prompt depends on the seed, the prompt and the number of the sample alone. Only a model that can
+    `sample` gets a temperature, and only one that can `steer` a controller.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    controller: Controller | None = None
+
+
+class Model(Protocol):
+    """A model. A class of another package inherits from this one, sets `can` and `identity`, and has these methods.
+
+    All methods get requests by their numbers, and the numbers `wanted` of those to be done now. They give number and
+    result of each, as they finish. A result must not depend on which others are wanted: a run that was killed resumes
+    with those that are left.
+    """
+
+    can: ClassVar[frozenset[Capability]]
+    # What decides the results, as plain JSON values: sha256 and adapter_sha256 of weights, or other facts.
+    identity: Mapping[str, Any]
+    # The subject of messages about what it cannot.
+    title: ClassVar[str] = "this model"
+    # Requests that threads may make at once.
+    at_once: ClassVar[int] = 1
+    # What limits prompts and counts tokens; None: that of the project's language model.
+    tokenizer: Tokenizer | None = None
+    # The weights in this process, where `steer` is among `can`.
+    lm: LanguageModel | None = None
+
+    def generate(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+    ) -> Iterator[tuple[int, Text]]:
+        """A text after each prompt."""
+        raise self._cannot("generate")
+
+    def sample(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+    ) -> Iterator[tuple[int, list[Text]]]:
+        """`count` texts after each prompt, in the order of their numbers."""
+        raise self._cannot("sample")
+
+    def score(
+        self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
+    ) -> Iterator[tuple[int, list[Score]]]:
+        """How likely each text after a prompt is. A text of any length after no prompt is read in windows."""
+        raise self._cannot("score")
+
+    def _cannot(self, what: Capability) -> NightjarError:
+        return NightjarError(f"{self.title} cannot {what}", str(dict(self.identity)), "use another model")
+
+    def facts(self) -> Mapping[str, Any]:
+        """What is published of the model beside its answers."""
+        return {}
+
+    @classmethod
+    def name(cls, kind: str, argument: str) -> str:
+        """A name in tables for what a source `kind:argument` names. Raises NightjarError for an invalid argument."""
+        return f"{kind} {argument}"
+
+    @property
+    def sha256(self) -> str:
+        """The digest in its identity, or that of the whole identity."""
+        named = json.dumps(dict(self.identity)) + "\n"
+        return str(self.identity.get("sha256") or hashlib.sha256(named.encode()).hexdigest())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+
+def is_remote(source: str) -> bool:
+    """Whether a source names no files, but what answers from elsewhere."""
+    kind, colon, _ = source.partition(":")
+    return bool(colon) and (kind in BUILT_IN or kind == ENTRY)
+
+
+def split(source: str) -> tuple[str, str]:
+    """Kind and argument of a source that names no files; the kind of an entry point is its name."""
+    kind, _, argument = source.partition(":")
+    if kind == ENTRY:
+        kind, _, argument = argument.partition("#")
+    return kind, argument
+
+
+def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
+    """The class of the model that a source names; nothing is loaded. `base` is the folder of the language model, which
+    decides for weights.
+
+    Raises NightjarError if there is no such entry point, or it names no model.
+    """
+    if not is_remote(source):
+        from nightjar.models.local import CausalModel, EncoderDecoderModel
+
+        return EncoderDecoderModel if is_encoder_decoder(base) else CausalModel
+    kind, _ = split(source)
+    if source.startswith(f"{ENTRY}:"):
+        point = plugins.named(GROUP, kind, source)
+    else:
+        point = EntryPoint(kind, BUILT_IN[kind], GROUP)
+    found: Any = plugins.load(point)
+    if Model not in getattr(found, "__mro__", ()) or not isinstance(getattr(found, "can", None), frozenset):
+        what = "it is no model: it is not a subclass, or its `can` is no frozenset"
+        raise NightjarError(what, plugins.place(point), "name a subclass of nightjar.models.Model")
+    chosen: type[Model] = found
+    return chosen
+
+
+def open_model(
+    source: str, base: Path, settings: PredictBenchmark, window: int, seed: int, threads: int
+) -> Model:
+    """The model of a source, for the block of a `with`.
+
+    Of weights, `base` is the folder of the language model, and `source` that of an adapter or of a trained model, or
+    again the language model. `window`: as of `LocalModel`. Raises NightjarError if the model cannot be made or loaded.
+    """
+    kind: Any = backend(source, base)
+    if is_remote(source):
+        with plugins.calling(source, "this model cannot be made"):
+            remote: Model = kind(split(source)[1])
+        return remote
+    from nightjar.models.load import load, prepare
+
+    prepare(seed, threads)
+    adapter = None if Path(source) in (base, paths.LANGUAGE_MODEL) else source
+    lm = load(base, settings.precision, adapter)
+    local: Model = kind(lm, settings.batch_size, settings.batch_tokens, window)
+    return local
+
+
+def at_once(
+    answer_one: Callable[[int], _Given], numbers: Sequence[int], threads: int
+) -> Iterator[tuple[int, _Given]]:
+    """What is given for each number, by so many threads, as it arrives.
+
+    After a fault no other is asked for; those that are under way are given before the fault is raised.
+    """
+    fault: BaseException | None = None
+    # Not by cancelling: `as_completed` waits for ever for what the end of a pool cancelled.
+    stopped = Event()
+
+    def one(number: int) -> list[_Given]:
+        return [] if stopped.is_set() else [answer_one(number)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = {pool.submit(one, number): number for number in numbers}
+        try:
+            for done in as_completed(waiting):
+                if (error := done.exception()) is not None:
+                    fault = fault or error
+                    stopped.set()
+                else:
+                    yield from ((waiting[done], given) for given in done.result())
+        finally:
+            stopped.set()
+    if fault is not None:
+        raise fault
