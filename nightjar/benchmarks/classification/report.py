@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,8 +82,7 @@ def ranked(found: Evaluated) -> Ranked | None:
     folders = {stage: path / card.name for stage, (path, _) in STAGES.items()}
     systems = [one for one in params.predict.systems.values() if one.benchmark == card.name]
     readers = {
-        stage: [one.system for one in systems if Path(one.evidence) == path]
-        for stage, path in folders.items()
+        stage: [one.system for one in systems if one.evidence == path] for stage, path in folders.items()
     }
     for path in (*folders.values(), paths.CONSISTENCY / card.name, paths.INDEX):
         found.reads(path)
