@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from difflib import get_close_matches
@@ -202,11 +202,14 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise refused(error, where, *group) from None
+        raise refused(error, where, *group, fields=model.model_fields) from None
 
 
-def refused(error: ValidationError, where: object, *group: str) -> NightjarError:
-    """The first of the problems that pydantic found, with its key below `group`, and how many more there are."""
+def refused(error: ValidationError, where: object, *group: str, fields: Iterable[str] = ()) -> NightjarError:
+    """The first of the problems that pydantic found, with its key below `group`, and how many more there are.
+
+    `fields` are keys that a mistyped one of the group may be meant to be.
+    """
     problems = error.errors(include_url=False)
     # A mistyped key is both unknown and missing: the unknown one is what the user wrote.
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
@@ -217,7 +220,8 @@ def refused(error: ValidationError, where: object, *group: str) -> NightjarError
         beside = [
             it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == first["loc"][:-1]
         ]
-        if near := get_close_matches(str(first["loc"][-1]), [str(loc[-1]) for loc in beside], 1):
+        meant = [*(str(loc[-1]) for loc in beside), *(fields if len(first["loc"]) == 1 else ())]
+        if near := get_close_matches(str(first["loc"][-1]), meant, 1):
             fix = f"write {near[0]}"
     elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
         what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"

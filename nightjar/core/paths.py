@@ -12,6 +12,8 @@ LANGUAGE_MODEL, SENTENCE_ENCODER = BASE_MODELS / "language_model", BASE_MODELS /
 TRAINED, READERS = Path("models/train"), Path("models/readers")
 
 DATA = Path("data")
+# An empty file that Git has: what params.yaml names where a stage depends on nothing.
+NONE = DATA / "none"
 INGESTED, SPLIT = DATA / "ingest", DATA / "split"
 CORPUS, NATURAL_INSTRUCTIONS = INGESTED / "corpus", INGESTED / "natural_instructions"
 CANDIDATES, CALLS = DATA / "augment", DATA / "augment_merge"

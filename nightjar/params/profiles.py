@@ -18,27 +18,33 @@ from nightjar.core.config import Gigabytes, Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
+from nightjar.params.augment import ToolParams
+from nightjar.params.benchmarks import Labeller
+from nightjar.params.data import RecordsPath
+from nightjar.params.predict import PredictBenchmark, System
+from nightjar.params.readers import ReaderInputs, ReaderRecipe
+from nightjar.params.search import RerankModel, Retrieval
+from nightjar.params.train import RecipeInputs, Training
 
 PROFILES = Path("profiles")
 BASE = "sample"
-# Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool.
-OPEN = frozenset(
-    {
-        "augment.tools",
-        "benchmarks",
-        "consistency.benchmarks",
-        "ingest",
-        "predict",
-        "predict.systems",
-        "readers",
-        "readers.recipes",
-        "rerank.benchmarks",
-        "retrieve.benchmarks",
-        "tools",
-        "train",
-        "train.recipes",
-    }
-)
+# Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool. An
+# entry may have every key of its model; without one, those that it has already.
+OPEN: Mapping[str, type[Model] | None] = {
+    "augment.tools": ToolParams,
+    "benchmarks": None,
+    "consistency.benchmarks": Labeller,
+    "ingest": RecordsPath,
+    "predict": PredictBenchmark,
+    "predict.systems": System,
+    "readers": ReaderRecipe,
+    "readers.recipes": ReaderInputs,
+    "rerank.benchmarks": RerankModel,
+    "retrieve.benchmarks": Retrieval,
+    "tools": None,
+    "train": Training,
+    "train.recipes": RecipeInputs,
+}
 
 
 class Supply(Model):
@@ -172,12 +178,19 @@ def _empty(values: Any, over: Mapping[str, Any], key: str, where: Path) -> None:
     values[last] = {}
 
 
+def optional(key: str) -> bool:
+    """Whether a dotted key belongs to an entry that may leave it out: then its default holds."""
+    group, _, last = key.rpartition(".")
+    model = OPEN.get(group.rpartition(".")[0])
+    return model is not None and last in model.model_fields
+
+
 def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
     """Put the values of `over` into `values`, mapping by mapping. Raises NightjarError for an unknown key."""
     unpin(values, over)
     for key, value in over.items():
         path = f"{prefix}{key}"
-        if key not in values and prefix.removesuffix(".") not in OPEN:
+        if key not in values and prefix.removesuffix(".") not in OPEN and not optional(path):
             raise NightjarError(f"unknown key {path}", where, "remove it, or correct its spelling")
         if isinstance(value, Mapping) and isinstance(values.get(key), Mapping):
             _overlay(values[key], value, f"{path}.", where)
@@ -190,12 +203,14 @@ def changes(old: Any, new: Any, prefix: str = "") -> Iterable[Change]:
     keys = [*new, *(key for key in old if key not in new)]
     for key in keys:
         before, after, path = old.get(key), new.get(key), f"{prefix}{key}"
-        if isinstance(before, Mapping | None) and isinstance(after, Mapping):
-            yield from changes(before or {}, after, f"{path}.")
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from changes(before, after, f"{path}.")
+        elif before is None and isinstance(after, Mapping) and after:
+            yield from changes({}, after, f"{path}.")
+        elif key not in new or key not in old:
+            yield Change(path, before, after, "added" if key in new else "removed")
         elif before != after or type(before) is not type(after):
-            yield Change(
-                path, before, after, "removed" if key not in new else "changed" if key in old else "added"
-            )
+            yield Change(path, before, after)
 
 
 def own(root: Path, changed: Iterable[Change]) -> list[str]:

@@ -20,7 +20,7 @@ from nightjar.params.drivers import Checks, Nightly, Rebuild, ServerSettings, Sh
 from nightjar.params.predict import Predict
 from nightjar.params.readers import Readers
 from nightjar.params.search import Index, Rerank, Retrieve
-from nightjar.params.train import SHARDED, Train
+from nightjar.params.train import Train
 
 
 class Params(Model):
@@ -57,18 +57,12 @@ def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
         if name not in params.tools:
             fix = f"add the group tools.{name}, {{}} for a tool without settings"
             raise NightjarError(f"augment.tools.{name} has no settings", where, fix)
+    params.train.check_all("train", params.train.recipes, where)
+    params.readers.check_all("readers", params.readers.recipes, where)
+    for name in params.readers.recipes:
+        params.readers.recipe(name, where)
+    params.predict.check_all("predict", {it.benchmark for it in params.predict.systems.values()}, where)
     return params
-
-
-def check_training(params: Params, name: str, where: object = PARAMS_FILE) -> None:
-    """Raise NightjarError for settings of the recipe `name` that cannot work together."""
-    recipe = params.train.recipe(name)
-    if params.train.launcher in SHARDED and recipe.checkpoint_every is not None:
-        what = (
-            f"{params.train.launcher} spreads the optimizer over processes, and such a run cannot be resumed"
-        )
-        fix = "set it to null, or train with another train.launcher"
-        raise NightjarError(what, f"{where}: train.{name}.checkpoint_every", fix)
 
 
 def load(path: AnyPath = PARAMS_FILE) -> Params:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.capabilities import Reranking
@@ -169,7 +168,7 @@ def writing(
         controller = controller_for(model.lm, toolbox, calls, settings.call_top_k, settings.max_calls)
         for number in numbers:
             controller.enter(number, requests[number].ids, requests[number].day, requests[number].forbidden)
-        for number, one in model.generate(requests, numbers, decoding, controller):
+        for number, one in model.generate(requests, numbers, replace(decoding, controller=controller)):
             given = controller.answered(number, one.text, _tokens(one, tokenizer))
             yield number, answer_row(given, settings, one.prompt_tokens)
 
@@ -255,7 +254,7 @@ def _check_evidence(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> N
     shown = job.card.name in job.params.retrieve.benchmarks and job.card.capability(Reranking) is None
     if (bool(recipe["evidence"]) and shown) == bool(job.evidence):
         return
-    none = paths.QUESTIONS / job.card.name
+    none = paths.NONE
     if job.adapter is None:
         fix = f"set it to {none}, or {job.key('kind')} to extractive"
         raise NightjarError(f"{kind.title} without a recipe gets no evidence", job.key("evidence"), fix)
@@ -283,13 +282,13 @@ def _check_tasks(job: Job, kind: type[Model]) -> None:
 def tools_of(params: Params) -> list[Tool]:
     """The tools of augment.tools."""
     named = params.augment.tools.items()
-    return [make(name, Path(tool.resource), params.tools[name]) for name, tool in named]
+    return [make(name, tool.resource, params.tools[name]) for name, tool in named]
 
 
 def toolbox_of(job: Job) -> Toolbox:
     """The tools that a system may call. Raises NightjarError if one reads what the system does not name."""
     for name, tool in job.params.augment.tools.items():
-        if tool.resource not in (paths.CORPUS.as_posix(), job.system.resource):
-            fix = f"set {job.key('resource')} to {tool.resource}"
+        if tool.resource not in (None, job.system.tools):
+            fix = f"set {job.key('tools')} to {tool.resource}"
             raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
     return Toolbox(tools_of(job.params))

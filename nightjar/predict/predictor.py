@@ -80,9 +80,8 @@ class Job:
 
     @property
     def evidence(self) -> Path | None:
-        """The artifact with the passages; None for a system whose evidence are the questions themselves."""
-        own = Path(self.system.evidence)
-        return None if own == paths.QUESTIONS / self.card.name else own
+        """The artifact with the passages; None for a system without evidence."""
+        return self.system.evidence
 
     @property
     def inputs(self) -> list[Path]:
@@ -107,12 +106,13 @@ class Job:
 
     def cache_key(self, **own: Any) -> dict[str, Any]:
         """All that decides the answers of a model: `own`, and what is the same for every kind."""
-        from nightjar.models.load import device_name
+        if not is_remote(self.system.weights):
+            from nightjar.models.load import device_name
 
+            own["machine"] = [device_name(), self.params.threads]
         return {
             "settings": self.settings.model_dump(),
             "seed": self.params.seed,
-            "machine": [device_name(), self.params.threads],
             "card": [self.card.name, self.card.version],
             "code": [
                 code("nightjar/models", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),

@@ -167,14 +167,14 @@ def _values(asked: Asked, model: Source, name: str, benchmarks: Sequence[str]) -
     values = read_yaml(PARAMS_FILE)
     systems = {}
     for one in benchmarks:
-        own = (paths.QUESTIONS / one).as_posix()
         tools = asked.calls != "off" and paths.INDEX.is_dir()
         systems[f"{one}-{name}"] = {
             "benchmark": one,
             "system": name,
+            "kind": "model",
             "weights": model.weights,
-            "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else own,
-            "resource": paths.INDEX.as_posix() if tools else own,
+            "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else paths.NONE.as_posix(),
+            "tools": (paths.INDEX if tools else paths.NONE).as_posix(),
             "calls": asked.calls,
         }
     values["predict"]["systems"] = systems

@@ -26,7 +26,7 @@ PACKAGES = ("torch", "transformers")
 def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
     own = params.tools[name]
-    tool = make(name, Path(own.resource), stage.params.tools[name])
+    tool = make(name, own.resource, stage.params.tools[name])
     documents = from_documents(tables.read_rows(paths.CORPUS, contracts.DOCUMENTS))
     held = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
     chosen: list[Source] = []
@@ -114,7 +114,7 @@ def run(stage: Stage) -> None:
         output = paths.CANDIDATES / name
         with tables.ArtifactWriter(output) as writer:
             writer.write(contracts.CANDIDATES, rows)
-    stage.reads(*dict.fromkeys([paths.CORPUS, paths.SPLIT, paths.LANGUAGE_MODEL, Path(own.resource)]))
+    stage.reads(paths.CORPUS, paths.SPLIT, paths.LANGUAGE_MODEL, *([own.resource] if own.resource else []))
     stage.writes(output)
     kept = sum(one["status"] == "kept" for one in rows)
     stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)

@@ -150,6 +150,6 @@ def _track_title(params: Params, benchmarks: Sequence[Benchmark]) -> Callable[[s
     """The titles of the split's tracks: those of the benchmark whose test instances are the split's."""
     for one in benchmarks:
         group = params.benchmarks[one.systems.card.name]
-        if group.split != group.data:
+        if group.split:
             return one.systems.card.track_title
     return lambda track: track

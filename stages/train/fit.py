@@ -18,7 +18,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.identity import sha256_of
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.params import Params, check_training
+from nightjar.params import Params
 from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.stage import log
 from stages.train import checkpoint, logs
@@ -40,7 +40,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     """
     recipe = params.train.recipe(name)
     sharded = params.train.launcher in SHARDED
-    check_training(params, name)
+    params.train.check(name)
     prepare(params.seed, params.threads)
     examples = Examples(paths.ENCODED / name)
     whole = recipe.method == "full" or sharded

@@ -74,7 +74,7 @@ def overlay(values: dict[str, Any], changes: dict[str, Any]) -> None:
 def without_texts(values: dict[str, Any]) -> None:
     """Leave out the recipes that train on documents with calls, and their systems: a random model writes no calls."""
     recipes, systems = values["train"]["recipes"], values["predict"]["systems"]
-    for name in [name for name in recipes if values["train"][name]["data"] == "corpus"]:
+    for name in [name for name in recipes if recipes[name]["data"] == "corpus"]:
         del recipes[name]
         for system in [key for key, it in systems.items() if it["weights"] == f"models/train/{name}"]:
             del systems[system]

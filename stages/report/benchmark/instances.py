@@ -56,10 +56,10 @@ def read(card: Card, systems: Sequence[System], predicted: Path, asked: Path, se
 
 
 def evidence(system: System) -> Path | None:
-    """The artifact with the passages of a system; None for a system without evidence."""
-    path = Path(system.evidence)
+    """The artifact with the passages of a system; None for a system without evidence, or if it is not there."""
     names = (contracts.EVIDENCE.name, contracts.RANKINGS.name)
-    return path if any((path / name).is_dir() for name in names) else None
+    path = system.evidence
+    return path if path and any((path / name).is_dir() for name in names) else None
 
 
 def _passages(artifact: Path | None, keys: set[Key]) -> dict[Key, list[str]]:

@@ -50,7 +50,7 @@ def read(card: Card, params: Params, scored: Path, predicted: Path) -> Ranked | 
         stage: [
             one.system
             for one in params.predict.systems.values()
-            if one.benchmark == card.name and Path(one.evidence) == path
+            if one.benchmark == card.name and one.evidence == path
         ]
         for stage, path in folders.items()
     }

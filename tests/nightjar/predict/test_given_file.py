@@ -30,10 +30,9 @@ def project(workdir: Path) -> Path:
     for group in (values["ingest"][BENCHMARK], values["benchmarks"][BENCHMARK]):
         group["code"] = str(ROOT / group["code"])
     values["ingest"][BENCHMARK]["path"] = str(ROOT / values["ingest"][BENCHMARK]["path"])
-    own = f"data/questions/{BENCHMARK}"
-    values["benchmarks"][BENCHMARK]["encoder"] = own
+    values["benchmarks"][BENCHMARK]["encoder"] = "data/none"
     system = {"benchmark": BENCHMARK, "system": "others", "kind": "file", "weights": FILE}
-    system |= {"evidence": own, "resource": own}
+    system |= {"evidence": "data/none", "tools": "data/none"}
     values["predict"]["systems"] = {ITEM: system}
     Path("params.yaml").write_text(json.dumps(values))
     for stage in ("ingest", "questions"):

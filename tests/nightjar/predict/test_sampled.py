@@ -44,7 +44,7 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
     small |= {"samples": 12, "keep": 4, "require_full_stop": False}
     values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | changes
     source = f"data/questions/{BENCHMARK}"
-    kinds = [("untuned", "model", source), ("retrieval", "extractive", f"data/retrieve/{BENCHMARK}")]
+    kinds = [("untuned", "model", "data/none"), ("retrieval", "extractive", f"data/retrieve/{BENCHMARK}")]
     for name, kind, evidence in kinds:
         values["predict"]["systems"][f"{BENCHMARK}-{name}"] = {
             "benchmark": BENCHMARK,
@@ -52,9 +52,9 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
             "kind": kind,
             "weights": "models/base/language_model",
             "evidence": evidence,
-            "resource": source,
+            "tools": "data/none",
         }
-    values["benchmarks"][BENCHMARK] = {"code": "c", "data": "d", "split": "s"}
+    values["benchmarks"][BENCHMARK] = {"code": "c", "data": "d", "split": "s", "encoder": "data/none"}
     folder.mkdir(exist_ok=True)
     (folder / "params.yaml").write_text(json.dumps(values))
     write_questions(folder / source, QUESTIONS)

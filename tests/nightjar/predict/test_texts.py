@@ -47,8 +47,8 @@ def project(folder: Path, model: Path, **systems: dict[str, Any]) -> Path:
     values["predict"]["tool_use"].update({"max_new_tokens": 4, "batch_size": 2, "precision": "float32"})
     values["encoding"]["max_source_length"] = 16
     for name, changes in systems.items():
-        own = {"benchmark": "tool_use", "system": name, "weights": f"models/train/{name}"}
-        own |= dict.fromkeys(("evidence", "resource"), "data/questions/tool_use")
+        own = {"benchmark": "tool_use", "system": name, "kind": "model", "weights": f"models/train/{name}"}
+        own |= dict.fromkeys(("evidence", "tools"), "data/none")
         values["predict"]["systems"][f"tool_use-{name}"] = own | changes
     folder.mkdir(exist_ok=True)
     (folder / "params.yaml").write_text(json.dumps(values))
@@ -131,8 +131,8 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
 
 
 def test_calls_are_one_of_three(tmp_path: Path) -> None:
-    own = dict.fromkeys(("weights", "evidence", "resource"), "data/questions/tool_use")
-    own |= {"benchmark": "tool_use", "system": "plain"}
+    own = dict.fromkeys(("weights", "evidence", "tools"), "data/none")
+    own |= {"benchmark": "tool_use", "system": "plain", "kind": "model"}
     assert System(**own).calls is None
     assert System(**own, calls="disabled").calls == "disabled"
     with pytest.raises(ValueError, match="calls"):

@@ -42,7 +42,7 @@ def encoded(tmp_path: Path) -> Maker:
 @pytest.fixture()
 def recipe() -> Callable[..., Recipe]:
     """A recipe for tiny models, with changes."""
-    base = params.load(ROOT / "params.yaml").train.tk_instruct
+    base = params.load(ROOT / "params.yaml").train.recipe("tk_instruct")
     tiny: dict[str, Any] = {
         "method": "full",
         "lora_rank": 4,

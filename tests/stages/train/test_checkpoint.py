@@ -16,7 +16,7 @@ from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
 from nightjar.models.weights import write_checksums
-from nightjar.params.train import Recipe
+from nightjar.params.train import Recipe, Training
 from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
 from tests.conftest import ROOT
 from tests.pipelines import forked
@@ -81,7 +81,7 @@ for folder, name, function, call in map(json.loads, sys.stdin):
 def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
     folder.mkdir()
     values = read_yaml(ROOT / "params.yaml")
-    values["train"]["tk_instruct"] = recipe.model_dump()
+    values["train"]["tk_instruct"] = recipe.model_dump(include=set(Training.model_fields))
     (folder / "params.yaml").write_text(json.dumps(values))
     (folder / "models/base").mkdir(parents=True)
     (folder / "models/base/language_model").symlink_to(model)

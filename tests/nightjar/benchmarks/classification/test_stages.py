@@ -30,18 +30,25 @@ SYSTEMS = ("first", "right")
 def project(workdir: Path) -> Path:
     """The sample profile with the benchmark and two systems; `first` always gives the task's first label."""
     values = read_yaml(ROOT / "params.yaml")
-    paths = dict.fromkeys(("data", "split"), f"data/ingest/{BENCHMARK}")
     values["benchmarks"][BENCHMARK] = {
         "code": f"nightjar/benchmarks/{BENCHMARK}",
+        "data": f"data/ingest/{BENCHMARK}",
+        "split": "data/none",
+        "encoder": "data/none",
         "questions_per_task": 21,
-    } | paths
+    }
     values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n\n"])
     for name in values["predict"]["systems"].copy():
         if name.startswith(f"{BENCHMARK}-"):
             del values["predict"]["systems"][name]
     for name in SYSTEMS:
-        own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
-        own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")
+        own = {
+            "benchmark": BENCHMARK,
+            "system": name,
+            "kind": "model",
+            "weights": "models/base/language_model",
+        }
+        own |= dict.fromkeys(("evidence", "tools"), "data/none")
         values["predict"]["systems"][f"{BENCHMARK}-{name}"] = own
     (workdir / "params.yaml").write_text(json.dumps(values))
     shutil.copytree(ROOT / "data/sample" / BENCHMARK, workdir / "data/sample" / BENCHMARK)

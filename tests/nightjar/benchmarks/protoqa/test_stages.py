@@ -28,17 +28,20 @@ def project(workdir: Path) -> Path:
     values = read_yaml(ROOT / "params.yaml")
     code = f"nightjar/benchmarks/{BENCHMARK}"
     values["ingest"][BENCHMARK] = {"path": "source", "code": code, "encodings": {}}
-    values["benchmarks"][BENCHMARK] = {"code": code} | dict.fromkeys(
-        ("data", "split"), f"data/ingest/{BENCHMARK}"
-    )
+    values["benchmarks"][BENCHMARK] = {"code": code, "data": f"data/ingest/{BENCHMARK}", "split": "data/none"}
     values["benchmarks"][BENCHMARK]["encoder"] = "encoder"
     values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n"])
     systems = values["predict"]["systems"]
     for name in [name for name in systems if name.startswith(f"{BENCHMARK}-")]:
         del systems[name]
     for name in ANSWERS:
-        own = {"benchmark": BENCHMARK, "system": name, "weights": "models/base/language_model"}
-        own |= dict.fromkeys(("evidence", "resource"), f"data/questions/{BENCHMARK}")
+        own = {
+            "benchmark": BENCHMARK,
+            "system": name,
+            "kind": "model",
+            "weights": "models/base/language_model",
+        }
+        own |= dict.fromkeys(("evidence", "tools"), "data/none")
         systems[f"{BENCHMARK}-{name}"] = own
     (workdir / "params.yaml").write_text(json.dumps(values))
     (workdir / "source").mkdir()

@@ -43,9 +43,12 @@ def configure(folder: Path, **settings: Any) -> None:
     values = read_yaml(ROOT / "params.yaml")
     code = f"nightjar/benchmarks/{NAME}"
     values["ingest"][NAME] = {"path": "source", "code": code, "encodings": {}}
-    values["benchmarks"][NAME] = (
-        {"code": code} | dict.fromkeys(("data", "split"), f"data/ingest/{NAME}") | settings
-    )
+    values["benchmarks"][NAME] = {
+        "code": code,
+        "data": f"data/ingest/{NAME}",
+        "split": "data/none",
+        "encoder": "data/none",
+    } | settings
     # The naive baseline alone.
     systems = values["predict"]["systems"]
     values["predict"]["systems"] = {name: it for name, it in systems.items() if it["benchmark"] != NAME}
