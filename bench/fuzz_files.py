@@ -29,7 +29,7 @@ from nightjar.tools import calculator, syntax
 from nightjar.tools.run import call_text
 from pipelines.history import ledger, scores
 from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly.run import made_up_for
+from pipelines.nightly.run import superseded
 from pipelines.run import checks as verify
 from pipelines.run import profiles
 from stages._runtime import history
@@ -240,7 +240,7 @@ def _own(path: Path) -> None:
         (root / ".nightjar" / name).write_bytes(path.read_bytes())
     history.expected(root)
     scores.history(root)
-    made_up_for(root, datetime(2026, 6, 30, tzinfo=UTC))
+    superseded(root, datetime(2026, 6, 30, tzinfo=UTC))
     json_text.recorded(path)
 
 

@@ -90,6 +90,8 @@ DOCUMENTS = Table(
     "documents", 1, schema(_SOURCE, ("id title text url", TEXT), ("date?", pa.date32())), key=("id",)
 )
 TRACKS = frozenset({"default", "xlingual"})
+# Begins the reason of a task that a published list, not the rule on sources, put where it is.
+LISTED = "on the published list"
 SPLIT_TASKS = Table(
     "split_tasks",
     1,

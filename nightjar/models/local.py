@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from nightjar.models.encoder_decoder import batches
 from nightjar.models.generate import arrange, stream
 from nightjar.models.load import LanguageModel
-from nightjar.models.model import GREEDY, Capability, Decoding, Model, Request, Score, Text
-from nightjar.models.row import Controller, Generated, Prompt
+from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text
+from nightjar.models.row import Generated, Prompt
 from nightjar.models.samples import Sampling, generator_for, stream_samples
 from nightjar.models.score import continuation_sums, continued, text_loss
 from nightjar.models.tokenizer import Tokenizer
@@ -26,17 +26,10 @@ class LocalModel(Model):
         self.tokenizer: Tokenizer = lm.tokenizer
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
         self.window = max(2, min(window, getattr(lm.model.config, "max_position_embeddings", window)))
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"sha256": self.lm.sha256, "adapter_sha256": self.lm.adapter_sha256, "window": self.window}
+        self.identity = {"sha256": lm.sha256, "adapter_sha256": lm.adapter_sha256, "window": self.window}
 
     def generate(
-        self,
-        requests: Mapping[int, Request],
-        wanted: Sequence[int],
-        decoding: Decoding = GREEDY,
-        controller: Controller | None = None,
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
         sampling = None
         if decoding.temperature:
@@ -45,11 +38,12 @@ class LocalModel(Model):
                 lambda number: generator_for(decoding.seed, requests[number].sha256),
                 decoding.top_p,
             )
-        for prompts in self._groups(requests, set(wanted)):
+        chosen = set(wanted)
+        for prompts in self._groups(requests, chosen):
             for number, found in stream(
-                self.lm, prompts, sampling, controller, None, self.batch_size, self.batch_tokens
+                self.lm, prompts, sampling, decoding.controller, None, self.batch_size, self.batch_tokens
             ):
-                if number in wanted:
+                if number in chosen:
                     yield number, _text(found)
 
     def _groups(self, requests: Mapping[int, Request], wanted: set[int]) -> Iterator[list[Prompt]]:

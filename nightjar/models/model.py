@@ -137,15 +137,14 @@ class Score:
 class Decoding:
     """How tokens are chosen: the likeliest at the temperature 0, else drawn from the nucleus `top_p`.
 
-    What is drawn for a prompt depends on the seed, the prompt and the number of the sample alone.
+    What is drawn for a prompt depends on the seed, the prompt and the number of the sample alone. Only a model that can
+    `sample` gets a temperature, and only one that can `steer` a controller.
     """
 
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
-
-
-GREEDY = Decoding()
+    controller: Controller | None = None
 
 
 class Model(Protocol):
@@ -157,6 +156,8 @@ class Model(Protocol):
     """
 
     can: ClassVar[frozenset[Capability]]
+    # What decides the results, as plain JSON values: sha256 and adapter_sha256 of weights, or other facts.
+    identity: Mapping[str, Any]
     # The subject of messages about what it cannot.
     title: ClassVar[str] = "this model"
     # Requests that threads may make at once.
@@ -168,19 +169,10 @@ class Model(Protocol):
     # The weights in this process, where `steer` is among `can`.
     lm: LanguageModel | None = None
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What decides the results, as plain JSON values: sha256 and adapter_sha256 of weights, or other facts."""
-
     def generate(
-        self,
-        requests: Mapping[int, Request],
-        wanted: Sequence[int],
-        decoding: Decoding = GREEDY,
-        controller: Controller | None = None,
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
-        """A text after each prompt. Only a model that can `sample` gets a temperature, one that can `steer` a
-        controller."""
+        """A text after each prompt."""
         raise self._cannot("generate")
 
     def sample(

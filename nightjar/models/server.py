@@ -11,14 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
-from nightjar.models.model import GREEDY, Capability, Decoding, Model, Request, Text, at_once
-
-if TYPE_CHECKING:
-    from nightjar.models.row import Controller
+from nightjar.models.model import Capability, Decoding, Model, Request, Text, at_once
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
@@ -85,6 +82,7 @@ class Server(Model):
             stack.enter_context(self._http)
             if not self.address.model:
                 self.model = self._only_model()
+            self.identity = {"url": self.address.url, "model": self.model}
             self._open = stack.pop_all()
         return self
 
@@ -96,20 +94,12 @@ class Server(Model):
         address = Address.parse(f"{kind}:{argument}")
         return address.model or f"{kind}_{address.url.partition('//')[2]}"
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"url": self.address.url, "model": self.model}
-
     def facts(self) -> Mapping[str, Any]:
         """Calls start where the server's model writes them."""
         return {"server": {**self.identity, "call_top_k": 1, "without_penalty": self.neutral}}
 
     def generate(
-        self,
-        requests: Mapping[int, Request],
-        wanted: Sequence[int],
-        decoding: Decoding = GREEDY,
-        controller: Controller | None = None,
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
         def one(number: int) -> Text:
             request = requests[number]

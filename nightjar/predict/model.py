@@ -207,7 +207,7 @@ def writing(
         controller = controller_for(model.lm, toolbox, calls, settings.call_top_k, settings.max_calls)
         for number in numbers:
             controller.enter(number, requests[number].ids, requests[number].day, requests[number].forbidden)
-        for number, one in model.generate(requests, numbers, decoding, controller):
+        for number, one in model.generate(requests, numbers, replace(decoding, controller=controller)):
             given = controller.answered(number, one.text, _tokens(one, tokenizer))
             yield number, answer_row(given, settings, one.prompt_tokens)
 

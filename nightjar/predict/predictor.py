@@ -107,12 +107,13 @@ class Job:
 
     def cache_key(self, **own: Any) -> dict[str, Any]:
         """All that decides the answers of a model: `own`, and what is the same for every kind."""
-        from nightjar.models.load import device_name
+        if not is_remote(self.system.weights):
+            from nightjar.models.load import device_name
 
+            own["machine"] = [device_name(), self.params.threads]
         return {
             "settings": self.settings.model_dump(),
             "seed": self.params.seed,
-            "machine": [device_name(), self.params.threads],
             "card": [self.card.name, self.card.version],
             "code": [
                 code("nightjar/models", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),

@@ -36,7 +36,7 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
     "--model",
     type=TEXT,
     metavar="SOURCE",
-    help="Any model: a directory of a model or an adapter, hub:NAME@REVISION or package:NAME.",
+    help="Any model: a directory, hub:NAME@REVISION, package:NAME, server:URL[#MODEL] or entry:NAME.",
 )
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
 @click.option("--definition", type=TEXT, help="The task in words, for a system trained on instructions.")

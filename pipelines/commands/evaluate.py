@@ -32,7 +32,7 @@ def _print(record: dict[str, Any]) -> None:
     required=True,
     type=TEXT,
     metavar="SOURCE",
-    help="A directory of a model or an adapter, hub:NAME@REVISION, package:NAME, or server:URL[#MODEL].",
+    help="A directory of a model or an adapter, hub:NAME@REVISION, package:NAME, server:URL[#MODEL] or entry:NAME.",
 )
 @click.option(
     "--benchmark",

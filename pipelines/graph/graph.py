@@ -92,7 +92,7 @@ class Graph:
         A target is a stage's name, or a name before the @ for all its items. Raises NightjarError for any
         other.
         """
-        wanted: set[str] = set()
+        selected: set[str] = set()
         for target in targets:
             named = {name for name in self.stages if target in (name, StageName.of(name).group)}
             if not named:
@@ -100,13 +100,13 @@ class Graph:
                 raise NightjarError(
                     "no such stage", target, f"there are: {known}" if known else "see dvc.yaml"
                 )
-            wanted |= named
-        if not wanted:
+            selected |= named
+        if not selected:
             return self
         for name in reversed(list(self.stages)):
-            if name in wanted:
-                wanted |= set(self.stages[name].upstream)
-        return Graph(self.root, {name: stage for name, stage in self.stages.items() if name in wanted})
+            if name in selected:
+                selected |= set(self.stages[name].upstream)
+        return Graph(self.root, {name: stage for name, stage in self.stages.items() if name in selected})
 
 
 def read(folder: Path | None = None) -> Graph:
@@ -156,11 +156,11 @@ def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
         yield project.repo
 
 
-def given(stages: Iterable[Any]) -> Iterator[Any]:
-    """What stages of DVC read and none of them makes: see dvc_status.given."""
+def external_inputs(stages: Iterable[Any]) -> Iterator[Any]:
+    """What stages of DVC read and none of them makes: see dvc_status.external_inputs."""
     from pipelines.graph import dvc_status
 
-    return dvc_status.given(stages)
+    return dvc_status.external_inputs(stages)
 
 
 def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:
@@ -180,7 +180,7 @@ def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str,
             fix = f"add it to dvc.yaml; there are: {', '.join(sorted(named)) or 'none'}"
             raise NightjarError("no such stage", target, fix)
         found: dict[str, set[str]] = {}
-        for item in given([named[target], *networkx.descendants(edges, named[target])]):
+        for item in external_inputs([named[target], *networkx.descendants(edges, named[target])]):
             path = project.path(item)
             if path not in left_out:
                 found.setdefault(path, set()).add(_input_hash(item, path))

@@ -29,7 +29,7 @@ from pipelines.nightly import sample
 from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
-from pipelines.nightly.verdicts import Good
+from pipelines.nightly.verdicts import Reference
 from pipelines.process import lock
 from pipelines.project.git import baseline
 from pipelines.project.names import new_name
@@ -79,8 +79,8 @@ def night(session: Session, options: Options, due: datetime | None) -> End:
     """
     root, stop = session.root, session.stop
     # Before the lock is taken, which records this start.
-    if due and (made_up := made_up_for(root, due)):
-        return End("skipped", made_up)
+    if due and (later := superseded(root, due)):
+        return End("skipped", later)
     with contextlib.ExitStack() as held:
         if session.prepared is not None:
             whole, settings, outcome = session.prepared
@@ -95,14 +95,14 @@ def night(session: Session, options: Options, due: datetime | None) -> End:
         session.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
         try:
             with lock.rebuild_lock(root, options.wait, stop):  # dvc.lock as it is between rebuilds
-                good = _ready(root / settings.ledger, outcome, session)
+                reference = _ready(root / settings.ledger, outcome, session)
                 scratch = held.enter_context(Scratch(root, baseline(root)))
             night = Night(graph, whole, scratch.path, root / paths.LOGS / name, session)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
             facts |= {"run": name, "started": started, "accepted": options.accept}
             facts |= {"against": None, "stages": {}}
             try:
-                _evaluate(night, settings, facts, good, options, outcome)
+                _evaluate(night, settings, facts, reference, options, outcome)
             except NightjarError as error:
                 facts |= {"state": "failed", "message": str(error), "accepted": False}
             facts["ended"] = datetime.now(UTC)
@@ -115,7 +115,7 @@ def night(session: Session, options: Options, due: datetime | None) -> End:
             return End("cancelled", "stopped; nothing was added to the ledger")
 
 
-def _ready(ledger: Path, outcome: Outcome, session: Session) -> Good | None:
+def _ready(ledger: Path, outcome: Outcome, session: Session) -> Reference | None:
     """Add entries to the ledger that could not be added before, and read the last good one.
 
     It is read now, because at the end of the night the ledger may be unavailable.
@@ -125,14 +125,14 @@ def _ready(ledger: Path, outcome: Outcome, session: Session) -> Good | None:
             session.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
     except (NightjarError, OSError) as error:  # the entries remain aside
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
-    return next(_good_runs(ledger, outcome.warnings.append), None)
+    return next(_references(ledger, outcome.warnings.append), None)
 
 
-def _good_runs(ledger: Path, warn: ledgers.Warn) -> Iterator[Good]:
+def _references(ledger: Path, warn: ledgers.Warn) -> Iterator[Reference]:
     """The good runs of the ledger, the latest first; none if it cannot be read."""
     try:
         for facts in ledgers.good(ledger, warn):
-            yield Good(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+            yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
     except (NightjarError, OSError) as error:
         warn(str(error))
 
@@ -141,7 +141,7 @@ def _evaluate(
     night: Night,
     settings: Nightly,
     facts: dict[str, Any],
-    good: Good | None,
+    reference: Reference | None,
     options: Options,
     outcome: Outcome,
 ) -> None:
@@ -150,7 +150,7 @@ def _evaluate(
     Raises Cancelled, and NightjarError if a stage fails, or there are no scores, or they cannot be read.
     """
     take(night, options.pull)
-    sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
+    sampled, new = sample.draw(night, settings, reference.facts["stages"] if reference else {})
     began = time.monotonic()
     results = conduct(night, options.jobs)
     seconds = time.monotonic() - began
@@ -162,19 +162,19 @@ def _evaluate(
         raise NightjarError(what, "nightly.stages", "name stages that evaluate")
     facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks, results, sampled)
     # Entries that cannot be read were reported when the night began.
-    earlier = _good_runs(night.graph.root / settings.ledger, lambda line: None)
-    verdicts = nightly_verdicts.verdicts(settings, facts, instances, good, earlier)
+    earlier = _references(night.graph.root / settings.ledger, lambda line: None)
+    verdicts = nightly_verdicts.verdicts(settings, facts, instances, reference, earlier)
     outcome.scores, outcome.instances, outcome.verdicts = scores, instances, verdicts
     versions, facts["hardware"]["gpus"] = nightly_facts.of_stages(night.work, stages)
     facts["versions"] |= versions
-    parts = [nightly_text.message(verdicts, good and good.facts), new]
+    parts = [nightly_text.message(verdicts, reference and reference.facts), new]
     if settings.minutes and seconds > 60 * settings.minutes:
         parts.append(f"took {duration(seconds)}, more than nightly.minutes = {settings.minutes:g}")
     worse = any(row["verdict"] == "worse" for row in verdicts)
     facts |= {
         "state": "worse" if worse and not options.accept else "good",
         "message": ("accepted: " if options.accept else "") + "; ".join(filter(None, parts)),
-        "against": good.facts["run"] if good else None,
+        "against": reference.facts["run"] if reference else None,
     }
 
 
@@ -201,10 +201,10 @@ def _report(outcome: Outcome, session: Session) -> End:
     return End("completed" if well else "failed", message)
 
 
-def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
+def superseded(root: Path, due: datetime, now: datetime | None = None) -> str:
     """Why a night that was due at `due` need not run: another began since then. Empty if it has to.
 
-    After days without a server, all nights that it had planned are late: the first of them makes up for the others. A
+    After days without a server, all nights that it had planned are late: the first of them replaces the others. A
     night that began in the future, because the clock was put back, is ignored.
     """
     try:
@@ -213,4 +213,4 @@ def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
         return ""
     if not due <= began <= (now or datetime.now(UTC)):
         return ""
-    return f"due {due:%Y-%m-%d %H:%M} UTC, made up for by the nightly of {began:%Y-%m-%d %H:%M} UTC"
+    return f"due {due:%Y-%m-%d %H:%M} UTC, replaced by the nightly of {began:%Y-%m-%d %H:%M} UTC"

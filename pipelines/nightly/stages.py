@@ -47,12 +47,12 @@ class Cancelled(Exception):
     """The night was stopped from outside."""
 
 
-def selected(graph: Graph, wanted: Sequence[str]) -> Graph:
+def selected(graph: Graph, names: Sequence[str]) -> Graph:
     """The stages that are run again. Raises NightjarError if there are none."""
-    found = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in wanted}
+    found = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in names}
     if not found:
         known = ", ".join(graph.stages) or "none"
-        what = f"no stage is named {' or '.join(wanted)}"
+        what = f"no stage is named {' or '.join(names)}"
         raise NightjarError(what, "nightly.stages", f"name some of: {known}")
     return Graph(graph.root, found)
 
@@ -71,13 +71,13 @@ def needed(graph: Graph, whole: Graph) -> list[str]:
 
 def take(night: Night, pull: bool) -> None:
     """Check what the stages need out of the DVC cache, or pull it. Raises NightjarError or Cancelled."""
-    wanted = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
-    if not wanted:
+    absent = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
+    if not absent:
         return
     command = "pull" if pull else "checkout"
     night.session.listen(Result(TAKE, "running", why=f"dvc {command}"))
-    done = dvc([command, "--", *wanted], night.work, night.logs / f"{command}.log", night.session.stop)
-    missing = [path for path in wanted if not (night.work / path).exists()]
+    done = dvc([command, "--", *absent], night.work, night.logs / f"{command}.log", night.session.stop)
+    missing = [path for path in absent if not (night.work / path).exists()]
     fault = None
     # The message of DVC is long, and often begins with a file of the cache.
     if missing:
@@ -87,7 +87,7 @@ def take(night: Night, pull: bool) -> None:
     elif done.state == "failed":
         fault = NightjarError(done.error, f"dvc {command}", "run `nightjar rebuild`, or give --pull")
     state = "stopped" if night.session.stop.is_set() else "failed" if fault else "ran"
-    night.session.listen(Result(TAKE, state, done.seconds, f"{len(wanted)} paths", str(fault or "stopped")))
+    night.session.listen(Result(TAKE, state, done.seconds, f"{len(absent)} paths", str(fault or "stopped")))
     if night.session.stop.is_set():
         raise Cancelled
     if fault:

@@ -98,7 +98,7 @@ class Clone:
     def _unknown_inputs(self) -> list[str]:
         """Inputs of the clone's stages that neither Git nor a stage provides, outer folders first."""
         with graphs.opened(self.path) as repo:
-            items = [item for item in graphs.given(repo.index.stages) if item.is_in_repo]
+            items = [item for item in graphs.external_inputs(repo.index.stages) if item.is_in_repo]
             inputs = {Path(item.fs_path).relative_to(self.path).as_posix() for item in items}
         models = read_optional(self.path / PARAMS_FILE).get("models")
         for model in models.values() if isinstance(models, Mapping) else ():

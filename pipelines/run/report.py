@@ -80,7 +80,7 @@ class Artifacts:
         table = [{name: value for name, value in row.items() if value != ""}]
         self._session.artifact("table", stage.key, table, "\n\n".join(lines))
         if result.findings:
-            from nightjar.core.checks import MOST_ROWS  # here, not above: Arrow takes long to load
+            from nightjar.core.rules import MOST_ROWS  # here, not above: Arrow takes long to load
 
             about = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
             self._session.artifact("table", CHECK + stage.key, list(result.findings), about)

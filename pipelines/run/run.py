@@ -24,7 +24,7 @@ from pipelines.graph import graph as graphs
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
-from pipelines.run.resources import Gpu, Needs, Room, lease_file, longest_way
+from pipelines.run.resources import Gpu, Needs, Room, critical_path, lease_file
 from pipelines.run.results import GOOD, Listener, Result
 from pipelines.run.run_stage import Stages
 from stages._runtime import history
@@ -88,8 +88,8 @@ class Run:
         self._shards = Shards() if self.force else shards.check(self._here, self._needs)
         self._gpu = Gpu(self.graph.root, self._waits)
         upstream = {name: stage.upstream for name, stage in self.graph.stages.items()}
-        way = longest_way(upstream, history.expected(self.graph.root))
-        self._room = Room(limits, way, self._gpu.take, self._gpu.release)
+        remaining = critical_path(upstream, history.expected(self.graph.root))
+        self._room = Room(limits, remaining, self._gpu.take, self._gpu.release)
         self._attempts: Counter[str] = Counter()
         self._underway: set[str] = set()
         self._failed_fast = ""
@@ -134,28 +134,28 @@ class Run:
         try:
             result, why, runs = self._decide(stage)
             if result is None:
-                with self._room.taken(name, self._needs[name] if runs else Needs(), self.stop) as had:
-                    if had:
+                with self._room.taken(name, self._needs[name] if runs else Needs(), self.stop) as granted:
+                    if granted:
                         self.listen(Result(name, "running", why=why))
-                        log, hear, began = self._log(name), self._hear(name), time.monotonic()
-                        result = self._share(stage, log, hear) if runs else None
+                        log, lines, began = self._log(name), self._pass_on(name), time.monotonic()
+                        result = self._share(stage, log, lines) if runs else None
                         if result is None:
                             lease, earlier = self._gpu.descriptor(name), time.monotonic() - began
-                            result = self.stages.run(name, log, hear, self.stop, lease, earlier, self.force)
+                            result = self.stages.run(name, log, lines, self.stop, lease, earlier, self.force)
                         result = self._checked(stage, self._explained(result, why))
             result = result or Result(name, "stopped", error=self._stopped)
         except NightjarError as error:
             result = Result(name, "failed", error=str(error))
         except Exception as error:
-            lines = tuple(traceback.format_exc().splitlines())
-            result = Result(name, "failed", error=f"{type(error).__name__}: {error}", lines=lines)
-        self._tell(result)
+            text = f"{type(error).__name__}: {error}"
+            result = Result(name, "failed", error=text, lines=tuple(traceback.format_exc().splitlines()))
+        self._report(result)
         self._underway.discard(name)
         return self.results[name]
 
     def fail(self, name: str, error: str) -> None:
         """Give a stage that was not attempted its result."""
-        self._tell(Result(name, "failed", error=error))
+        self._report(Result(name, "failed", error=error))
 
     def leave_out(self, names: Iterable[str]) -> list[str]:
         """Give each of the stages `names`, whose tasks have ended and which were not attempted, its result: skipped if
@@ -166,9 +166,9 @@ class Run:
             bad = [it for up in self.upstream(name) if (it := self.results.get(up)) and it.state not in GOOD]
             if bad and bad[0].state != "stopped" and not self._failed_fast:
                 cause = bad[0].error if bad[0].state == "skipped" else bad[0].stage
-                self._tell(Result(name, "skipped", why=f"needs {cause}", error=cause))
+                self._report(Result(name, "skipped", why=f"needs {cause}", error=cause))
             elif self.stop.is_set():
-                self._tell(Result(name, "stopped", error=self._stopped))
+                self._report(Result(name, "stopped", error=self._stopped))
             else:
                 lost.append(name)
         return lost
@@ -189,7 +189,7 @@ class Run:
     def _stopped(self) -> str:
         return f"stopped because {self._failed_fast} failed" if self._failed_fast else "the run was stopped"
 
-    def _tell(self, result: Result) -> None:
+    def _report(self, result: Result) -> None:
         self.results[result.stage] = result
         if result.state == "failed" and self.again(result.stage):
             number, pauses = self._attempts[result.stage], self.pauses(result.stage)
@@ -220,7 +220,7 @@ class Run:
         if self._attempts[name] > 1:
             found = {"state": "would run", "why": "it failed"}
         elif stage.state != "would run" or any(it.kind == "upstream" for it in stage.reasons):
-            found = self.stages.look(name, self.stop)
+            found = self.stages.status(name, self.stop)
         if found["state"] in ("failed", "stopped"):
             return Result(name, found["state"], why=known, error=found["error"]), known, False
         if found["state"] == "would fail":  # DVC would fail with an exception of Python
@@ -230,11 +230,11 @@ class Run:
             return self._checked(stage, Result(name, "unchanged", why=why)), why, False
         return None, known or found["why"], found["state"] == "would run"
 
-    def _share(self, stage: Stage, log: Path, hear: Lines) -> Result | None:
+    def _share(self, stage: Stage, log: Path, lines: Lines) -> Result | None:
         """Run the shares of a stage that has some; None, or its result if they failed."""
         if not self._needs[stage.name].shards or self._shards.count < 2:
             return None
-        return shards.share(self._here, stage, self._shards, log, hear, self.stop)
+        return shards.share(self._here, stage, self._shards, log, lines, self.stop)
 
     def _explained(self, result: Result, why: str) -> Result:
         """The result of a command with why it ran, and the log's path from the root."""
@@ -256,7 +256,7 @@ class Run:
         number = self._attempts[name]
         return self.logs / f"{safe_name(name)}{f'.attempt-{number}' if number > 1 else ''}.log"
 
-    def _hear(self, name: str) -> Lines:
+    def _pass_on(self, name: str) -> Lines:
         return lambda lines: self.listen(Result(name, "running", why=lines[-1], lines=tuple(lines)))
 
 

@@ -66,11 +66,11 @@ class Stages:
         self._worker: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
 
-    def look(self, stage: str, stop: threading.Event) -> Message:
+    def status(self, stage: str, stop: threading.Event) -> Message:
         """What DVC would do with `stage` now: its `state` as in `nightjar plan`, and `why`. If that is not known, the
         state is failed or stopped, with an `error`.
         """
-        return self._settled({"do": "look", "stage": stage}, stop)
+        return self._settled({"do": "status", "stage": stage}, stop)
 
     def graph(self, stop: threading.Event | None = None) -> Graph:
         """The graph of the repository, with states and reasons. Raises NightjarError as graph.read does."""

@@ -83,7 +83,7 @@ def check(graph: Graph, needs: Mapping[str, Needs]) -> Shards:
 
 
 def share(
-    graph: Graph, stage: Stage, settings: Shards, log: Path, tell: Lines, stop: threading.Event
+    graph: Graph, stage: Stage, settings: Shards, log: Path, lines: Lines, stop: threading.Event
 ) -> Result | None:
     """Run the shares of the stage and wait for them; None, or the result of the stage if they failed.
 
@@ -98,7 +98,7 @@ def share(
     began = time.monotonic()
     # Its shares need the grace to end, and it ends after them.
     with (
-        Output(states, tell) as output,
+        Output(states, lines) as output,
         Child(command, work.folder, environment(), grace=2 * GRACE, **FOLLOWED) as child,
     ):
         code = output.follow(child, stop)

@@ -138,9 +138,9 @@ def find(root: Path) -> Server | None:
     return server
 
 
-def free_port(wanted: int = 0) -> int:
-    """`wanted` if nothing listens there, else a port that the system gives."""
-    for port in (wanted, 0):
+def free_port(preferred: int = 0) -> int:
+    """`preferred` if nothing listens there, else a port that the system gives."""
+    for port in (preferred, 0):
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((HOST, port))

@@ -83,21 +83,21 @@ class Study:
         ]
 
 
-def plan(root: Path, given: Sequence[str], benchmark: str | None = None, recipe: str | None = None) -> Study:
-    """The study of `given`, which `settings.axes` reads: the product of their values. Runs nothing.
+def plan(root: Path, words: Sequence[str], benchmark: str | None = None, recipe: str | None = None) -> Study:
+    """The study of `words`, which `settings.axes` reads: the product of their values. Runs nothing.
 
     Raises NightjarError for an unknown key, a value that the parameters refuse, a missing input, and if no system of
     `benchmark` and `recipe` depends on the settings.
     """
     from nightjar.benchmarks import registry
 
-    varied, start = axes(given), baseline(root)
+    varied, start = axes(words), baseline(root)
     text = read_text(root / PARAMS_FILE)
     params = validate(parse(text, root / PARAMS_FILE))
     present, graph = params.model_dump(mode="json"), graphs.outline(root)
     system = chosen(graph, params, varied, benchmark, recipe)
     target = str(StageName.predict(system.benchmark, system.system))
-    names = [*(it.partition("=")[0].strip() for it in given), *filter(None, (benchmark, recipe))]
+    names = [*(it.partition("=")[0].strip() for it in words), *filter(None, (benchmark, recipe))]
     name = "-".join(names)[:200]
     grid = [dict(zip(varied, values, strict=True)) for values in product(*(axis.values for axis in varied))]
     sets = [settings(root, graph, start.known, params, values, system) for values in grid]
@@ -142,7 +142,7 @@ def _inputs(
 def run(
     root: Path,
     study: Study,
-    tell: Callable[[str], None],
+    say: Callable[[str], None],
     execute: Callable[[Run], dict[str, Result]],
     stop: threading.Event,
     wait: bool = False,
@@ -150,32 +150,32 @@ def run(
     """Run the points that are missing, one after another, until `stop` is set; returns those that failed with the
     reason.
 
-    `tell` gets a line for every step, and `execute` runs the stages of a run. A point that fails does not stop the
+    `say` gets a line for every step, and `execute` runs the stages of a run. A point that fails does not stop the
     others. Raises NightjarError if a rebuild or another study is running and `wait` is not set.
     """
     failed: dict[str, str] = {}
     with rebuild_lock(root, wait, stop):
         remove(root)
         missing = study.missing(root)
-        tell(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
+        say(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
         if not missing:
             return failed
         if names := [name for name in study.start.untracked if name != "dvc.lock"]:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            tell(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
+            say(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
         with Clone(root, study.start) as clone:
             for number, point in enumerate(missing, start=1):
                 if stop.is_set():
                     break
-                tell(f"[{number}/{len(missing)}] {point.label} ({point.name})")
+                say(f"[{number}/{len(missing)}] {point.label} ({point.name})")
                 began = time.monotonic()
                 logs = root / paths.STUDY_LOGS / point.name
                 try:
-                    _run(clone, study, point, logs, tell, execute, stop)
-                    tell(f"    {time.monotonic() - began:.1f} s")
+                    _run(clone, study, point, logs, say, execute, stop)
+                    say(f"    {time.monotonic() - began:.1f} s")
                 except NightjarError as error:
                     failed[point.label] = f"{error} (see {logs.relative_to(root)})"
-                    tell(f"    failed: {failed[point.label]}")
+                    say(f"    failed: {failed[point.label]}")
     return failed
 
 
@@ -184,7 +184,7 @@ def _run(
     study: Study,
     point: Point,
     logs: Path,
-    tell: Callable[[str], None],
+    say: Callable[[str], None],
     execute: Callable[[Run], dict[str, Result]],
     stop: threading.Event,
 ) -> None:
@@ -193,12 +193,12 @@ def _run(
 
     def listen(result: Result) -> None:
         if result.state == "waiting":
-            tell(f"    {result.stage} {result.why}")
+            say(f"    {result.stage} {result.why}")
         elif result.lines and result.stage not in begun:
             begun.add(result.stage)
-            tell(f"    {result.stage} …")
+            say(f"    {result.stage} …")
         elif result.changed:
-            tell(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
+            say(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
 
     params = edited(study.params, point.settings)
     write_text(clone.path / PARAMS_FILE, params)
@@ -233,16 +233,16 @@ def conduct(
     Raises NightjarError for a setting that is not available.
     """
     if session.prepared is not None:
-        study, tell, ended = session.prepared
+        study, say, ended = session.prepared
     else:
-        study, tell = plan(session.root, settings, benchmark, recipe), session.log
+        study, say = plan(session.root, settings, benchmark, recipe), session.log
         results.check_folder(session.root, study.name)
 
         def ended(failed: Mapping[str, str]) -> None:
             finish(session.root, study, study.name, failed)
 
     session.name(f"{counted_as(len(study.points), 'point')} of {' '.join(settings)}")
-    failed = run(session.root, study, tell, session.stages, session.stop, wait)
+    failed = run(session.root, study, say, session.stages, session.stop, wait)
     if session.stop.is_set():
         return End("cancelled", "stopped; the points that are done are kept")
     ended(failed)

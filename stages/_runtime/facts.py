@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.checks.artifact import ROWS
+from nightjar.core.checks import ROWS
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import read_object, shown
 

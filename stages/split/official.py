@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from nightjar.core.contracts import LISTED
 from nightjar.core.errors import NightjarError
 from stages.split.rule import TRACKS, Role, Task
 from stages.split.rule import roles as roles_by_rule
@@ -80,7 +81,7 @@ def roles(tasks: Iterable[Task], track: str, lists: Lists) -> dict[str, Role]:
         listed = lists.role_of.get(task_id)
         if listed is not None:
             agrees = role.reason if listed == role.role else f"the rule alone would make it {role.role}"
-            result[task_id] = Role(listed, f"on the published list; {agrees}")
+            result[task_id] = Role(listed, f"{LISTED}; {agrees}")
         elif role.role == "excluded" or role.role not in lists.roles:
             result[task_id] = role
         else:

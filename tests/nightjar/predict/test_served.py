@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.models.model import at_once
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.completions_server import completion, serving
@@ -108,24 +106,6 @@ def test_a_run_that_fails_in_the_middle_asks_for_the_rest_alone(workdir: Path, t
     assert {number(body) for body in served.asked[before:]} == set("0123") - answered
     assert [row["answers"] for row in rows] == [["0"], ["1"], ["2"], ["3"]]
     assert not list(Path(".nightjar").rglob("whole.jsonl"))
-
-
-def test_a_fault_ends_the_questions_that_wait_and_keeps_those_under_way() -> None:
-    asked = []
-
-    def one(number: int) -> dict[str, Any]:
-        asked.append(number)
-        if number == 0:
-            raise NightjarError("a fault", "here", "mend it")
-        time.sleep(0.02)
-        return {}
-
-    found = set()
-    with pytest.raises(NightjarError, match="a fault"):
-        for number, _ in at_once(one, range(1000), 4):
-            found.add(number)
-    assert found == set(asked) - {0}
-    assert len(asked) < 1000
 
 
 def test_tools_are_called_where_the_model_writes_a_call(workdir: Path, tiny_model: Path) -> None:

@@ -41,7 +41,7 @@ class Played:
     stop: threading.Event = field(default_factory=threading.Event)
     code: int = 4
 
-    def look(self, name: str, stop: threading.Event) -> dict[str, str]:
+    def status(self, name: str, stop: threading.Event) -> dict[str, str]:
         self.looked.append(name)
         return {"state": self.finds.get(name, "would run"), "why": "found by DVC", "error": "cannot be read"}
 

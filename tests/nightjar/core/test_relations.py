@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from nightjar.core import checks, tables
-from nightjar.core.checks.relations import LISTED
 from nightjar.core.contracts import (
     DEV,
     EVIDENCE,
     INSTANCE_SCORES,
+    LISTED,
     PASSAGES,
     SPLIT_TASKS,
     SUPERVISED,
@@ -21,7 +21,7 @@ from nightjar.core.contracts import (
     TRAIN,
 )
 from stages.split import official, rule
-from tests.nightjar.core.checks.test_checks import (
+from tests.nightjar.core.test_checks import (
     ASKED,
     ROLES,
     SCORED,
