@@ -11,12 +11,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import Limits, Refused
 from nightjar.models.model import (
-    GREEDY,
     Capability,
     Decoding,
     Reply,
@@ -26,9 +25,6 @@ from nightjar.models.model import (
     at_once,
 )
 from nightjar.models.server import Address, Server
-
-if TYPE_CHECKING:
-    from nightjar.models.row import Controller
 
 PATH = "/v1/chat/completions"
 # What a server may refuse, and the name that newer ones have for it; those without one are left out.
@@ -76,8 +72,7 @@ class ChatServer(Server):
         self,
         requests: Mapping[int, Request],
         wanted: Sequence[int],
-        decoding: Decoding = GREEDY,
-        controller: Controller | None = None,
+        decoding: Decoding,
     ) -> Iterator[tuple[int, Text]]:
         def one(number: int) -> Text:
             return self.reply(requests[number], decoding).text
@@ -105,15 +100,13 @@ class ChatServer(Server):
         requests: Mapping[int, Request],
         wanted: Sequence[int],
         tools: Sequence[Mapping[str, Any]],
-        decoding: Decoding = GREEDY,
+        decoding: Decoding,
     ) -> Iterator[tuple[int, Reply]]:
         return at_once(
             lambda number: self.reply(requests[number], decoding, tools), wanted, self.chat.at_once
         )
 
-    def reply(
-        self, request: Request, decoding: Decoding = GREEDY, tools: Sequence[Mapping[str, Any]] = ()
-    ) -> Reply:
+    def reply(self, request: Request, decoding: Decoding, tools: Sequence[Mapping[str, Any]] = ()) -> Reply:
         """What the model says next. `tools` are function schemas; without them it calls none."""
         body = self._body(request, decoding)
         found = self._asked(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.models.headers import refusing
-from nightjar.models.model import GREEDY, Capability, Decoding, Message, Model, Reply, Request, ToolCall
+from nightjar.models.model import Capability, Decoding, Message, Model, Reply, Request, ToolCall
 from nightjar.models.tokenizer import load_tokenizer
 
 # How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
@@ -70,18 +70,15 @@ class TemplatedModel(Model):
 
     def __init__(self, model: Model, template: ChatTemplate) -> None:
         self._model, self.template, self.tokenizer = model, template, model.tokenizer
+        self.identity = {**model.identity, "chat_template": digest({"template": template.source})}
         self.generate, self.sample, self.score = model.generate, model.sample, model.score  # type: ignore[method-assign]
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {**self._model.identity, "chat_template": digest({"template": self.template.source})}
 
     def converse(
         self,
         requests: Mapping[int, Request],
         wanted: Sequence[int],
         tools: Sequence[Mapping[str, Any]],
-        decoding: Decoding = GREEDY,
+        decoding: Decoding,
     ) -> Iterator[tuple[int, Reply]]:
         assert self.tokenizer is not None
         rendered = {}

@@ -192,7 +192,7 @@ class Model(Protocol):
         requests: Mapping[int, Request],
         wanted: Sequence[int],
         tools: Sequence[Mapping[str, Any]],
-        decoding: Decoding = GREEDY,
+        decoding: Decoding,
     ) -> Iterator[tuple[int, Reply]]:
         """What is said next in each conversation; `tools` are the function schemas of tools that it may call."""
         raise self._cannot("chat")

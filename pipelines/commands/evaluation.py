@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,23 @@ from stages.base_model.prepare import check_complete
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user asked for; None is all benchmarks of the project, all tasks, all questions, or the model's own
-    use of tools."""
+    """What the user asked for; None is all benchmarks of the project, all tasks, all questions, the model's own use of
+    tools, or, of `chat`, prompts without a template."""
 
     model: str
     benchmarks: list[str] | None
     tasks: list[str] | None
     limit: int | None
     calls: str | None
+    chat: dict[str, Any] | None = None
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """What answers depend on: neither how many are asked, nor how fast."""
+        chat = {
+            name: value for name, value in (self.chat or {}).items() if name not in ("at_once", "token_limit")
+        }
+        return {**asdict(self), "limit": None, "chat": None if self.chat is None else chat}
 
 
 def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
@@ -130,10 +139,9 @@ def _plan(asked: Asked, model: Source, params: Params) -> tuple[dict[str, Any], 
     values = _values(asked, model, name, list(chosen))
     folders = [] if model.remote else [model.adapter, Path(model.language_model)]
     told = {
-        # Without the limit: answers do not depend on how many are asked.
-        "asked": {**asdict(asked), "limit": None},
+        "asked": asked.decides,
         "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
-        "values": values,
+        "values": _values(replace(asked, chat=asked.decides["chat"]), model, name, list(chosen)),
         "questions": {one: contents(paths.QUESTIONS / one) for one in chosen},
     }
     record = {
@@ -176,6 +184,7 @@ def _values(asked: Asked, model: Source, name: str, benchmarks: Sequence[str]) -
             "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else paths.NONE.as_posix(),
             "tools": (paths.INDEX if tools else paths.NONE).as_posix(),
             "calls": asked.calls,
+            "chat": asked.chat,
         }
     values["predict"]["systems"] = systems
     values["models"]["language_model"] = {"source": asked.model if model.remote else model.language_model}

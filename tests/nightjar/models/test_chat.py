@@ -20,7 +20,7 @@ ASKED = Request("How many?", [1, 2], 5, ("\n\n",))
 
 def reply(script: Script, request: Request = ASKED, **options: Any) -> Any:
     with serving(script) as served, ChatServer(served.url, Limits(attempts=2, pause=0.0)) as chat:
-        return chat.reply(request, **options)
+        return chat.reply(request, Decoding(), **options)
 
 
 def test_a_source_that_begins_with_chat_is_a_chat_server() -> None:
@@ -32,7 +32,7 @@ def test_a_source_that_begins_with_chat_is_a_chat_server() -> None:
 
 def test_a_request_has_one_message_of_the_user_and_is_greedy() -> None:
     with serving(lambda body: said(" three ")) as served, ChatServer(served.url) as chat:
-        ((number, text),) = chat.generate({7: ASKED}, [7])
+        ((number, text),) = chat.generate({7: ASKED}, [7], Decoding())
     assert (number, text.text, text.tokens, text.prompt_tokens, text.cut) == (7, " three ", 2, 10, False)
     assert served.asked == [
         {
@@ -53,7 +53,7 @@ def test_the_messages_of_a_request_are_sent_in_their_order() -> None:
         Message("user", "2+2?"),
     )
     with serving(lambda body: said("4")) as served, ChatServer(served.url) as chat:
-        list(chat.generate({0: Request("", [], 5, messages=talk)}, [0]))
+        list(chat.generate({0: Request("", [], 5, messages=talk)}, [0], Decoding()))
     assert [(one["role"], one["content"]) for one in served.asked[0]["messages"]] == [
         (one.role, one.content) for one in talk
     ]
@@ -88,8 +88,8 @@ def test_a_refused_parameter_is_renamed_or_left_out_and_recorded() -> None:
         return said("three")
 
     with serving(script) as served, ChatServer(served.url) as chat:
-        assert [text.text for _, text in chat.generate({0: ASKED, 1: ASKED}, [0])] == ["three"]
-        assert [text.text for _, text in chat.generate({0: ASKED, 1: ASKED}, [1])] == ["three"]
+        assert [text.text for _, text in chat.generate({0: ASKED, 1: ASKED}, [0], Decoding())] == ["three"]
+        assert [text.text for _, text in chat.generate({0: ASKED, 1: ASKED}, [1], Decoding())] == ["three"]
         facts = chat.facts()["server"]
     assert facts["refused"] == {"max_tokens": "max_completion_tokens", "temperature": "left out"}
     assert facts["tokens"] == {"prompt": 20, "completion": 4}
@@ -148,11 +148,11 @@ def test_calls_of_tools_are_given_as_they_are() -> None:
         serving(lambda body: said(None, "tool_calls", tool_calls=[call])) as served,
         ChatServer(served.url) as chat,
     ):
-        found = chat.reply(ASKED, tools=[TOOL])
+        found = chat.reply(ASKED, Decoding(), tools=[TOOL])
         assert found.calls == (ToolCall("a1", "Calculator", '{"input": "1+1"}'),)
         assert served.asked[0]["tools"] == [{"type": "function", "function": TOOL}]
         answered = (Message("assistant", "", found.calls), Message("tool", "2", call_id="a1"))
-        chat.reply(replace(ASKED, messages=(*ASKED.conversation, *answered)), tools=[TOOL])
+        chat.reply(replace(ASKED, messages=(*ASKED.conversation, *answered)), Decoding(), tools=[TOOL])
     assert served.asked[1]["messages"][1:] == [
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "content": "2", "tool_call_id": "a1"},
@@ -188,10 +188,10 @@ def test_a_hostile_answer_is_one_line(answer: tuple[int, Any], words: str) -> No
 def test_a_limit_of_tokens_ends_the_run_in_one_line() -> None:
     with serving(lambda body: said("three")) as served, ChatServer(served.url) as chat:
         chat.chat = Chat(token_limit=20)
-        chat.reply(ASKED)
-        chat.reply(ASKED)
+        chat.reply(ASKED, Decoding())
+        chat.reply(ASKED, Decoding())
         with pytest.raises(NightjarError, match="the limit of 20 tokens is reached"):
-            chat.reply(ASKED)
+            chat.reply(ASKED, Decoding())
     assert len(served.asked) == 2
 
 
@@ -199,6 +199,6 @@ def test_a_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "secret-1")
     server = serving(lambda body: (400, {"error": "secret-1"}))
     with server as served, ChatServer(served.url) as chat, pytest.raises(NightjarError) as raised:
-        chat.reply(ASKED)
+        chat.reply(ASKED, Decoding())
     assert served.headers[0]["Authorization"] == "Bearer secret-1"
     assert "secret-1" not in str(raised.value) and "secret-1" not in json.dumps(served.asked)
