@@ -203,6 +203,11 @@ class Model(Protocol):
     def _cannot(self, what: Capability) -> NightjarError:
         return NightjarError(f"{self.title} cannot {what}", str(dict(self.identity)), "use another model")
 
+    @classmethod
+    def abilities(cls, source: str) -> frozenset[Capability]:
+        """What the model of a source can; by what it is asked, where that depends on more than the class."""
+        return cls.can
+
     def facts(self) -> Mapping[str, Any]:
         """What is published of the model beside its answers."""
         return {}
@@ -274,8 +279,8 @@ def open_model(
     """The model of a source, for the block of a `with`.
 
     Of weights, `base` is the folder of the language model, and `source` that of an adapter or of a trained model, or
-    again the language model. `window`: as of `LocalModel`. With `chat`,
-    weights are asked through their chat template. Raises NightjarError if the model cannot be made or loaded.
+    again the language model. `window`: as of `LocalModel`. With `chat`, weights are asked through
+    their chat template. Raises NightjarError if the model cannot be made or loaded.
     """
     kind: Any = backend(source, base)
     if is_remote(source):

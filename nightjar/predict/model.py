@@ -105,7 +105,7 @@ class ModelPredictor(Predictor):
 
         After a chat template nothing comes before the choice, so that its text loses the blank.
         """
-        if "score" not in self._model.can:
+        if "chat" in self._model.can and "score" not in self._model.can:
             yield from self._choose_by_name(numbers)
             return
         asked = {
@@ -313,8 +313,9 @@ def _check_evidence(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> N
 
 def _check_tasks(job: Job, kind: type[Model]) -> None:
     """Raise NightjarError for a task that the model cannot answer, and for a temperature that does not fit."""
-    reasons, where = lacking(kind), f"predict.{job.card.name}.temperature"
+    where = f"predict.{job.card.name}.temperature"
     tasks = {one.task_id: job.card.task(one.task_id).kind for one in job.questions}
+    reasons = lacking(kind, tasks.values(), job.system.weights)
     for task, own in tasks.items():
         if own in reasons:
             fix = "leave this task out, or use another model"

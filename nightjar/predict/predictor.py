@@ -21,7 +21,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code
-from nightjar.models.model import Model, is_remote
+from nightjar.models.model import Capability, Model, is_remote
 from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
@@ -209,9 +209,17 @@ def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> 
     return params.encoding if name is None else named(params.encoding, name)
 
 
-def lacking(kind: type[Model]) -> dict[str, str]:
-    """The kinds of tasks that a model cannot answer, and why."""
-    return {task: f"{kind.title} {why}" for task, (needs, why) in _NEEDS.items() if not kind.can & needs}
+def lacking(kind: type[Model], tasks: Iterable[str] = (), source: str = "") -> dict[str, str]:
+    """The kinds of tasks that a model cannot answer, and why.
+
+    What the model of a `source` can beyond its class is tried where the kinds `tasks` need it.
+    """
+
+    def without(can: frozenset[Capability]) -> dict[str, str]:
+        return {task: f"{kind.title} {why}" for task, (needs, why) in _NEEDS.items() if not can & needs}
+
+    reasons = without(kind.can)
+    return without(kind.abilities(source)) if source and reasons.keys() & set(tasks) else reasons
 
 
 def ranking_of(card: Card) -> Ranking:

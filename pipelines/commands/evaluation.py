@@ -160,7 +160,9 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params
     """The tasks of a benchmark that the model cannot answer, and why; a model that is not here yet is a causal one."""
     folder = model.base(Path())
     known = model.remote or (folder / CONFIG).is_file()
-    reasons = lacking(backend(model.weights, folder)) if known else {}
+    card = registry.card(benchmark)
+    kinds = [card.task(task).kind for task in tasks]
+    reasons = lacking(backend(model.weights, folder), kinds, model.weights) if known else {}
     if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
         return dict.fromkeys(tasks, reasons["sample"])
     if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
