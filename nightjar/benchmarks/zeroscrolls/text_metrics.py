@@ -20,6 +20,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from rapidfuzz.distance import LCSseq
+from rouge_score.tokenize import tokenize
+from text_unidecode import unidecode
+
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _LETTER = re.compile(r"\b[A-D]\b")
@@ -95,9 +99,6 @@ def ascii_text(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _ascii(character: str) -> str:
-    # Here, not above: its table is read at import, and most texts do without.
-    from text_unidecode import unidecode
-
     if character in SIGNS:
         return SIGNS[character]
     found = str(unidecode(character))
@@ -188,15 +189,10 @@ def rouge(answer: str, references: Sequence[str]) -> tuple[float, float, float]:
 
 
 def _words(text: str) -> list[str]:
-    from rouge_score.tokenize import tokenize
-
     return list(tokenize(text, None))
 
 
 def _rouge(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float, float]:
-    # Here, not above: other benchmarks do without.
-    from rapidfuzz.distance import LCSseq
-
     if not ours or not theirs:
         return 0.0, 0.0, 0.0
     numbers = {word: number for number, word in enumerate(dict.fromkeys((*ours, *theirs)))}
