@@ -13,7 +13,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.records import draw
-from nightjar.core import contracts, paths, tables
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.core.json_text import read_object
@@ -69,7 +69,7 @@ def left_out(folder: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 # Tables beside the test questions, which are copied as they are.
-_SIDES = (contracts.TRAIN_QUESTIONS.name, contracts.DEV_QUESTIONS.name, "card")
+_SIDES = ("train_questions", "dev_questions", "card")
 # In an artifact that was replaced by a subset of itself: the artifact as it was.
 WHOLE = "whole"
 
@@ -91,6 +91,9 @@ def write_subset(
 
     Training and dev questions are those of `source`. Raises NightjarError if `source` is missing or damaged.
     """
+    # Here, not above: Parquet takes long to load, and `nightjar compare` looks for an evaluation's files without it.
+    from nightjar.core import contracts, tables
+
     counts = {}
     chosen = draw(read_questions(source), tasks, limit, seed)
     with tables.ArtifactWriter(output) as writer:

@@ -1,4 +1,4 @@
-"""Files in forms of a benchmark's own, where they are not the JSON Lines of `files`; and a leaderboard's ranked lists."""
+"""Files in forms of a benchmark's own, where they are not the JSON Lines of `files`, and files of ranked lists."""
 
 from __future__ import annotations
 

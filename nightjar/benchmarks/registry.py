@@ -1,36 +1,34 @@
-"""The benchmarks: Nightjar's own cards, and those of other packages by the entry point group `nightjar.benchmarks`."""
+"""The benchmarks: Nightjar's own cards, and those of other packages by the entry point group `nightjar.benchmarks`.
+
+Cards of other packages are held to what a card promises: checked once when loaded, their functions at every call. The
+annotations of `Card`, of its capabilities and of the classes that they hold are the rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, lru_cache
-from importlib import import_module
-from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Any
-
-from nightjar.benchmarks.card import Card
-from nightjar.core import plugins
-from nightjar.core.config import PARAMS_FILE, checked
-from nightjar.core.errors import NightjarError
-
-if TYPE_CHECKING:
-    from nightjar.params import Params
-
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from importlib.metadata import EntryPoint
 from types import UnionType
-from typing import get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from nightjar.benchmarks.capabilities import Average, Capability, Form, Ranking
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
-from nightjar.core.config import refused
+from nightjar.core import plugins
+from nightjar.core.config import PARAMS_FILE, checked, refused
+from nightjar.core.errors import NightjarError
 from nightjar.core.plugins import FIX, calling
 from nightjar.params.predict import PredictBenchmark
 from nightjar.statistics import geometric_mean, matthews, mean, perplexity
+
+if TYPE_CHECKING:
+    from nightjar.params import Params
 
 GROUP = "nightjar.benchmarks"
 # Name: the module that holds its CARD.
@@ -48,7 +46,7 @@ def names() -> list[str]:
     return list(_points())
 
 
-@cache
+@functools.cache
 def card(name: str) -> Card:
     """The card of that name. Raises NightjarError if there is none, or its module is broken."""
     if name in OWN:
@@ -85,7 +83,7 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
             raise NightjarError(what, where, f"add {system.benchmark} to the group benchmarks")
 
 
-@lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=1)
 def _points() -> dict[str, EntryPoint]:
     own = {name: EntryPoint(name, f"{module}:CARD", GROUP) for name, module in OWN.items()}
     return plugins.points(GROUP, own)
