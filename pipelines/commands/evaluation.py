@@ -26,6 +26,7 @@ from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
 from nightjar.models.model import backend
+from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
 from nightjar.predict.predictor import lacking
@@ -147,14 +148,14 @@ def _plan(asked: Asked, model: Source, params: Params) -> tuple[dict[str, Any], 
 
 
 def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params) -> dict[str, str]:
-    """The tasks of a benchmark that the model cannot answer, and why."""
-    if model.remote:
-        reasons = lacking(backend(model.weights))
-        if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
-            return dict.fromkeys(tasks, reasons["sample"])
-        return tasks_left_out(registry.card(benchmark), tasks, reasons)
+    """The tasks of a benchmark that the model cannot answer, and why; a model that is not here yet is a causal one."""
+    folder = model.base(Path())
+    known = model.remote or (folder / CONFIG).is_file()
+    reasons = lacking(backend(model.weights, folder)) if known else {}
+    if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
+        return dict.fromkeys(tasks, reasons["sample"])
     if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
-        return {}
+        return tasks_left_out(registry.card(benchmark), tasks, reasons)
     if benchmark in params.retrieve.benchmarks:
         what = f"the model's prompts have evidence, and that of {benchmark} is missing"
         raise NightjarError(what, model.weights, f"run: nightjar rebuild retrieve@{benchmark}")
