@@ -96,9 +96,9 @@ def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: 
       nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
       nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
     """
-    from nightjar.benchmarks import evaluated
+    from nightjar.benchmarks import evaluation
     from nightjar.benchmarks.score import compare_files
 
-    references = references or evaluated.questions(a, benchmark)
-    a, b = (evaluated.predictions(path, benchmark) for path in (a, b))
+    references = references or evaluation.questions(a, benchmark)
+    a, b = (evaluation.predictions(path, benchmark) for path in (a, b))
     return compare_files(benchmark, a, b, references, samples)

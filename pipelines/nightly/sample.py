@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightjar.benchmarks.subset import replace_by_subset
+from nightjar.benchmarks.evaluation import replace_by_subset
 from nightjar.core import contracts, tables
 from nightjar.core.display import duration
 from nightjar.params.drivers import Nightly

@@ -15,8 +15,9 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.model import Text
 from nightjar.models.row import Prompt
-from nightjar.models.samples import Ends, Sample, Sampling, generator_for, nucleus, samples, stream_samples
+from nightjar.models.samples import Ends, Sampling, generator_for, nucleus, samples, stream_samples
 from tests.nightjar.models.test_sample import smallest
 
 HEAT, TOP_P = 0.3, 0.8
@@ -55,7 +56,7 @@ def probabilities(lm: LanguageModel, ids: Sequence[int], heat: float = HEAT) -> 
     return chances
 
 
-def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: Ends) -> Sample:
+def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: Ends) -> Text:
     """One sample of the texts that `nucleus` leaves; without a cache, and without the engine's draws."""
     written: list[int] = []
     while len(written) < ends.max_new_tokens:
@@ -66,27 +67,27 @@ def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: E
         token = next(int(one) for one, reached in zip(tokens[0], sums, strict=True) if float(reached) >= left)
         written.append(token)
         if token == lm.tokenizer.end:
-            return Sample(lm.tokenizer.decode(written[:-1]), None, len(written))
+            return Text(lm.tokenizer.decode(written[:-1]), tokens=len(written))
         text = lm.tokenizer.decode(written)
         found = [stop for stop in ends.stop if stop in text]
         if found:
             stop = min(found, key=text.index)
-            return Sample(text[: text.index(stop)], stop, len(written))
-    return Sample(lm.tokenizer.decode(written), None, len(written))
+            return Text(text[: text.index(stop)], tokens=len(written), stop=stop)
+    return Text(lm.tokenizer.decode(written), True, len(written))
 
 
 ENDS = Ends(7, ["p", "e", "["])
 
 
 @pytest.fixture(scope="module")
-def forty(llama: LanguageModel, prompt: list[int]) -> list[Sample]:
+def forty(llama: LanguageModel, prompt: list[int]) -> list[Text]:
     """Forty samples, each drawn alone."""
     return [alone(llama, prompt, by_seed(3).generator(number), ENDS) for number in range(40)]
 
 
 @pytest.mark.parametrize(("rows", "tokens"), [(64, None), (3, None), (2, 40)])
 def test_samples_are_those_that_their_generators_draw_alone(
-    lm: LanguageModel, prompt: list[int], forty: list[Sample], rows: int, tokens: int | None
+    lm: LanguageModel, prompt: list[int], forty: list[Text], rows: int, tokens: int | None
 ) -> None:
     """In passes of any number of rows, and in groups."""
     ends, sampling = ENDS, by_seed(3)
@@ -152,7 +153,7 @@ def test_the_end_token_ends_a_sample(llama: LanguageModel, prompt: list[int]) ->
     first = int(probabilities(llama, prompt).argmax())
     backend = replace(llama.tokenizer, end=first)
     found = samples(replace(llama, tokenizer=backend), prompt, 3, by_seed(1, HEAT, 0.001), Ends(5, ["a"]))
-    assert found == [Sample("", None, 1)] * 3
+    assert found == [Text("", tokens=1)] * 3
 
 
 @pytest.mark.parametrize(("rows", "tokens"), [(64, None), (4, None), (5, 150), (8, 30)])

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nightjar.benchmarks.evaluation import replace_by_subset, tasks_of
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.score import score_files
-from nightjar.benchmarks.subset import replace_by_subset, tasks_of
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from tests.conftest import ROOT
