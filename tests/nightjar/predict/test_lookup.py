@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Query
+from nightjar.benchmarks.evaluation import replace_by_subset, tasks_of
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.score import score_files
-from nightjar.benchmarks.subset import replace_by_subset, tasks_of
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
