@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # The passages of each question, best first, by (task_id, id).
 Evidence = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
-# Kinds of tasks whose answers are text that a model writes after the prompt.
-WRITTEN = ("generate", "sample")
+# Kinds of tasks that ask something: a text that a model writes after the prompt, or one of given choices.
+ASKING = ("generate", "sample", "choose")
 
 
 def requests_of(
@@ -85,10 +85,13 @@ def limit(card: Card, task_id: str, settings: PredictBenchmark) -> int:
     return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
 
 
-def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | None = None) -> int:
+def write_prompts(
+    params: Params, benchmark: str, output: Path, encoding: str | None = None, chat: Chat | None = None
+) -> int:
     """Write one JSON line a question to `output`: id, task, prompt, stop, max_tokens; returns how many.
 
-    Texts whose likelihood is computed have no line.
+    A question with choices has them too, as answers. With `chat` a line has `messages` in the place of a prompt. Texts
+    whose likelihood is computed have no line.
 
     The prompt is the text that predict@<benchmark>-untuned gives its model under `params`, with `encoding` in place of
     theirs if one is named. It has no special tokens and no chat template: that stage adds neither a template nor, for a
@@ -103,13 +106,17 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     inputs = [source, paths.LANGUAGE_MODEL, PARAMS_FILE]
     check_output(output, inputs)
     options, settings = encoding_of(params, benchmark, encoding), params.predict.benchmark(benchmark)
-    questions = [one for one in read_questions(source) if card.task(one.task_id).kind in WRITTEN]
-    requests = requests_of(card, load_tokenizer(paths.LANGUAGE_MODEL), questions, options, settings, {}, 0)
+    questions = [one for one in read_questions(source) if card.task(one.task_id).kind in ASKING]
+    tokenizer = load_tokenizer(paths.LANGUAGE_MODEL)
+    requests = requests_of(card, tokenizer, questions, options, settings, {}, 0, chat)
     lines = [
         {
             "id": id,
             card.files.task: question.task_id,
-            "prompt": one.prompt,
+            **({"messages": [it.as_json() for it in one.messages]} if chat else {"prompt": one.prompt}),
+            **(
+                {"choices": [it.answer for it in own]} if (own := card.task(question.task_id).choices) else {}
+            ),
             "stop": one.stop,
             "max_tokens": one.max_new_tokens,
         }

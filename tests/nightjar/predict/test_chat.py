@@ -10,9 +10,12 @@ import pytest
 
 from nightjar import params
 from nightjar.benchmarks.card import Choice
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.params.predict import Chat
 from nightjar.predict.chat import named_choice
+from nightjar.predict.requests import write_prompts
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.completions_server import said, serving
@@ -155,3 +158,24 @@ CHOICES = [
 )
 def test_a_choice_is_named_if_its_words_alone_are_in_the_first_line(text: str, named: str | None) -> None:
     assert named_choice(text, CHOICES) == named
+
+
+SHARED = {"demonstrations": [{"id": "d", "text": "dull", "label": "negative"}]}
+
+
+def test_written_prompts_have_choices_and_with_chat_messages(workdir: Path, tiny_model: Path) -> None:
+    project(workdir, tiny_model, "http://127.0.0.1:9")
+    parts = {"text": "a fine film", "choices": ["negative", "positive"]}
+    row = {"benchmark": "classification", "task_id": "sst2", "id": "1", "parts": parts, "shared": SHARED}
+    one = Question(**row, references=("positive",), track="sst2", category="sst2")
+    write_questions(workdir / "data/questions/classification", [one])
+    write_prompts(params.load(), "classification", Path("plain.jsonl"))
+    chat = Chat(system_message="Be brief.", examples_as_turns=True)
+    write_prompts(params.load(), "classification", Path("chat.jsonl"), chat=chat)
+    (plain,) = map(json.loads, Path("plain.jsonl").read_text().splitlines())
+    (talk,) = map(json.loads, Path("chat.jsonl").read_text().splitlines())
+    assert plain["choices"] == talk["choices"] == ["negative", "positive"]
+    assert plain["prompt"].startswith("Follow the demonstrations:\n") and "messages" not in plain
+    assert [one["role"] for one in talk["messages"]] == ["system", "user", "assistant", "user"]
+    assert talk["messages"][2]["content"] == "negative"
+    assert talk["messages"][3]["content"].endswith("a fine film\nThe answer is")
