@@ -194,7 +194,7 @@ def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial
     shutil.copytree(repo.root, serial.root)
     serial.dvc("repro")
     first = repo.start("rebuild", "--jobs", "4")
-    wait_for(lambda: written(repo), 60, "an entry")
+    wait_for(lambda: written(repo), what="an entry")
     first.terminate()
     first.communicate(timeout=30)
     assert first.returncode == 130

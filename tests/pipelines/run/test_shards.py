@@ -153,7 +153,7 @@ def test_whoever_ends_the_rebuild_ends_the_shares(repo: Repo, number: signal.Sig
     sleeper = "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)"
     made(repo, sleeper)
     process = repo.start("rebuild")
-    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 3, 60, "three shares")
+    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 3, what="three shares")
     started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]
     assert len(started) >= 9  # three guards, three commands, and what they started
     began = time.monotonic()
@@ -296,7 +296,7 @@ def test_stop_ends_the_shares_on_a_cluster_with_all_that_they_started(cluster: A
         target=shared, args=(repo,), kwargs={"stop": stop, "count": 2, "address": cluster.address}
     )
     thread.start()
-    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 2, 90, "two shares")
+    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 2, what="two shares")
     started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]
     assert len(started) >= 6
     began = time.monotonic()
@@ -325,7 +325,7 @@ def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
 
 
 def _lose_a_worker(cluster: Any, repo: Repo) -> None:
-    wait_for(lambda: units(repo), 90, "the first unit")
+    wait_for(lambda: units(repo), what="the first unit")
     raylet = psutil.Process(cluster.list_all_nodes()[1].all_processes["raylet"][0].process.pid)
     for lost in [raylet, *raylet.children(recursive=True)]:
         if "work.py" not in lost.cmdline():  # its guard has to end that
