@@ -85,23 +85,18 @@ def broken(
 
 
 def broken_values(contract: Table, table: pa.Table) -> Iterator[Finding]:
-    """The rules on allowed values and ranges that `table` breaks; it has the columns with rules, or more."""
-    fix = "correct or reject those rows"
+    """The rules on allowed values and ranges that `table` breaks; it has the columns with rules and keys, or more."""
+    rules: list[tuple[str, str, str, pa.ChunkedArray]] = []
     for name, allowed in (contract.allowed or {}).items():
         values = pa.array(sorted(allowed), contract.schema.field(name).type)
-        wrong = pc.invert(pc.is_in(table[name], value_set=values))
         what = f"{name} is not one of {', '.join(sorted(allowed))}"
-        yield from broken(
-            "allowed", contract, what, fix, table.select(dict.fromkeys([*contract.key, name])), wrong
-        )
+        rules.append(("allowed", name, what, pc.is_in(table[name], value_set=values)))
     for name, (low, high) in (contract.ranges or {}).items():
         inside = pc.and_(pc.greater_equal(table[name], low), pc.less_equal(table[name], high))  # NaN is not
-        what = f"{name} is not within {low:g} to {high:g}"
-        yield from broken("range", contract, what, fix, _shown(contract, table, name), pc.invert(inside))
-
-
-def _shown(contract: Table, table: pa.Table, column: str) -> pa.Table:
-    return table.select(list(dict.fromkeys([*contract.key, column])))
+        rules.append(("range", name, f"{name} is not within {low:g} to {high:g}", inside))
+    for check, name, what, good in rules:
+        shown = table.select(list(dict.fromkeys([*contract.key, name])))
+        yield from broken(check, contract, what, "correct or reject those rows", shown, pc.invert(good))
 
 
 class Keys:

@@ -10,11 +10,11 @@ from nightjar.benchmarks.aggregate import aligned, by_track
 from nightjar.benchmarks.average import average, average_difference, averaged
 from nightjar.benchmarks.capabilities import Average
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.sections import Interval
 from nightjar.statistics import Bootstrap
 from stages.report import numbers
 from stages.report.benchmark import differences
 from stages.report.benchmark.page import Benchmark
-from stages.report.plots.drawings import Lane
 from stages.report.plots.plot import table
 from stages.report.read.results import BOUND, Row
 
@@ -71,7 +71,8 @@ def _in_percent(it: Column) -> Column:
 
     metric = replace(it.row.metric, scale=100 * it.row.metric.scale, range=(0.0, 100.0))
     lanes = {
-        system: Lane(*map(percent, (one.value, one.low, one.high))) for system, one in it.row.lanes.items()
+        system: Interval(*map(percent, (one.value, one.low, one.high)))
+        for system, one in it.row.lanes.items()
     }
     paired = {
         system: {**one, **{name: percent(one[name]) for name in ("value", "low", "high")}}
@@ -103,7 +104,7 @@ def _mean(one: Benchmark, mean: Average) -> Column:
         places = by_track(ours)
         if (value := average(card, ours, places, bootstrap)) is None:
             continue
-        lanes[ours.system], n = Lane(value["value"], value["low"], value["high"]), value["n"]
+        lanes[ours.system], n = Interval(value["value"], value["low"], value["high"]), value["n"]
         if ours is not reference:
             theirs = aligned(ours, reference)
             if moved := average_difference(card, ours, theirs, places, bootstrap):

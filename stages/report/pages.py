@@ -12,7 +12,7 @@ from nightjar.benchmarks.scores import SystemScores
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import headline, leaderboard
-from stages.report.benchmark import answers, cases, clusters, instances
+from stages.report.benchmark import answers, clusters, instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import Benchmark
 from stages.report.plots import layout
@@ -107,13 +107,12 @@ def _benchmark(
     limits: dict[str, Any] = {
         "examples_most": answers.MOST,
         "unjudged": answers.UNJUDGED,
-        "case_passages": cases.PASSAGES,
         "one": benchmark.context(one, order, params),
     }
     site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
     site.add({f"scores-{card.name}.csv": one.results.csv()})
-    if one.clustered and (matching := card.capability(Matching)):
-        context = clusters.context(card, matching, one.clustered, params.seed)
+    if matching := card.capability(Matching):
+        context = clusters.context(matching, one.evaluated)
         site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)
     scored = {scores.system: scores for scores in one.scores}
     for system in one.instances.given:

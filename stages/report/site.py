@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
@@ -67,6 +68,13 @@ def marked(value: Any) -> Any:
     return Markup().join(one if _escaped(one) == one else mark.format(_escaped(one)) for one in value)
 
 
+def prose(text: str) -> Markup:
+    """A text in which `code` and **bold** parts are marked."""
+    safe = str(escape(marked(text)))
+    code = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
+    return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", code))  # noqa: S704 - escaped above
+
+
 def _escaped(text: str) -> str:
     return printable(text, keep="\n\t")
 
@@ -87,5 +95,6 @@ def environment() -> Environment:
     made.globals["script"] = Markup(script)  # noqa: S704 - our own file
     made.globals["script_hash"] = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     made.globals["colours"] = Markup(svg.variables())  # noqa: S704 - our own constants
+    made.filters["prose"] = prose
     made.filters["count"] = numbers.count
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -13,31 +13,27 @@ from markupsafe import Markup
 from nightjar.benchmarks.by_call import ByCall
 from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
+from nightjar.benchmarks.sections import Evaluated, ReportSections, Section, initial
 from nightjar.core import contracts, paths, tables
 from nightjar.params import Params
 from nightjar.statistics import too_few
-from stages.report import numbers
+from stages.report import numbers, sections
 from stages.report.benchmark import (
-    answer_calls,
     answers,
     bounds,
-    by_call,
-    cases,
+    calls,
     clusters,
-    consistency,
     differences,
-    forms,
     gains,
     instances,
-    labels,
     published,
 )
 from stages.report.plots import drawings
 from stages.report.plots.plot import Plot
-from stages.report.read import rankings, results, systems
+from stages.report.read import results, systems
 from stages.report.read.facts import Node
-from stages.report.read.rankings import Ranked
 from stages.report.read.results import BOUND, HEADLINE, Results, Row, Rows
 from stages.report.read.systems import Systems
 
@@ -46,9 +42,8 @@ from stages.report.read.systems import Systems
 class Benchmark:
     """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
 
-    `calls` are the scores by call, `facts` are those of the stage evaluate, `ranked` the rankings of passages, for a
-    benchmark whose label consistency is measured; `clustered` is there for a card with clusters or labels, `forms`
-    for one with a form.
+    `calls` are the scores by call. `evaluated` is what the card makes its own sections of, with the facts of the stage
+    evaluate.
     """
 
     systems: Systems
@@ -57,21 +52,27 @@ class Benchmark:
     improvements: Rows
     answers: answers.Answers
     calls: Sequence[ByCall]
-    scores: Sequence[SystemScores]
+    evaluated: Evaluated
     instances: instances.Instances
-    facts: Mapping[str, Any]
-    ranked: Ranked | None
-    clustered: clusters.Clustered | None
-    forms: forms.Forms | None
+
+    @property
+    def scores(self) -> Sequence[SystemScores]:
+        """The scores of all systems."""
+        return self.evaluated.scores
 
     @property
     def unscored(self) -> str:
         """Why there are no scores, and what to do with the predictions; empty if there are scores."""
-        return str(self.facts.get("nothing_to_score", ""))
+        return str(self.evaluated.facts.get("nothing_to_score", ""))
 
 
-def read(systems: Systems, nodes: Sequence[Node], params: Params, folder: Path = Path()) -> Benchmark:
-    """The benchmark from the artifacts in the `folder` of this run. Raises NightjarError if a table is missing."""
+def read(
+    systems: Systems, nodes: Sequence[Node], params: Params, folder: Path, reads: Callable[[Path], None]
+) -> Benchmark:
+    """The benchmark from the artifacts in the `folder` of this run; `reads` is called for others that sections read.
+
+    Raises NightjarError if a table is missing.
+    """
     card = systems.card
     scored, predicted, asked = (
         folder / it / card.name for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS)
@@ -80,19 +81,17 @@ def read(systems: Systems, nodes: Sequence[Node], params: Params, folder: Path =
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
     given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
     listed = [params.predict.systems[f"{card.name}-{system}"] for system in systems.models]
+    questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
+    table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
         systems,
         results.read(card, scored),
         tables.read_rows(scored, contracts.COMPARISONS),
         tables.read_rows(scored, contracts.IMPROVEMENTS),
         given,
-        by_call.of(card, scores, systems.models, given),
-        scores,
-        instances.read(card, listed, predicted, asked, params.seed),
-        facts,
-        rankings.read(card, params, scored, predicted),
-        clusters.read(card, scores, systems.models, predicted, scored, asked),
-        forms.read(card, systems.models, predicted, scored, asked),
+        calls.of(card, scores, systems.models, given),
+        Evaluated(card, params, systems.models, questions, scores, table, facts, folder, reads),
+        instances.read(listed, predicted, questions, params.seed),
     )
 
 
@@ -100,7 +99,15 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
     """What the template shows; `order` is the place of each system among those of all benchmarks."""
     card, found = one.systems.card, one.results
     notes = bounds.notes(found, one.comparisons)
-    missing = one.facts.get("missing_predictions", {})
+    making = card.capability(ReportSections)
+    own = making.make(one.evaluated) if making else ()
+    papers = card, found, one.calls, one.comparisons
+    may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
+
+    def shown(*some: Section | None) -> list[dict[str, Any]]:
+        return [sections.context(it, order) for it in some if it]
+
+    missing = one.evaluated.facts.get("missing_predictions", {})
     return {
         "name": card.name,
         "title": card.title,
@@ -110,29 +117,17 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "side_by_side": len(found.tracks) > 3
         and all(len(found.headline(track)) == 1 for track in found.tracks),
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
-        "published": published.context(card, found, one.calls, one.comparisons),
-        "by_call": by_call.context(card, one.calls),
-        "questions": clusters.file(card) if one.clustered and card.capability(Matching) else "",
-        "labels": one.clustered and labels.context(card, one.clustered, found),
-        "forms": one.forms and forms.context(card, one.forms, found, order),
+        "questions": clusters.file(card) if card.capability(Matching) else "",
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
-        "arms": differences.arms(found, one.comparisons),
-        **differences.context(found, one.comparisons, one.systems.models),
-        "gains": gains.per_task(card, one.improvements, order),
-        "correlation": gains.correlation(card, one.facts, order),
+        "tracks": [it for track in found.tracks if (it := _details(found, track, order, notes[track]))],
+        "before": shown(differences.arms(found, one.comparisons), published.section(*papers)),
+        "sections": shown(*own, differences.section(found, one.comparisons, one.systems.models)),
+        "after": shown(
+            gains.section(card, one.improvements), calls.section(card, one.answers, may_call, one.calls)
+        ),
         "examples": answers.context(card, one.answers),
-        "consistency": one.ranked and consistency.context(card, one.ranked, order),
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.instances.given},
-        "called": answer_calls.context(
-            card,
-            one.answers,
-            {name: systems.may_call(params, card.name, name) for name in one.systems.models},
-        ),
-        "cases": cases.context(card, one.ranked, paths.QUESTIONS / card.name, params.seed)
-        if one.ranked
-        else [],
     }
 
 
@@ -140,7 +135,7 @@ def _headline(one: Benchmark, track: str, order: Mapping[str, int], notes: Seque
     rows = one.results.headline(track)
     return {
         "track": track,
-        "title": numbers.initial(one.systems.card.track_title(track)),
+        "title": initial(one.systems.card.track_title(track)),
         "n": rows[0].n,
         "columns": [_column(row) for row in rows],
         "rows": [
@@ -202,7 +197,7 @@ def _details(
         return None
     title = found.card.track_title(track)
     return {
-        "title": numbers.initial(title),
+        "title": initial(title),
         "plots": _plots(found, track, categories, order),
         "tables": listed,
     }

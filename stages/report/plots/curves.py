@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.card import Metric
+from nightjar.benchmarks.sections import Points
 from stages.report import numbers
 from stages.report.plots import axis, svg
 from stages.report.plots.plot import Plot
@@ -84,48 +85,46 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def correlation(
-    name: str, points: Sequence[Mapping[str, Any]], order: Mapping[str, int], across: Metric, upwards: Metric
-) -> Plot:
-    """A mark a system and category: one metric across, the other upwards, each over its range.
+def points(it: Points, order: Mapping[str, int]) -> Plot:
+    """A mark a point, with the line of its interval; those of a system are joined where the plot says so.
 
     `order` is the place of each system among all.
     """
-    size, left, top = 300.0, 48.0, 14.0
-    body = []
-    spans = [numbers.axis(one, max(point[one.name] for point in points)) for one in (across, upwards)]
+    size, left, top = 300.0, 52.0, 30.0
 
     def x(value: float) -> float:
-        low, high = spans[0]
-        return left + size * (value - low) / (high - low)
+        return left + size * (value - it.x.low) / (it.x.high - it.x.low)
 
     def y(value: float) -> float:
-        low, high = spans[1]
-        return top + size * (high - value) / (high - low)
+        return top + size * (it.y.high - value) / (it.y.high - it.y.low)
 
-    for tick in axis.ticks(*spans[0]):
+    body = []
+    for tick in axis.ticks(it.x.low, it.x.high):
         body.append(svg.line(x(tick), top, x(tick), top + size))
         body.append(svg.text(x(tick), top + size + 17, axis.label(tick), 11, "middle", "muted"))
-    for tick in axis.ticks(*spans[1]):
+    for tick in axis.ticks(it.y.low, it.y.high):
         body.append(svg.line(left, y(tick), left + size, y(tick)))
         body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
-    if spans[0] == spans[1]:
+    if not it.joined and (it.x.low, it.x.high) == (it.y.low, it.y.high):
         body.append(svg.line(left, top + size, left + size, top, "muted", 1, "4 3"))
-    body.append(svg.text(left + size / 2, top + size + 36, across.title, 12, "middle", "muted"))
-    body.append(svg.text(left, top - 3, upwards.title, 12, fill="muted"))
-    present = sorted({point["system"] for point in points}, key=lambda system: order[system])
+    body.append(svg.text(left + size / 2, top + size + 36, it.x.title, 12, "middle", "muted"))
+    body.append(svg.text(left, top - 10, it.y.title, 12, fill="muted"))
+    present = sorted(it.systems, key=lambda system: order[system])
     for place, system in enumerate(present):
+        mark, some = order[system], it.systems[system]
+        body += [
+            svg.line(x(one.x), y(one.low), x(one.x), y(one.high), svg.colour(mark), 1.2)
+            for one in some
+            if one.low is not None and one.high is not None
+        ]
+        if it.joined and some:
+            drawn = " L".join(f"{svg.n(x(one.x))} {svg.n(y(one.y))}" for one in some)
+            body.append(svg.path(f"M{drawn}", svg.colour(mark), 1.6))
+        body += [svg.mark(x(one.x), y(one.y), mark, one.title, 4) for one in some]
         at = top + 20 + 22 * place
-        body.append(svg.mark(left + size + 30, at, order[system]))
+        body.append(svg.mark(left + size + 30, at, mark))
         body.append(svg.text(left + size + 42, at + 4, system, 12))
-    for point in points:
-        both = (numbers.value(one, point[one.name]) for one in (across, upwards))
-        title = f"{point['system']}, {point['category']}: {', '.join(both)}"
-        body.append(svg.mark(x(point[across.name]), y(point[upwards.name]), order[point["system"]], title, 4))
-    label = f"{upwards.title} against {across.title}"
-    columns = ("system", "category", across.name, upwards.name)
-    values = [[point[column] for column in columns] for point in points]
-    return Plot(name, svg.drawing(left + size + 190, top + size + 44, label, body), columns, values)
+    return Plot(it.name, svg.drawing(left + size + 190, top + size + 46, it.label, body), it.columns, it.rows)
 
 
 def losses(

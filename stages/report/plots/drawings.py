@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from nightjar.benchmarks.card import Metric
+from nightjar.benchmarks.sections import Interval
 from stages.report import numbers
 from stages.report.plots import axis, svg
 from stages.report.plots.layout import layout
@@ -63,22 +63,8 @@ def graph(nodes: Sequence[Node], sources: Edges) -> Plot:
     return Plot("stages", drawing, ("stage", "rows in", "rows out", "rows rejected", "reads from"), rows)
 
 
-@dataclass(frozen=True)
-class Lane:
-    """One value with the ends of its interval, which are None for too few instances; in the unit of its metric."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-    @property
-    def highest(self) -> float:
-        """The value or the end of its interval."""
-        return self.value if self.high is None else max(self.value, self.high)
-
-
 # A row of `scores`: title, note, its metric, and the lanes by system.
-ScoreRow = tuple[str, str, Metric, Mapping[str, Lane]]
+ScoreRow = tuple[str, str, Metric, Mapping[str, Interval]]
 
 
 def scores(
@@ -125,7 +111,7 @@ def scores(
     return Plot(name, svg.drawing(width, height, label, body), columns, values)
 
 
-def strip(lane: Lane, number: int, metric: Metric, highest: float) -> Markup:
+def strip(lane: Interval, number: int, metric: Metric, highest: float) -> Markup:
     """One value with its interval on a line over the range of the metric, for a cell of a table.
 
     `highest` is the end of the line for a metric whose range has none.
@@ -142,7 +128,7 @@ def strip(lane: Lane, number: int, metric: Metric, highest: float) -> Markup:
     return svg.drawing(width, 18, shown(metric, lane), body)
 
 
-def shown(metric: Metric, lane: Lane) -> str:
+def shown(metric: Metric, lane: Interval) -> str:
     """`48.1 [40.2, 55.9]`; `48.1` without an interval."""
     value = numbers.value(metric, lane.value)
     return value if lane.low is None else f"{value} {numbers.interval(metric, lane.low, lane.high)}"
@@ -161,7 +147,7 @@ def _legend(systems: Sequence[str], order: Mapping[str, int], width: float) -> t
 
 
 def _dot(
-    lane: Lane, number: int, x: Callable[[float], float], y: float, title: str, size: float, width: float
+    lane: Interval, number: int, x: Callable[[float], float], y: float, title: str, size: float, width: float
 ) -> list[str]:
     """A value's mark over the line of its interval, which is left out where there is none."""
     mark = svg.mark(x(lane.value), y, number, title, size)

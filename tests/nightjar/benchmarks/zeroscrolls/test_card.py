@@ -148,37 +148,6 @@ def test_words_for_missing_values_are_answers(tmp_path: Path, answer: str) -> No
     assert score_files(NAME, answers, references)["metrics"]["musique"] == (100.0 if answer else 0.0)
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ({"task": "qmsum", "id": "1", "references": []}, ":1: references is not a list of at least one text"),
-        ({"task": "qmsum", "id": "1"}, "references is not a list of at least one text"),
-        ({"task": "x", "id": "1", "references": ["a"]}, "the task is 'x'"),
-        ({"id": "1", "references": ["a"]}, "not an object with task and id"),
-    ],
-)
-def test_references_that_are_refused(tmp_path: Path, row: dict[str, Any], reason: str) -> None:
-    answers = put(tmp_path / "p", [{"task": "qmsum", "id": "1", "prediction": "a"}])
-    with pytest.raises(NightjarError, match=reason):
-        score_files(NAME, answers, put(tmp_path / "r", [row]))
-
-
-@pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        ([{"task": "qmsum", "id": "2", "prediction": "a"}], "no reference has the id '2'"),
-        ([{"task": "qasper", "id": "1", "prediction": "a"}], "no reference has the id '1'"),
-        ([{"task": "qmsum", "id": "1", "prediction": None}], "prediction is missing or not a text"),
-        ([{"task": "qmsum", "id": 1, "prediction": "a"}], "the id 1 is not a text"),
-        ([{"task": "qmsum", "id": "1", "prediction": "a"}] * 2, ":2: the id '1' is in line 1 already"),
-    ],
-)
-def test_predictions_that_are_refused(tmp_path: Path, rows: list[dict[str, Any]], reason: str) -> None:
-    references = put(tmp_path / "r", [{"task": "qmsum", "id": "1", "references": ["a"]}])
-    with pytest.raises(NightjarError, match=reason):
-        score_files(NAME, put(tmp_path / "p", rows), references)
-
-
 def test_questions_without_references_are_left_out() -> None:
     parts = score(
         [Question(NAME, "qmsum", "1", {}, ()), Question(NAME, "qmsum", "2", {}, ("a",))], [["a"], ["a"]]

@@ -126,12 +126,6 @@ def test_the_total_is_not_for_encoder_decoders() -> None:
     )
 
 
-def test_the_variant_is_that_of_the_settings() -> None:
-    assert prompt(question(prompts="chat"), asking(4000)).endswith("Which one?\n\n")
-    assert prompt(question(prompts="claude"), asking(4000)).endswith("Assistant: Answer: <answer>")
-    assert prompt(question(), asking(4000)).endswith("Answer:\n")
-
-
 def test_an_error_names_the_task_and_the_id() -> None:
     with pytest.raises(
         NightjarError, match=r"^zeroscrolls qasper e1: the query and the omission message take 1\d"

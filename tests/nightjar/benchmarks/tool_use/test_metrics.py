@@ -31,56 +31,36 @@ def right(task: str, answer: str, *references: str) -> bool:
     ("answer", "reference"),
     [
         ("51", "51"),
-        (" 51.", "51"),
-        ("51.0", "51"),
-        ("51", "51.0"),
         ("051", "51"),
         ("$51", "51"),
-        ("51%", "51"),
         ("51km", "51"),
         ("51 dollars, or 60", "51 (dollars)"),
         ("**51**", "51"),
-        ("(51)", "51"),
         ("No.5", "5"),
         ("1,234", "1234"),
-        ("1234", "1,234"),
         ("$1,234,567.50", "1234567.5"),
         (".5", "0.5"),
         ("$.50", "0.5"),
-        ("...5", "5"),
-        ("-5", "-5"),
         ("−5", "-5"),
         ("-$5", "-5"),
         ("$-5", "-5"),
         ("(-5)", "-5"),
         ("5-3", "5"),
-        ("5 - 3", "5"),
-        ("- 5", "5"),
-        ("is 5.", "5"),
-        ("5+3=8", "8"),
         ("The correct answer is 5+3=8", "8"),
         ("5 + 3 = $8.", "8"),
-        ("x = 8", "8"),
         ("2*3+4 = 6+4 = 10", "6"),
         ("5+3=-8", "-8"),
-        ("5 =", "5"),
         ("8 = eight", "8"),
         ("B12 is 8", "8"),
         ("3.333 minutes", "3.333 (minutes)"),
-        ("6th", "6"),
-        ("9", "9 (apples)"),
         ("17 and 12", "17 (years old); 12 (years old)"),
         ("3:4", "3:4"),
         ("The ratio is 3:4.", "3:4"),
-        ("11:30", "11:30"),
         ("9:03:36 a.m.", "9:03:36 a.m."),
-        ("3", "3"),
         ("3:4", "3"),
         ("5/2", "5/2"),
-        ("2.5", "5/2"),
         ("10/4", "5/2"),
         ("-1/3", "-(1/3)"),
-        ("-(1/3)", "-(1/3)"),
         ("February 3", "February 3rd"),
         ("vendor 2", "Vendor 2"),
         ("yes, she does", "Yes"),
@@ -96,31 +76,22 @@ def test_right_numbers(answer: str, reference: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "reference"),
     [
-        ("", "51"),
         ("fifty-one", "51"),
         ("60, not 51", "51"),
-        ("510", "51"),
-        ("5.1", "51"),
         ("51.01", "51"),
         ("-51", "51"),
-        ("51", "-51"),
-        ("1,23", "123"),
         ("1,2345", "12345"),
         ("5+3=8", "5"),
-        ("5 = 5 and 8 = 8", "8"),
         ("3.33", "3.333 (minutes)"),
         ("50%", "0.5"),
         ("12", "17 (years old); 12 (years old)"),
         ("3", "3:4"),
-        ("4:3", "3:4"),
         ("6:8", "3:4"),
         ("3:04", "3:40"),
-        ("5", "5/2"),
         ("5/0", "5/2"),
         ("1/3", "-(1/3)"),
         ("eyes", "Yes"),
         ("one two three four five Yes", "Yes"),
-        ("B12", "12"),
         ("v1.2", "2.5"),
     ],
 )
@@ -131,9 +102,7 @@ def test_wrong_numbers(answer: str, reference: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "reference"),
     [
-        ("Paris", "Paris"),
         ("It is in paris, France.", "Paris"),
-        ("PARIS!", "paris"),
         ('"Paris"', "Paris"),
         ("*Paris*_", "Paris"),
         ("the U.S.", "U.S."),
@@ -141,10 +110,8 @@ def test_wrong_numbers(answer: str, reference: str) -> None:
         ("Jean-Paul  Sartre", "jean paul\nSartre"),
         ("Ｐａｒｉｓ", "Paris"),
         ("1,000 people", "1000"),
-        ("1000", "1,000"),
         ("STRASSE", "Straße"),
         ("word " * 19 + "Paris", "Paris"),
-        ("word " * 18 + "New York", "New York"),
     ],
 )
 def test_right_words(answer: str, reference: str) -> None:
@@ -155,10 +122,8 @@ def test_right_words(answer: str, reference: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "reference"),
     [
-        ("", "Paris"),
         ("Russia", "us"),
         ("Parisian", "Paris"),
-        ("York New", "New York"),
         ("New or York", "New York"),
         ("word " * 20 + "Paris", "Paris"),
         ("word " * 19 + "New York", "New York"),
@@ -171,11 +136,7 @@ def test_wrong_words(answer: str, reference: str) -> None:
     assert not right("web_questions", answer, reference)
 
 
-def test_dateset_reads_five_words() -> None:
-    assert right("dateset", "It was on a Friday.", "Friday")
-    assert not right("dateset", "It was on a sunny Friday.", "Friday")
-    assert right("dateset", "1,024 days", "1024")
-    assert not right("dateset", "1024", "24")
+def test_a_day_may_be_an_ordinal() -> None:
     assert right("dateset", "on the 14th of May", "14", "14th")
     assert not right("dateset", "140", "14", "14th")
 
@@ -194,24 +155,19 @@ def test_an_unknown_task() -> None:
         score([Question("tool_use", "msvamp", "1", {}, ("1",))], [["1"]])
 
 
-@pytest.mark.parametrize("task", ["lama_squad", "lama_google_re", "lama_trex", "templama"])
-def test_statements_read_five_words(task: str) -> None:
-    assert right(task, "one two three four Lebanon.", "Lebanon")
-    assert not right(task, "one two three four five Lebanon", "Lebanon")
-    assert right(task, "of FC Barcelona, since 2010", "Barcelona", "FC Barcelona")
-
-
-@pytest.mark.parametrize("task", ["natural_questions", "trivia_qa"])
-def test_open_questions_read_twenty_words(task: str) -> None:
-    assert right(task, "word " * 19 + "Paris", "Paris")
-    assert not right(task, "word " * 20 + "Paris", "Paris")
-
-
-def test_mlqa_reads_ten_words() -> None:
-    for task in ("mlqa_en", "mlqa_ar"):
-        assert right(task, "word " * 8 + "red brick", "red brick")
-        assert not right(task, "word " * 9 + "red brick", "red brick")
-        assert not right(task, "word " * 10 + "red", "red")
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        (("lama_squad", "lama_google_re", "lama_trex", "templama", "dateset"), 5),
+        (("mlqa_en", "mlqa_ar"), 10),
+        (("web_questions", "natural_questions", "trivia_qa"), 20),
+    ],
+)
+def test_so_many_words_are_read(tasks: tuple[str, ...], words: int) -> None:
+    for task in tasks:
+        assert right(task, "word " * (words - 2) + "red brick.", "brick", "red brick")
+        assert not right(task, "word " * (words - 1) + "red brick", "red brick")
+        assert not right(task, "word " * words + "red", "red")
 
 
 def test_the_first_of_several_solutions_counts() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.classification.formats import FORMATS, load
-from nightjar.benchmarks.classification.tasks import LABELS
+from nightjar.benchmarks.classification.formats import load
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError
 
@@ -160,11 +158,6 @@ def test_a_file_a_label_and_windows_signs(tmp_path: Path) -> None:
     assert ("train", "subjective", "…the film — café .") in told(list(read))
 
 
-def test_a_utf_8_copy_of_a_latin_1_file_is_read_as_such(tmp_path: Path) -> None:
-    put(tmp_path, **{"mpqa__neg": "a fiancé\n", "mpqa__pos": "fine\n"})
-    assert ("train", "negative", "a fiancé") in told(list(load(tmp_path)))
-
-
 def test_latin_1_read_as_utf_8_names_file_line_and_setting(tmp_path: Path) -> None:
     put(tmp_path, **{"stsa__binary__test": "1 ok\n0 ça\n".encode("latin-1"), "stsa__binary__train": "1 ok\n"})
     with pytest.raises(NightjarError) as caught:
@@ -210,28 +203,14 @@ def test_missing_sets_are_skipped_but_not_missing_files(tmp_path: Path) -> None:
         list(load(tmp_path))
 
 
-def test_a_pattern_that_matches_no_file_is_an_error(tmp_path: Path) -> None:
-    put(tmp_path, mpqa__neg="bad\n", mpqa__pos="fine\n")
+def test_empty_files_and_patterns_that_match_no_file(tmp_path: Path) -> None:
+    put(tmp_path, mpqa__neg="a fiancé\n", mpqa__pos="fine")
+    assert ("train", "negative", "a fiancé") in told(list(load(tmp_path))), "UTF-8 where Latin-1 is published"
+    put(tmp_path, mpqa__neg="")
+    assert told(list(load(tmp_path))) == [("train", "positive", "fine")]
     what = "encodings has 'mr.pos', which matches no file; files are mpqa.neg, mpqa.pos"
     with pytest.raises(NightjarError, match=what):
         list(load(tmp_path, {"mpqa.*": "latin-1", "mr.pos": "latin-1"}))
-
-
-def test_every_task_has_a_form() -> None:
-    assert {form.task for form in FORMATS} == set(LABELS)
-
-
-def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
-    assert told(list(load(put(tmp_path, mpqa__neg="", mpqa__pos="fine")))) == [("train", "positive", "fine")]
-
-
-def test_a_hundred_thousand_rows_are_counted(tmp_path: Path) -> None:
-    rng = random.Random(1)
-    lines = [f"{rng.randint(0, 2)} sentence {n} ." for n in range(100_000)]
-    put(tmp_path, stsa__binary__train="\n".join(lines), stsa__binary__test="1 x\n")
-    found = Counter(type(row).__name__ for row in load(tmp_path))
-    bad = sum(line.startswith("2") for line in lines)
-    assert found == {"Record": 100_001 - bad, "Refused": bad}
 
 
 def test_the_real_sets(real_data: Path) -> None:

@@ -58,14 +58,6 @@ def test_an_answer_that_is_no_label_lowers_matthews_less_than_the_wrong_label() 
     assert value("unacceptable") < value("?") < value("acceptable") == 100
 
 
-def test_codes_and_words_are_answers_too() -> None:
-    given_ = [["1"], ["great"], ["positive"], ["DESC"]]
-    questions = [*asked("sst2", [1, 1, 1]), *asked("trec", [0])]
-    assert score(questions, given_)["accuracy"].tolist() == [1, 1, 1, 1]
-    (coded,) = asked("sst2", [1])
-    assert score([coded._replace(references=("1",))], [["positive"]])["accuracy"].tolist() == [1]
-
-
 def test_unknown_tasks_and_references_are_errors() -> None:
     (question,) = asked("mr", [1])
     with pytest.raises(

@@ -9,11 +9,11 @@ from typing import Any
 from nightjar.benchmarks.question import Record, Refused
 
 
-def put(folder: Path, file: str, content: str) -> None:
+def put(folder: Path, file: str, content: str | bytes) -> None:
     """Write the file, with the folders that it needs."""
     path = folder / file
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def put_lines(folder: Path, file: str, *rows: Any) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.classification.splits import Sentence, Sizes, divide, with_dev
+from nightjar.benchmarks.classification.splits import Sentence, Sizes, divide
 
 
 def sentences(texts: list[str]) -> list[Sentence]:
@@ -70,11 +70,3 @@ def test_the_order_of_lines_does_not_matter() -> None:
     assert {side: [it.text for it in rows] for side, rows in one.items()} == {
         side: [it.text for it in rows] for side, rows in other.items()
     }
-
-
-def test_a_dev_side_keeps_the_order_of_the_file() -> None:
-    rows = sentences([f"text {n}" for n in range(50)])
-    sides = with_dev(rows)
-    assert len(sides["dev"]) == 5
-    for side in sides.values():
-        assert [it.line for it in side] == sorted(it.line for it in side)
