@@ -20,7 +20,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Shards
 from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
-from pipelines.graph import graph as graphs
+from pipelines.graph.graph import Graph, Stage
 from pipelines.run import shards
 from pipelines.run.resources import Needs
 from pipelines.run.results import Result
@@ -111,7 +111,7 @@ def test_a_share_that_fails_fails_the_stage_with_its_last_line(repo: Repo) -> No
 def shared(repo: Repo, stop: threading.Event | None = None, **settings: Any) -> Result | None:
     """Run the shares of the stage `work` alone, without DVC and Prefect."""
     return shards.share(
-        graphs.Graph(repo.root, {}),
+        Graph(repo.root, {}),
         stage("python work.py"),
         Shards(**({"count": 3} | settings)),
         repo.root / ".nightjar/logs/run/work.log",
@@ -194,14 +194,14 @@ def test_a_plain_command_is_split_as_a_shell_does() -> None:
     assert simple(stage("python -m work 'a b' --x=1")) == ["python", "-m", "work", "a b", "--x=1"]
 
 
-def stage(command: str = "a", **meta: Any) -> graphs.Stage:
-    return graphs.Stage("work", command, "", (), (), (), {}, (), (), meta)
+def stage(command: str = "a", **meta: Any) -> Stage:
+    return Stage("work", command, "", (), (), (), {}, (), (), meta)
 
 
 @pytest.mark.parametrize(("count", "shared", "bad"), [(2, True, True), (1, True, False), (2, False, False)])
 def test_only_a_stage_that_says_so_is_shared(tmp_path: Path, count: int, shared: bool, bad: bool) -> None:
     (tmp_path / "params.yaml").write_text(f"shards: {{count: {count}}}")
-    graph = graphs.Graph(tmp_path, {"work": stage("a | b")})
+    graph = Graph(tmp_path, {"work": stage("a | b")})
     with pytest.raises(NightjarError, match="one plain command") if bad else contextlib.nullcontext():
         shards.check(graph, {"work": Needs(shards=shared)})
 
