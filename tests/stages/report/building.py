@@ -165,8 +165,8 @@ def few(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         if row["n"] < ENOUGH:
             row |= {"low": None, "high": None}
-            if "moved" in row:
-                row |= {"moved": False, "p": None}
+            if "significant" in row:
+                row |= {"significant": False, "p": None}
     return rows
 
 
