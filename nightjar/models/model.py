@@ -68,7 +68,9 @@ class Request:
 class Text:
     """What a model wrote, without the stop string `stop` that ended it; `cut`: the limit of tokens ended it.
 
-    `tokens` and `prompt_tokens` are the model's own counts; None where it gives none.
+    `tokens` and `prompt_tokens` are the model's own counts, with all that was written, fed in or taken back; None where
+    it gives none. `ids`: those that the text was decoded from, with what was fed in and the stop string, without an end
+    token; empty for a model elsewhere.
     """
 
     text: str
@@ -76,6 +78,7 @@ class Text:
     tokens: int | None = None
     prompt_tokens: int | None = None
     stop: str | None = None
+    ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

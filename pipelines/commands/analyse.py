@@ -54,7 +54,7 @@ def analyse(
       nightjar analyse --benchmark protoqa --analysis assessments --references dev.jsonl --input assessments.jsonl
       nightjar analyse --benchmark protoqa --analysis concept_net --references dev.jsonl --input assertions.csv.gz
     """
-    from nightjar.benchmarks.analysis import analyse as run
+    from nightjar.benchmarks.score import analyse as run
 
     with bytes_bar(analysis) as progress:
         return run(benchmark, analysis, references, file, encoder, progress)

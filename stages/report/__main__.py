@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from nightjar.benchmarks import evaluated, registry
+from nightjar.benchmarks import evaluation, registry
 from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
@@ -60,7 +60,7 @@ def run(stage: harness.Stage) -> None:
             sampled,
             params,
             contamination.read(own / paths.CONTAMINATION),
-            {**unanswered, **evaluated.left_out(own)},
+            {**unanswered, **evaluation.left_out(own)},
         ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }

@@ -48,9 +48,7 @@ def text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
         if not blocks or first + sum(map(_width, [*blocks[-1], it])) > _WIDTH:
             blocks.append([])
         blocks[-1].append(it)
-    signs = (
-        "+ and -: better and worse than the system it is compared with, and the paired difference is seen."
-    )
+    signs = "+ and -: significantly better and worse than the system it is compared with."
     notes = [signs] if any(it.differences for it in columns) else []
     notes += [shortened(_note(it), _WIDTH) for it in columns]
     tables = [_block(block, systems, first) for block in blocks]
@@ -81,5 +79,5 @@ def _cell(column: Column, system: str) -> str:
     if lane is None:
         return ""
     better = paired is not None and (paired["value"] > 0) == column.row.metric.higher_is_better
-    sign = " " if paired is None or not paired["moved"] else "+" if better else "-"
+    sign = " " if paired is None or not paired["significant"] else "+" if better else "-"
     return f"{numbers.value(column.row.metric, lane.value, 1)} {sign}"

@@ -107,8 +107,8 @@ def _mean(one: Benchmark, mean: Average) -> Column:
         lanes[ours.system], n = Interval(value["value"], value["low"], value["high"]), value["n"]
         if ours is not reference:
             theirs = aligned(ours, reference)
-            if moved := average_difference(card, ours, theirs, places, bootstrap):
-                paired[ours.system] = moved
+            if difference := average_difference(card, ours, theirs, places, bootstrap):
+                paired[ours.system] = difference
     values: dict[str, dict[str, tuple[float, str]]] = {}
     for it in card.papers.rows:
         for track in tracks:  # in their order: a sum of floats depends on it
@@ -188,9 +188,9 @@ def rows(columns: Sequence[Column]) -> str:
     for it in columns:
         for system, lane in it.row.lanes.items():
             paired = it.differences.get(system, {})
-            ends = [paired.get(name) for name in ("value", "low", "high", "p", "moved")]
+            ends = [paired.get(name) for name in ("value", "low", "high", "p", "significant")]
             found.append([it.card.name, it.title, system, it.row.n, lane.value, lane.low, lane.high, *ends])
         for system, (value, source) in it.published.items():
             found.append([it.card.name, it.title, f"{system} ({source})", None, value, *[None] * 7])
     names = ("benchmark", "number", "system", "n", "value", "low", "high")
-    return table([*names, "difference", "difference low", "difference high", "p", "seen"], found)
+    return table([*names, "difference", "difference low", "difference high", "p", "significant"], found)

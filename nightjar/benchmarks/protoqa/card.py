@@ -37,8 +37,7 @@ from nightjar.benchmarks.protoqa.questions import Settings, prompt, questions, r
 from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import DEFAULT_TRACK
-from nightjar.benchmarks.ranked_lists import Lists
-from nightjar.benchmarks.readers import Readers
+from nightjar.benchmarks.readers import Lists, Readers
 from nightjar.benchmarks.sections import ReportSections
 
 _TITLES = {

@@ -55,7 +55,7 @@ class Settings(Model):
 def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
     """The questions of the file `evaluated` that have clusters; their references are the list with the largest score.
 
-    If none has clusters, as of the published test questions, all are asked, without references.
+    If none has clusters, as of the published test questions, all of them, without references.
 
     Raises NightjarError if the file was not ingested or has no such questions.
     """

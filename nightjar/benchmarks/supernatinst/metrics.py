@@ -154,14 +154,14 @@ def sections(found: Evaluated) -> list[Section]:
         title = f"{system}, {category}: {number(across, 1)}, {number(upwards, 1)}"
         systems.setdefault(system, []).append(Point(across, upwards, title))
     published = found.facts.get("correlation_published")
-    told = f" Published: Pearson's r = {number(published, 3)}." if published is not None else ""
+    text = f" Published: Pearson's r = {number(published, 3)}." if published is not None else ""
     section = Section(
         "correlation",
         f"Does {y.title} agree with {x.title}?",
         (
             Text(
                 f"Over the categories whose published metric is {x.title}: each point is a system on a category, with "
-                f"its {y.title} against its {x.title}.{told}",
+                f"its {y.title} against its {x.title}.{text}",
                 items=[f"{initial(found.card.track_title(one['track']))}: {_said(one)}" for one in entries],
             ),
             Points(
@@ -182,8 +182,8 @@ def sections(found: Evaluated) -> list[Section]:
 def _said(entry: Mapping[str, Any]) -> str:
     if entry["r"] is None:
         return f"not enough points ({entry['points']})"
-    told = f"r = {number(entry['r'], 3)} over {entry['points']} points"
+    text = f"r = {number(entry['r'], 3)} over {entry['points']} points"
     if entry["low"] is None:
-        return f"{told}, too few points for an interval"
+        return f"{text}, too few points for an interval"
     ends = f"[{number(entry['low'], 3)}, {number(entry['high'], 3)}]"
-    return f"{told}, {CONFIDENCE:.0%} interval over instances {ends}"
+    return f"{text}, {CONFIDENCE:.0%} interval over instances {ends}"

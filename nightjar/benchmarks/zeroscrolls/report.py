@@ -21,7 +21,7 @@ from nightjar.benchmarks.sections import (
     Value,
     initial,
 )
-from nightjar.benchmarks.zeroscrolls.questions import whole
+from nightjar.benchmarks.zeroscrolls.questions import untrimmed
 from nightjar.statistics import too_few
 
 # Metrics: words of an answer to those of its references, and shares of answers in the form.
@@ -120,7 +120,7 @@ def cut_part(question: Question, prompt: str) -> float | None:
 
     The words of an omission message count as its own.
     """
-    full = whole(question)
+    full = untrimmed(question)
     return None if prompt == full else max(0.0, 1 - len(prompt.split()) / max(1, len(full.split())))
 
 

@@ -63,5 +63,5 @@ def _difference(metric: Metric, paired: Mapping[str, Any] | None) -> str:
         return f"the paired difference is {value}, {too_few(paired['n'])}"
     ends = numbers.signed_interval(metric, paired["low"], paired["high"], paired["n"])
     p = numbers.p(paired["p"], paired["n"])
-    seen = "seen" if paired["moved"] else "not seen"
-    return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {seen}"
+    verdict = "significant" if paired["significant"] else "not significant"
+    return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {verdict}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nightjar.benchmarks.by_call import ByCall, called, split_by_call
+from nightjar.benchmarks.aggregate import ByCall, called, split_by_call
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import (

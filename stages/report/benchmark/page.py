@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nightjar.benchmarks.by_call import ByCall
+from nightjar.benchmarks.aggregate import ByCall
 from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import questions_of

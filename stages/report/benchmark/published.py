@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nightjar.benchmarks.by_call import ByCall
+from nightjar.benchmarks.aggregate import ByCall
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.papers import PublishedTable
 from nightjar.benchmarks.sections import Block, Cell, Column, Section, Table, Text, Value, initial

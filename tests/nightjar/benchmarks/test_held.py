@@ -11,8 +11,8 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import EvaluationFacts
-from nightjar.benchmarks.held import held
 from nightjar.benchmarks.question import Sources
+from nightjar.benchmarks.registry import held
 from nightjar.benchmarks.sections import ReportSections
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main

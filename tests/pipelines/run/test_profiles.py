@@ -418,3 +418,11 @@ def test_a_launcher_needs_its_configuration(project: Path) -> None:
     with pytest.raises(NightjarError, match=r"one_cpu\.yaml: train\.launcher = one_cpu has no configuration"):
         apply(project, "sample", ["train.launcher=one_cpu"])
     assert apply(project, "sample", ["train.launcher=one_gpu"])
+
+
+def test_what_is_written_is_read_by_the_parser_of_dvc(project: Path) -> None:
+    """A colon in a text, in a mapping on one line, needs quotation marks there."""
+    source = "hub:NAME@REVISION"
+    apply(project, "sample", [f"tools.question_answering.model={source}"])
+    text = (project / "params.yaml").read_text()
+    assert YAML(typ="safe").load(text)["tools"]["question_answering"]["model"] == source

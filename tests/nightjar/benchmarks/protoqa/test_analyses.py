@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.analysis import analyse
 from nightjar.benchmarks.protoqa.analyses import TABLE_4, Agreement, agreement
+from nightjar.benchmarks.score import analyse
 from pipelines.cli import main
 from tests.in_process import captured
 from tests.nightjar.benchmarks.protoqa.files import put, row

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.zeroscrolls.metrics import as_asked, forgiving
+from nightjar.benchmarks.zeroscrolls.metrics import forgiving, has_requested_form
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.benchmarks.zeroscrolls.text_metrics import (
     accuracy,
@@ -58,7 +58,7 @@ STRICT = {
     ],
 )
 def test_the_form_that_is_asked_for(task: str, answer: str, expected: bool) -> None:
-    assert as_asked(task, answer, REFERENCES.get(task, ["x"])) == expected
+    assert has_requested_form(task, answer, REFERENCES.get(task, ["x"])) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_it_is_never_less_than_the_score(task: str, answer: str) -> None:
 def test_an_answer_of_a_megabyte(task: str, piece: str) -> None:
     answer = piece * (2**20 // len(piece))
     assert 0 <= forgiving(TASKS[task], answer, REFERENCES[task]) <= 1
-    assert as_asked(task, answer, REFERENCES[task]) in (True, False)
+    assert has_requested_form(task, answer, REFERENCES[task]) in (True, False)
 
 
 def test_summaries_have_no_forgiving_score() -> None:

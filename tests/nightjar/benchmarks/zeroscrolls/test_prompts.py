@@ -18,7 +18,7 @@ from nightjar.benchmarks.zeroscrolls.prompts import (
     built,
     of_parts,
     prompt,
-    whole,
+    untrimmed,
 )
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
@@ -68,7 +68,7 @@ def test_a_prompt_fits_and_keeps_its_instruction_and_its_query(
     assert ours.query.strip() in found
     uncut = found.count(f"w{words - 1}\n\n") == 1
     assert uncut != (ours.truncation_seperator in found)
-    assert uncut == (found == whole(TASKS[task], ours, style))
+    assert uncut == (found == untrimmed(TASKS[task], ours, style))
 
 
 @pytest.mark.parametrize("task", list(TASKS))

@@ -11,8 +11,7 @@ import pytest
 
 from nightjar import params as params_module
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.aggregate import aggregate, compare
-from nightjar.benchmarks.by_call import split_by_call
+from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.benchmarks.sections import Evaluated
 from nightjar.statistics import Bootstrap
