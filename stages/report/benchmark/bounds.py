@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.card import Metric
+from nightjar.benchmarks.sections import Text
 from nightjar.statistics import too_few
 from stages.report import numbers
 from stages.report.benchmark.differences import find
@@ -18,6 +19,15 @@ def notes(results: Results, comparisons: Rows) -> dict[str, dict[str, Any]]:
     `comparisons` are rows of contracts.COMPARISONS. Scores that are equal as they are shown count as equal.
     """
     return {track: _track(results, track, comparisons) for track in results.tracks}
+
+
+def blocks(notes: Sequence[str]) -> list[Text]:
+    """The sentences with what they mean, as a part of a section; empty without any."""
+    told = (
+        f"{BOUND} is trained on other instances of the test tasks, so the highest score is expected of it. Where "
+        "another system is above it, its score is no upper bound:"
+    )
+    return [Text(told, note=True, items=notes)] if notes else []
 
 
 def _track(results: Results, track: str, comparisons: Rows) -> dict[str, Any]:
