@@ -34,10 +34,9 @@ from nightjar.benchmarks.sections import Row as Line
 from nightjar.core import contracts, paths, tables
 from nightjar.params import Params
 from nightjar.statistics import too_few
-from stages.report import numbers, sections
+from stages.report import numbers, site
 from stages.report.benchmark import (
     answers,
-    bounds,
     calls,
     clusters,
     differences,
@@ -112,7 +111,7 @@ def read(
 def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[str, Any]:
     """What the template shows; `order` is the place of each system among those of all benchmarks."""
     card, found = one.systems.card, one.results
-    notes = bounds.notes(found, one.comparisons)
+    notes = differences.notes(found, one.comparisons)
     making = card.capability(ReportSections)
     own = making.make(one.evaluated) if making else ()
     may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
@@ -137,7 +136,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
         "questions": clusters.file(card) if card.capability(Matching) else "",
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "sections": [sections.context(it, order) for it in listed if it],
+        "sections": [site.section_context(it, order) for it in listed if it],
         "examples": answers.context(card, one.answers),
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.instances.given},
@@ -203,7 +202,7 @@ def _detail(found: Results, track: str, notes: Mapping[str, Any]) -> list[Block]
     if categories:
         caption = "By category, each by the metric that is published for it"
         blocks += [*_plots(found, track, categories), _table("category", categories, found.systems, caption)]
-        blocks += bounds.blocks(notes["categories"])
+        blocks += differences.blocks(notes["categories"])
     if tasks:
         remark = [Text(notes["tasks"], note=True)] if notes["tasks"] else []
         blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found.systems), *remark]))
