@@ -20,8 +20,8 @@ from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core.errors import NightjarError
-from nightjar.statistics import Bootstrap, Contrast, enough, estimate, seen
-from nightjar.statistics.contrast import scaled
+from nightjar.statistics import Bootstrap, Contrast, enough, estimate, significant
+from nightjar.statistics.paired import scaled
 
 Ints = NDArray[np.int64]
 Places = dict[tuple[str, str], Ints]
@@ -145,11 +145,10 @@ def compare(
 def difference(metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstrap) -> dict[str, Any]:
     """The difference of two systems on the same instances, parts of shape (n, parts) each.
 
-    The keys of `statistics.Contrast.described`, n, and `moved`: whether the difference is significant
-    (`statistics.seen`).
+    The keys of `statistics.Contrast.described`, n, and `significant` (`statistics.significant`).
     """
     n, found = len(ours), Contrast.between(metric, ours, theirs).described(bootstrap)
-    return {"n": n, "moved": seen(found["p"], n, bootstrap.confidence), **found}
+    return {"n": n, "significant": significant(found["p"], n, bootstrap.confidence), **found}
 
 
 def _best(metric: Metric, values: Mapping[str, Floats]) -> str:

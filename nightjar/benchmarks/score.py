@@ -125,14 +125,14 @@ def compare_files(
 ) -> dict[str, Any]:
     """Two prediction sets on the same ids: is a better than b, by how much, and could it be chance?
 
-    Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics` gives
-    for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "moved"}: both values and
-    their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of the permutation
-    test (both None below 20 instances), and how many instances a does better, worse and equally well on. `by_category`
-    has the same of each category, with the `metric` that is published for it; its p-values are not corrected for their
-    number. If several tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty,
-    and is counted. Where the card has an average of tasks, "average" has the same of it. Raises NightjarError as
-    `score_files` does.
+    Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics`
+    gives for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "significant"}:
+    both values, their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of
+    the permutation test (both None below 20 instances), and how many instances a does better, worse and equally well
+    on. `by_category` has the same of each category, with the `metric` that is published for it; its p-values are not
+    corrected for their number. If several tracks occur, "by_track" gives both of each track alone. What has no
+    prediction scores as empty, and is counted. Where the card has an average of tasks, "average" has the same of it.
+    Raises NightjarError as `score_files` does.
     """
     card = registry.card(benchmark)
     a, b, references = as_path(a), as_path(b), as_optional_path(references)

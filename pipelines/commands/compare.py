@@ -69,7 +69,7 @@ def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
         "a - b": number(cell["value"], 2, signed=True),
         "interval": interval(cell, 2, signed=True),
         "p": chance(cell),
-        "seen": "yes" if cell["moved"] else "no",
+        "significant": "yes" if cell["significant"] else "no",
         **{key: "" if cell[key] is None else cell[key] for key in ("better", "worse", "equal")},
     }
 
@@ -85,10 +85,10 @@ def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: 
     """Compare two prediction sets on the same instances: a minus b.
 
     Differences are in the units of their metrics, with 95% bootstrap intervals over pairs and the two-sided p of a
-    permutation test; both are n<20 for fewer than 20 instances. A difference is seen if p is at most 0.05. Better,
-    worse and equal count instances. The p of categories are not corrected for their number. Each track or task is
-    compared alone, all tracks together last. The CSV has each track alone, with the columns track, level, name, metric,
-    n, a, b, difference, low, high, p, better, worse, equal.
+    permutation test; both are n<20 for fewer than 20 instances. A difference is significant if p is at most 0.05.
+    Better, worse and equal count instances. The p of categories are not corrected for their number. Each track or task
+    is compared alone, all tracks together last. The CSV has each track alone, with the columns track, level, name,
+    metric, n, a, b, difference, low, high, p, better, worse, equal.
 
     \b
     Example:

@@ -18,7 +18,7 @@ from nightjar.benchmarks.evaluation import replace_by_subset
 from nightjar.core import contracts, tables
 from nightjar.core.display import duration
 from nightjar.params.drivers import Nightly
-from nightjar.statistics.rule import MINIMUM
+from nightjar.statistics.statistic import MINIMUM
 from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
 from stages._runtime import history

@@ -109,8 +109,8 @@ def _mean(one: Benchmark, mean: Average) -> Column:
         lanes[ours.system], n = Interval(value["value"], value["low"], value["high"]), value["n"]
         if ours is not reference:
             theirs = aligned(ours, reference)
-            if moved := average_difference(card, ours, theirs, places, bootstrap):
-                paired[ours.system] = moved
+            if difference := average_difference(card, ours, theirs, places, bootstrap):
+                paired[ours.system] = difference
     values: dict[str, dict[str, tuple[float, str]]] = {}
     for it in card.papers.rows:
         for track in tracks:  # in their order: a sum of floats depends on it
@@ -190,12 +190,12 @@ def rows(columns: Sequence[Column]) -> str:
     for it in columns:
         for system, lane in it.row.lanes.items():
             paired = it.differences.get(system, {})
-            ends = [paired.get(name) for name in ("value", "low", "high", "p", "moved")]
+            ends = [paired.get(name) for name in ("value", "low", "high", "p", "significant")]
             found.append([it.card.name, it.title, system, it.row.n, lane.value, lane.low, lane.high, *ends])
         for system, (value, source) in it.published.items():
             found.append([it.card.name, it.title, f"{system} ({source})", None, value, *[None] * 7])
     names = ("benchmark", "number", "system", "n", "value", "low", "high")
-    return table([*names, "difference", "difference low", "difference high", "p", "seen"], found)
+    return table([*names, "difference", "difference low", "difference high", "p", "significant"], found)
 
 
 # Columns of the text, and of a system's name in it, at most.
@@ -235,9 +235,7 @@ def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
         if not blocks or first + sum(map(_width, [*blocks[-1], it])) > _WIDTH:
             blocks.append([])
         blocks[-1].append(it)
-    signs = (
-        "+ and -: better and worse than the system it is compared with, and the paired difference is seen."
-    )
+    signs = "+ and -: significantly better and worse than the system it is compared with."
     notes = [signs] if any(it.differences for it in columns) else []
     notes += [shortened(_note(it), _WIDTH) for it in columns]
     tables = [_block(block, systems, first) for block in blocks]
@@ -268,5 +266,5 @@ def _text_cell(column: Column, system: str) -> str:
     if lane is None:
         return ""
     better = paired is not None and (paired["value"] > 0) == column.row.metric.higher_is_better
-    sign = " " if paired is None or not paired["moved"] else "+" if better else "-"
+    sign = " " if paired is None or not paired["significant"] else "+" if better else "-"
     return f"{numbers.value(column.row.metric, lane.value, 1)} {sign}"

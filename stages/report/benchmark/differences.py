@@ -128,7 +128,10 @@ def _table(results: Results, rows: Rows, by_category: bool = False) -> Table:
         cells: list[Cell] = [category_title(row["name"])] if by_category else []
         cells += [f"{row['system']} − {row['baseline']}", results.card.track_title(row["track"])]
         cells += [one["metric"], one["n"], *_tested(row, results.card.metric(row["metric"]))]
-        cells += [*(one[name] for name in ("better", "worse", "equal")), "yes" if one["seen"] else "no"]
+        cells += [
+            *(one[name] for name in ("better", "worse", "equal")),
+            "yes" if one["significant"] else "no",
+        ]
         made.append(Row(cells))
     named = (*(("category",) if by_category else ()), "systems", "track", "metric")
     numbered = ("n", "difference", "interval", "p", "better", "worse", "equal")
@@ -145,7 +148,7 @@ def _tested(row: Mapping[str, Any], metric: Metric) -> list[Cell]:
 def value(row: Mapping[str, Any], metric: Metric, noted: bool = True) -> Value:
     """A difference, bold if it is significant, with its interval below it if it is `noted`."""
     low, high, n = (row["low"], row["high"], row["n"]) if noted else (None, None, 0)
-    return Value(metric, row["value"], low, high, n, signed=True, bold=bool(row["moved"]))
+    return Value(metric, row["value"], low, high, n, signed=True, bold=bool(row["significant"]))
 
 
 def arms(results: Results, rows: Rows) -> Section | None:
@@ -166,7 +169,7 @@ def arms(results: Results, rows: Rows) -> Section | None:
                 tested: list[Cell] = [None] * 5
                 if found:
                     difference, interval, p = _tested(found, metric)
-                    verdict = "yes" if found["moved"] else "no"
+                    verdict = "yes" if found["significant"] else "no"
                     tested = [difference, interval, numbers.count(found["n"]), p, verdict]
                 lines.append(Row((system, ARMS[system], score, *tested)))
             title = initial(results.card.track_title(track))
@@ -195,7 +198,7 @@ def texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
         "value": numbers.signed(metric, row["value"]),
         "interval": numbers.signed_interval(metric, row["low"], row["high"], row["n"]),
         "p": numbers.p(row["p"], row["n"]),
-        "seen": bool(row["moved"]),
+        "significant": bool(row["significant"]),
         "few": too_few(row["n"]) if row["p"] is None else "",
         **{name: numbers.count(row[name]) for name in ("better", "worse", "equal")},
     }
@@ -261,5 +264,5 @@ def _difference(metric: Metric, paired: Mapping[str, Any] | None) -> str:
         return f"the paired difference is {value}, {too_few(paired['n'])}"
     ends = numbers.signed_interval(metric, paired["low"], paired["high"], paired["n"])
     p = numbers.p(paired["p"], paired["n"])
-    seen = "seen" if paired["moved"] else "not seen"
-    return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {seen}"
+    verdict = "significant" if paired["significant"] else "not significant"
+    return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {verdict}"

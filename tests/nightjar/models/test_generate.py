@@ -12,19 +12,13 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import prefill
 from nightjar.models.generate import BLOCK, Answer, Controller, Prompt, Row, generate, stream
-from nightjar.models.load import LanguageModel, counted, load, prepare
+from nightjar.models.load import LanguageModel, counted, load
 from nightjar.models.model import Text
 from nightjar.models.rows import PASS, Pool, Segment, advance
 from nightjar.models.samples import Sampling, generator_for
 from tests.scripted_model import scripted, writes
 
 PROMPTS = ["Input: one\nOutput:", "Input: a longer one, of more words\nOutput:", "Input: x", "Definition: it"]
-
-
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
 
 
 def plain_greedy(lm: LanguageModel, prompt: list[int], steps: int, banned: int | None = None) -> list[int]:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nightjar.statistics import counts
-from nightjar.statistics.counts import HEAVIEST, Draws
+from nightjar.statistics import resample
+from nightjar.statistics.resample import HEAVIEST, Draws
 
 SAMPLES = 20_000
 
@@ -26,7 +26,7 @@ def drawn(weights: list[int], sizes: list[int], seed: int = 5) -> NDArray[np.int
 
 @pytest.mark.parametrize("margin", [0.0, 1.0, 100.0], ids=["often over", "mostly Poisson", "single draws"])
 def test_all_counts_are_distributed_as_a_multinomial(monkeypatch: pytest.MonkeyPatch, margin: float) -> None:
-    monkeypatch.setattr(counts, "MARGIN", margin)
+    monkeypatch.setattr(resample, "MARGIN", margin)
     weights, size = [1, 1, 2, 3], 6
     seen = Counter(map(tuple, drawn(weights, [size] * SAMPLES).T.tolist()))
     for way in itertools.product(range(size + 1), repeat=len(weights)):

@@ -73,8 +73,8 @@ def test_ends() -> None:
     assert paired.p_value(np.linspace(0.1, 1, 200), rng()) == 1 / (1 + 10 * paired.SAMPLES)
 
 
-def test_moved() -> None:
-    assert paired.moved(np.array([0.5, -0.1, 0.0, 0.0, 1.0])) == paired.Moved(2, 1, 2)
+def test_changes() -> None:
+    assert paired.changes(np.array([0.5, -0.1, 0.0, 0.0, 1.0])) == paired.Changes(2, 1, 2)
 
 
 def of_arrays(statistic: Statistic) -> Statistic:
@@ -157,7 +157,7 @@ def test_what_is_no_number_is_refused(bad: float) -> None:
             with pytest.raises(NightjarError, match=f"1 of {len(given)} are NaN or infinite"):
                 refused()
         with pytest.raises(NightjarError, match="NaN or infinite"):
-            paired.moved(given)
+            paired.changes(given)
 
 
 @pytest.mark.parametrize("statistic", [mean, geometric_mean, lambda values: values[..., 0].mean(axis=1)])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.statistics import counts, resample
+from nightjar.statistics import resample
 from nightjar.statistics.resample import as_rows, blocks, resampled, sums
 from nightjar.statistics.statistic import Floats, geometric_mean, mean
 
@@ -34,7 +34,7 @@ def plain_mean(values: Floats) -> Floats:
 @pytest.fixture(params=[1, 2, 100], ids=["all by binomials", "some by binomials", "none by binomials"])
 def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks, and Poisson numbers also where instances are few."""
-    monkeypatch.setattr(counts, "MARGIN", 0.5)
+    monkeypatch.setattr(resample, "MARGIN", 0.5)
     monkeypatch.setattr(resample, "FREQUENT", request.param)
     monkeypatch.setattr(resample, "BLOCK", 1000)
 

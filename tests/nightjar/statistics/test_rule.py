@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nightjar.statistics.rule import MINIMUM, enough, seen, too_few
+from nightjar.statistics.statistic import MINIMUM, enough, significant, too_few
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ from nightjar.statistics.rule import MINIMUM, enough, seen, too_few
         (None, 19, 0.95, False),
     ],
 )
-def test_seen(p: float | None, n: int, confidence: float, expected: bool) -> None:
-    assert seen(p, n, confidence) is expected
+def test_significant(p: float | None, n: int, confidence: float, expected: bool) -> None:
+    assert significant(p, n, confidence) is expected
 
 
 def test_few() -> None:

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from nightjar.statistics import Bootstrap, matthews
-from nightjar.statistics.contrast import Contrast, Measured
+from nightjar.statistics.paired import Contrast, Measured
 from nightjar.statistics.statistic import Floats
-from nightjar.statistics.trend import FEWEST, declines, line
-from nightjar.statistics.verdict import Cell, Measure, decide
+from nightjar.statistics.verdict import FEWEST, Cell, Measure, decide, declines, line
 
 ALPHA = 0.01
 SCORE = Measure("rougeL")

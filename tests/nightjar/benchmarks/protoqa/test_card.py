@@ -178,4 +178,4 @@ def test_two_published_systems_are_compared(real_data: Path) -> None:
     folder = real_data / "protoqa"
     human, model = folder / "dev.predictions.human.jsonl", folder / "dev.predictions.gpt2finetuned.json"
     found = compare_files("protoqa", human, model, folder / "dev.crowdsourced.jsonl", samples=100)
-    assert found["metrics"]["wordnet/max_incorrect@3"]["moved"]
+    assert found["metrics"]["wordnet/max_incorrect@3"]["significant"]

@@ -129,7 +129,7 @@ def test_two_systems_are_compared_by_the_average(tmp_path: Path) -> None:
     found = compare_files(NAME, a, b, references)["average"]
     assert (found["a"], found["b"]) == (100.0, pytest.approx(75.0, abs=0.6))
     assert found["low"] < found["value"] < found["high"]
-    assert found["p"] < 0.001 and found["moved"]
+    assert found["p"] < 0.001 and found["significant"]
 
 
 def test_a_question_without_an_answer_scores_0_and_is_counted(tmp_path: Path) -> None:

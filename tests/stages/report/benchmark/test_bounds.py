@@ -25,7 +25,7 @@ def difference(baseline: str, value: float, low: float, high: float, level: str 
                metric: str = "rougeL") -> dict[str, Any]:  # fmt: skip
     """Supervised minus another system."""
     return {"system": "supervised", "baseline": baseline, "track": "default", "level": level, "name": name,
-            "metric": metric, "value": value, "low": low, "high": high, "moved": low > 0 or high < 0, "p": 0.25,
+            "metric": metric, "value": value, "low": low, "high": high, "significant": low > 0 or high < 0, "p": 0.25,
             "n": 9, "better": 1, "worse": 2, "equal": 6}  # fmt: skip
 
 
@@ -41,20 +41,20 @@ def test_a_system_above_the_bound_is_named_with_its_difference() -> None:
     notes = differences.notes(scores, compared)["default"]
     assert notes["headline"][0] == (
         "ROUGE-L: tk_instruct (62.5) is above the upper bound, supervised (60.0): the paired difference is +2.5 "
-        "[−1.0, +6.0], p = 0.2500, not seen."
+        "[−1.0, +6.0], p = 0.2500, not significant."
     )
     assert notes["headline"][1].startswith("exact match: tk_instruct (62.5)")
     assert notes["headline"][1].endswith("no paired difference was computed.")
 
 
-def test_a_seen_difference_is_called_so() -> None:
+def test_a_significant_difference_is_called_so() -> None:
     scores = both(("untuned", 70.0), ("supervised", 60.0))
     notes = differences.notes(scores, [difference("untuned", -10, -15, -5)])["default"]
-    assert notes["headline"][0].endswith("difference is +10.0 [+5.0, +15.0], p = 0.2500, seen.")
+    assert notes["headline"][0].endswith("difference is +10.0 [+5.0, +15.0], p = 0.2500, significant.")
 
 
 def test_a_difference_of_few_instances_has_no_interval() -> None:
-    row = difference("untuned", -10, -15, -5) | {"low": None, "high": None, "moved": False, "p": None}
+    row = difference("untuned", -10, -15, -5) | {"low": None, "high": None, "significant": False, "p": None}
     notes = differences.notes(both(("untuned", 70.0), ("supervised", 60.0)), [row])["default"]
     assert notes["headline"][0].endswith("is +10.0, n<20.")
 
@@ -83,7 +83,7 @@ def test_categories_and_tasks_have_their_own() -> None:
     assert notes["headline"] == []
     assert notes["categories"] == [
         "Data to text, ROUGE-L: tk_instruct (9.0) is above the upper bound, supervised (4.0): the paired difference is "
-        "+5.0 [+2.0, +8.0], p = 0.2500, seen."
+        "+5.0 [+2.0, +8.0], p = 0.2500, significant."
     ]
     assert notes["tasks"].startswith("On 1 of 2 tasks another system is above the upper bound")
 

@@ -76,7 +76,7 @@ def test_the_papers_table_by_metric() -> None:
     shown = []
     for metric in ("same/1", "same/3"):
         it = compared[metric]
-        assert it["moved"] and it["value"] > 0
+        assert it["significant"] and it["value"] > 0
         shown.append(
             f"{number(it['value'], 3, True)}[{number(it['low'], 3, True)}, {number(it['high'], 3, True)}]"
         )

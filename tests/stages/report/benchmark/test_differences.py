@@ -19,7 +19,7 @@ CARD = registry.card(NAME)
 
 def row(system: str, baseline: str, value: float = 2.0, **more: Any) -> dict[str, Any]:
     cell = {"track": "default", "level": "overall", "name": "overall", "metric": "rougeL", "n": 30}
-    numbers = {"value": value, "low": value - 1, "high": value + 2, "p": 0.01, "moved": True}
+    numbers = {"value": value, "low": value - 1, "high": value + 2, "p": 0.01, "significant": True}
     counts = {"better": 5, "worse": 3, "equal": 22}
     return {"system": system, "baseline": baseline, **cell, **numbers, **counts, **more}
 
@@ -111,7 +111,7 @@ def test_what_helps_needs_the_control_and_one_of_the_halves(
 
 
 def test_what_helps_has_differences_from_the_control_in_any_order() -> None:
-    rows = [row("tk_instruct", "combined", -3.0), row("calls_only", "tk_instruct", 1.0, moved=False)]
+    rows = [row("tk_instruct", "combined", -3.0), row("calls_only", "tk_instruct", 1.0, significant=False)]
     (table,) = tables(differences.arms(scored("combined", "tk_instruct", "calls_only"), rows))
     found = {row.cells[0]: row.cells[3:] for row in table.rows}
     assert found["tk_instruct"] == (None,) * 5

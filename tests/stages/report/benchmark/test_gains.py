@@ -49,7 +49,7 @@ def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
                  f"{row['n']}", signed(row["value"]), ends(row),
                  "n<20" if row["p"] is None else p(row["p"]),
                  *(f"{row[name]:,}" for name in ("better", "worse", "equal")),
-                 "yes" if row["moved"] else "no"]  # fmt: skip
+                 "yes" if row["significant"] else "no"]  # fmt: skip
         if row["level"] == "overall" and row["metric"] != "rouge1":
             assert found.count(cells) == 1
         if (row["system"], row["baseline"]) in OTHERS:
