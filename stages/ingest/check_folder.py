@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from stages.ingest.accounts import Progress, UnreadableFile
+from stages.ingest.accounts import Progress, UnreadableFile, file_size, read_ahead
 from stages.ingest.checks import check_task
 from stages.ingest.documents import (
     ROLES,
@@ -25,7 +25,6 @@ from stages.ingest.documents import (
 )
 from stages.ingest.findings import Finding, Found, Report
 from stages.ingest.natural_instructions import task_bytes, task_files, tasks_folder
-from stages.ingest.read_ahead import file_size, read_ahead
 
 
 def inputs(path: Path) -> list[Path]:

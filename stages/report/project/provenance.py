@@ -17,6 +17,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.core import paths
 from nightjar.params import Params, profiles
 from nightjar.params.train import Recipe
+from stages._runtime import graph
 from stages.report.read import code_tree, systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
@@ -29,8 +30,6 @@ GROUPS = tuple(
 )
 NOT_RECORDED = "not recorded"
 _SAMPLE = "the sample written for this project: invented, not a benchmark"
-# Stages that run a model, and so record their machine.
-_RUN_MODELS = ("augment", "index", "retrieve", "rerank", "encode", "train", "predict")
 
 
 def context(
@@ -41,6 +40,7 @@ def context(
     values = {group: params.model_dump(exclude_unset=True)[group] for group in GROUPS}
     profile, changes, unreadable = profiles.nearest(root, values)
     by_name = {node.name: node for node in nodes}
+    run_models = graph.run_models()
     models, data = _models(params, by_name), _data(nodes, [one.card for one in benchmarks])
     split = by_name.get("split")
     return {
@@ -69,7 +69,7 @@ def context(
         "machines": (machines := _machines(nodes)),
         "hardware": _hardware(machines),
         "without_machine": ", ".join(
-            node.name for node in nodes if node.stage in _RUN_MODELS and not node.details.get("machine")
+            node.name for node in nodes if node.stage in run_models and not node.details.get("machine")
         ),
         "libraries": _libraries(nodes),
     }

@@ -20,7 +20,7 @@ from nightjar.core.contracts import (
     TEST,
     TRAIN,
 )
-from stages.split import official, rule
+from stages.split import roles
 from tests.nightjar.core.test_checks import (
     ASKED,
     ROLES,
@@ -98,11 +98,11 @@ def test_sources_shared_with_a_test_task(facts: dict[str, Any]) -> None:
 
 def test_the_exception_is_told_as_the_split_writes_it() -> None:
     tasks = [
-        rule.Task("a", ("Question Answering",), ("s",), True),
-        rule.Task("b", ("Word Analogy",), ("s",), True),
+        roles.Task("a", ("Question Answering",), ("s",), True),
+        roles.Task("b", ("Word Analogy",), ("s",), True),
     ]
-    lists = official.Lists({"a": "train"}, frozenset({"train"}))
-    given = official.roles(tasks, "default", lists)
+    lists = roles.Lists({"a": "train"}, frozenset({"train"}))
+    given = roles.roles_by_lists(tasks, "default", lists)
     assert given["a"].role == "train" and given["a"].reason.startswith(LISTED)
     assert not given["b"].reason.startswith(LISTED)
 
