@@ -16,8 +16,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.paths import PARAMS_FILE as PARAMS_FILE
 
-PARAMS_FILE = Path("params.yaml")
 # Of a value that is refused, in characters.
 MOST_SHOWN = 200
 # Of a file, in characters: some seconds of parsing. The longest of this project has 8,000.

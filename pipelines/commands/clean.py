@@ -42,8 +42,8 @@ def clean(remove: bool) -> dict[str, Any]:
       nightjar clean
       nightjar clean --remove
     """
-    from pipelines.graph import graph as graphs
     from pipelines.graph import leftovers
+    from pipelines.graph import repository as graphs
     from pipelines.process.lock import rebuild_lock
 
     root = graphs.find_root()

@@ -49,7 +49,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
       nightjar nightly
       nightjar nightly --pull --wait
     """
-    from pipelines.graph import graph as graphs
+    from pipelines.graph import repository as graphs
     from pipelines.nightly.run import Options
 
     root = graphs.find_root()

@@ -65,7 +65,7 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
       nightjar serve
       nightjar serve --webhook https://chat.example.org/hooks/nightjar
     """
-    from pipelines.graph import graph as graphs
+    from pipelines.graph import repository as graphs
     from pipelines.serving import flow_runs
     from pipelines.serving.flow_runs import Api
 

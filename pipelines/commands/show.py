@@ -18,8 +18,8 @@ from nightjar.core.display import printable
 from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
-from pipelines.run.counts import counted
 from pipelines.run.report import HEADLINE, REPORT, report_stages
+from pipelines.run.results import counted
 from stages._runtime import history
 
 if TYPE_CHECKING:

@@ -69,7 +69,6 @@ if __name__ == "__main__":
     main(
         "rerank",
         run,
-        items=lambda params: params.rerank.benchmarks,
         packages=PACKAGES,
         threads=True,
         shards=True,

@@ -15,7 +15,7 @@ import pytest
 
 from nightjar.core import paths
 from nightjar.core.contracts import TRAIN
-from pipelines.graph.graph import outline
+from pipelines.graph.repository import outline
 from pipelines.run import checks as verify
 from pipelines.run.results import Result
 from tests.pipelines.conftest import Api, Repo, wait_for
