@@ -24,7 +24,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling, write_text
 from nightjar.core.identity import sha256_of
 from nightjar.core.json_text import recorded
-from nightjar.search.fuse import Rankings
+from nightjar.search.rankings import Rankings
 
 # It logs at length which instruction sets it tries.
 logging.getLogger("faiss").setLevel(logging.WARNING)

@@ -44,7 +44,7 @@ def run(stage: Stage) -> None:
             *map(version, PACKAGES),
         ],
         "texts": digest(
-            {task.name: [reranking.prefixes(task.asked[0].question), task.texts] for task in tasks}
+            {task.name: [reranking.prefixes(task.queries[0].question), task.texts] for task in tasks}
         ),
     }
     sizes = [len(places) for task in tasks for places in task.units]
@@ -60,7 +60,7 @@ def run(stage: Stage) -> None:
         facts = write(tasks, units, settings.keep, output)
     stage.reads(paths.INDEX, source, ranked, model)
     stage.writes(output)
-    count = sum(len(task.asked) for task in tasks)
+    count = sum(len(task.queries) for task in tasks)
     stage.count(count, count)
     stage.details.update(model=lm.sha256, tasks=facts)
 
