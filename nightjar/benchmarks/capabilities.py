@@ -142,25 +142,10 @@ class Matching(Capability):
 
 
 @dataclass(frozen=True)
-class Labels(Capability):
-    """Labels that questions may have, in `labels` of their parts, and what each means."""
-
-    meanings: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Form(Capability):
-    """What describes prompts and answers beside the score, for a benchmark that trims prompts and asks for a form.
+    """`asked` is the metric whose part is 1 for an answer in the form that the prompt asks for."""
 
-    `whole` is the prompt of a question before it is trimmed. `asked` is the metric whose part is 1 for an answer in the
-    form that was asked for, `forgiving` the score that forgives another form, of the tracks that have it. `length` is
-    the metric whose two parts are the words of an answer and of its references.
-    """
-
-    whole: Callable[[Question], str]
     asked: str
-    forgiving: str
-    length: str
 
 
 @dataclass(frozen=True)

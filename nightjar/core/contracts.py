@@ -310,12 +310,12 @@ SCORES = Table(
 # are null.
 COMPARISONS = Table(
     "comparisons",
-    3,
+    4,
     schema(
         ("benchmark system baseline track level name metric", TEXT),
         ("n", LONG),
         ("value low? high?", FLOAT),
-        ("moved", FLAG),
+        ("significant", FLAG),
         ("p?", FLOAT),
         ("better? worse? equal?", LONG),
     ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+PARAMS_FILE = Path("params.yaml")
 BASE_MODELS = Path("models/base")
 LANGUAGE_MODEL, SENTENCE_ENCODER = BASE_MODELS / "language_model", BASE_MODELS / "sentence_encoder"
 TRAINED, READERS = Path("models/train"), Path("models/readers")

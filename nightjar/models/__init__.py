@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.models.generate import Generated, Prompt, stream
+    from nightjar.models.generate import Prompt, stream
     from nightjar.models.generate import generate as generate_text
     from nightjar.models.load import LanguageModel, prepare
     from nightjar.models.load import load as load_model
     from nightjar.models.model import Decoding, Model, Request, Score, Text
-    from nightjar.models.samples import Ends, Sample, Sampling, generator_for, stream_samples
+    from nightjar.models.samples import Ends, Sampling, generator_for, stream_samples
     from nightjar.models.samples import samples as sample_texts
     from nightjar.models.score import continuation_logprobs, logprobs_at
     from nightjar.models.tokenizer import Tokenizer, load_tokenizer
@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Decoding",
     "Ends",
-    "Generated",
     "LanguageModel",
     "Model",
     "Prompt",
     "Request",
-    "Sample",
     "Sampling",
     "Score",
     "Text",
@@ -56,10 +54,8 @@ __getattr__, __dir__ = lazy(
     {
         **{name: f"model:{name}" for name in ("Decoding", "Model", "Request", "Score", "Text")},
         "Ends": "samples:Ends",
-        "Generated": "generate:Generated",
         "Prompt": "generate:Prompt",
         "LanguageModel": "load:LanguageModel",
-        "Sample": "samples:Sample",
         "Sampling": "samples:Sampling",
         "Tokenizer": "tokenizer:Tokenizer",
         "continuation_logprobs": "score:continuation_logprobs",

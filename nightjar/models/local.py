@@ -9,7 +9,7 @@ from nightjar.models.encoder_decoder import batches
 from nightjar.models.generate import arrange, stream
 from nightjar.models.load import LanguageModel
 from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text
-from nightjar.models.row import Generated, Prompt
+from nightjar.models.row import Prompt
 from nightjar.models.samples import Sampling, generator_for, stream_samples
 from nightjar.models.score import continuation_sums, continued, text_loss
 from nightjar.models.tokenizer import Tokenizer
@@ -44,7 +44,7 @@ class LocalModel(Model):
                 self.lm, prompts, sampling, decoding.controller, None, self.batch_size, self.batch_tokens
             ):
                 if number in chosen:
-                    yield number, _text(found)
+                    yield number, found
 
     def _groups(self, requests: Mapping[int, Request], wanted: set[int]) -> Iterator[list[Prompt]]:
         """The prompts in the order in which they are answered; those of a group are answered together.
@@ -82,10 +82,7 @@ class CausalModel(LocalModel):
     ) -> Iterator[tuple[int, list[Text]]]:
         draws = self._sampling(requests, count, decoding)
         prompts = (_prompt(number, requests[number]) for number in wanted)
-        for number, found in stream_samples(
-            self.lm, prompts, count, draws, self.batch_size, self.batch_tokens
-        ):
-            yield number, [Text(one.text, tokens=one.tokens, stop=one.stop) for one in found]
+        return stream_samples(self.lm, prompts, count, draws, self.batch_size, self.batch_tokens)
 
     def score(
         self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
@@ -126,12 +123,8 @@ class EncoderDecoderModel(LocalModel):
             rows = range(number * count, (number + 1) * count)
             prompts = (_prompt(row, requests[number]) for row in rows)
             found = dict(stream(self.lm, prompts, draws, None, None, self.batch_size, self.batch_tokens))
-            yield number, [_text(found[row]) for row in rows]
+            yield number, [found[row] for row in rows]
 
 
 def _prompt(number: int, request: Request, shared: int = 0) -> Prompt:
     return Prompt(number, request.ids, request.max_new_tokens, request.stop, shared)
-
-
-def _text(found: Generated) -> Text:
-    return Text(found.text, not found.stopped, found.tokens, stop=found.stop)

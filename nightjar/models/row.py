@@ -15,6 +15,7 @@ import torch
 
 from nightjar.core.arguments import check_count, check_texts
 from nightjar.core.errors import NightjarError
+from nightjar.models.model import Text
 from nightjar.models.rows import Segment
 from nightjar.models.tokenizer import Tokenizer
 
@@ -115,21 +116,6 @@ class Prompt:
         return len(self.ids) + self.max_new_tokens
 
 
-@dataclass(frozen=True)
-class Generated:
-    """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
-
-    `stopped`: whether it ended by itself, not by the limit; `stop`: the stop string that ended it. `ids`: those that
-    the text was decoded from, with what was fed in and the stop string, without an end token.
-    """
-
-    text: str
-    tokens: int
-    stopped: bool
-    ids: tuple[int, ...] = ()
-    stop: str | None = None
-
-
 class Row:
     """One text being written.
 
@@ -202,8 +188,8 @@ class Row:
         self.segment.length = len(self.prompt.ids) + self.mark
         self.logits = self.mark_logits
 
-    def result(self) -> Generated:
-        return Generated(self.text, self.written + self.fed, self.stopped, tuple(self.ids), self.stop)
+    def result(self) -> Text:
+        return Text(self.text, not self.stopped, self.written + self.fed, stop=self.stop, ids=tuple(self.ids))
 
 
 class Controller:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.evaluation import WHOLE
 from nightjar.benchmarks.files import read_answers, read_questions
 from nightjar.benchmarks.question import Question, questions_of
-from nightjar.benchmarks.subset import WHOLE
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import sha256_of

@@ -1,4 +1,4 @@
-"""What a predictor is, what it is made of, and which one a system has."""
+"""What a predictor is, and what it is made of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -21,7 +20,8 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code
-from nightjar.models.model import Model, is_remote
+from nightjar.models.backends import is_remote
+from nightjar.models.model import Model
 from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
@@ -165,38 +165,6 @@ def about(prompt: str, tokens: int, model: str, adapter: str | None = None) -> R
         "model_sha256": model,
         "adapter_sha256": adapter,
     }
-
-
-@contextmanager
-def predictor(job: Job) -> Iterator[Predictor]:
-    """The predictor of a system, by its kind; closed at the end of the block.
-
-    Raises NightjarError for weights that are not of this kind, for settings that the predictor cannot follow, and for
-    missing or damaged files.
-    """
-    # Imported here: no kind waits for the libraries of another.
-    match job.system.kind:
-        case "file":
-            from nightjar.predict.lookup import FilePredictor
-
-            yield FilePredictor(job)
-        case "knn":
-            from nightjar.predict.lookup import NeighbourPredictor
-
-            yield NeighbourPredictor(job)
-        case "reader":
-            from nightjar.predict.reading import ReaderPredictor
-
-            yield ReaderPredictor(job)
-        case "extractive":
-            from nightjar.predict.extracted import ExtractivePredictor
-
-            yield ExtractivePredictor(job)
-        case "model":
-            from nightjar.predict.model import model_predictor
-
-            with model_predictor(job) as made:
-                yield made
 
 
 def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:

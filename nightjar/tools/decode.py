@@ -324,9 +324,9 @@ def _answers(
 
     for number, result in stream(lm, prompts(), sampling, controller, base, batch_size, batch_tokens):
         if controller is not None:
-            yield number, controller.answered(number, result.text, result.tokens)
+            yield number, controller.answered(number, result.text, result.tokens or 0)
         else:
-            yield number, Answered(result.text, result.text.strip(), (), result.tokens)
+            yield number, Answered(result.text, result.text.strip(), (), result.tokens or 0)
 
 
 def _ids(lm: LanguageModel, prompt: str | Sequence[int]) -> Sequence[int]:

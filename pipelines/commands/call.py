@@ -10,7 +10,7 @@ import click
 
 from nightjar.core.config import PARAMS_FILE
 from nightjar.params import load
-from nightjar.tools.run import call_text
+from nightjar.tools.registry import call_text
 from pipelines.commands.console import say_text
 from pipelines.commands.options import FILE, printed
 

@@ -18,7 +18,7 @@ from nightjar.core.files import kind
 from nightjar.params.drivers import load_checks
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import as_json_option
-from pipelines.graph import graph
+from pipelines.graph import repository
 from pipelines.graph.graph import Stage
 from pipelines.run.checks import Made
 
@@ -89,12 +89,12 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[Made], list[str]]:
         raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")
     root, stages = Path(), list[Stage]()
     try:
-        root = Path(os.path.relpath(graph.find_root()))
+        root = Path(os.path.relpath(repository.find_root()))
     except NightjarError:
         if not wanted:
             raise
     else:
-        stages = list(graph.outline(root).stages.values())
+        stages = list(repository.outline(root).stages.values())
     folders = {given: _real(Path(given)) for given in wanted}
     units, empty, known = list[Made](), list[str](), set[str]()
     for stage in stages:

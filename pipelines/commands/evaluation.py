@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from nightjar import params as params_module
-from nightjar.benchmarks import evaluated, registry
-from nightjar.benchmarks.evaluated import RECORD
+from nightjar.benchmarks import evaluation, registry
+from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_subset
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
-from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
-from nightjar.models.model import backend
+from nightjar.models.backends import backend
+from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
 from nightjar.predict.predictor import lacking
@@ -59,7 +59,7 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
     Raises NightjarError for what cannot be asked of the project or the model, if `output` holds another run, and as the
     stages do.
     """
-    known = evaluated.read(output) if (output / RECORD).is_file() else None
+    known = evaluation.read(output) if (output / RECORD).is_file() else None
     if not known:
         check_folder(output)
     project = params_module.load()
@@ -71,7 +71,7 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
         _prepare(model, record, params, output)
     _check_same(record, output)
     with lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
-        if asked.limit != evaluated.read(output).asked.get("limit"):
+        if asked.limit != evaluation.read(output).asked.get("limit"):
             _ask_more(record, output)
         _write_questions(record, output, params.seed)
         _run_stages(model, record, params, output)
@@ -148,14 +148,14 @@ def _plan(asked: Asked, model: Source, params: Params) -> tuple[dict[str, Any], 
 
 
 def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params) -> dict[str, str]:
-    """The tasks of a benchmark that the model cannot answer, and why."""
-    if model.remote:
-        reasons = lacking(backend(model.weights))
-        if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
-            return dict.fromkeys(tasks, reasons["sample"])
-        return left_out(registry.card(benchmark), tasks, reasons)
+    """The tasks of a benchmark that the model cannot answer, and why; a model that is not here yet is a causal one."""
+    folder = model.base(Path())
+    known = model.remote or (folder / CONFIG).is_file()
+    reasons = lacking(backend(model.weights, folder)) if known else {}
+    if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
+        return dict.fromkeys(tasks, reasons["sample"])
     if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
-        return {}
+        return tasks_left_out(registry.card(benchmark), tasks, reasons)
     if benchmark in params.retrieve.benchmarks:
         what = f"the model's prompts have evidence, and that of {benchmark} is missing"
         raise NightjarError(what, model.weights, f"run: nightjar rebuild retrieve@{benchmark}")
@@ -186,7 +186,7 @@ def _values(asked: Asked, model: Source, name: str, benchmarks: Sequence[str]) -
 
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     """Raise NightjarError if the folder holds something else than this run."""
-    found = evaluated.read(output)
+    found = evaluation.read(output)
     limit, before = record["asked"]["limit"], found.asked.get("limit")
     fewer = limit is not None and (not isinstance(before, int) or limit < before)
     if found.identity != record["identity"] or fewer:

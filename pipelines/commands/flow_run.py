@@ -18,8 +18,8 @@ from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
 
 if TYPE_CHECKING:
-    from pipelines.flows import Terminal
     from pipelines.run.results import End, Result
+    from pipelines.serving.session import Terminal
 
 # The exit status of a run, by its end.
 STATUS = {"completed": 0, "failed": 1, "cancelled": 130, "skipped": 2}
@@ -57,6 +57,7 @@ def flow_run(
             say(f"Watch it at {attended.url}{until}", err=as_json)
             # Here, not above: Prefect takes long to load, as the server does meanwhile.
             from pipelines import flows
+            from pipelines.serving import session
 
             attended.ready()
             flow_runs.settle(root, Api(attended.url))
@@ -72,8 +73,8 @@ def flow_run(
                 )
 
             begin = partial(attended.watch, cancel=stop.set)
-            terminal = flows.Terminal(getattr(flows, kind), stop, listen, begin, end, prepared)
-            context = flows.TERMINAL.set(terminal)
+            terminal = session.Terminal(getattr(flows, kind), stop, listen, begin, end, prepared)
+            context = session.TERMINAL.set(terminal)
             try:
                 yield terminal
             except BaseException as error:
@@ -82,11 +83,11 @@ def flow_run(
                     fix = f"see {servers.LOG}, or run `dvc repro`"
                     raise NightjarError(what, attended.url, fix) from error
             finally:
-                flows.TERMINAL.reset(context)
+                session.TERMINAL.reset(context)
             terminal.status = terminal.status if number[0] else STATUS["cancelled"]
             if terminal.error:
                 raise terminal.error
-            recorded = flows.drain(attend.LAST_SECONDS) and attended.recorded(*number)
+            recorded = session.drain(attend.LAST_SECONDS) and attended.recorded(*number)
             if recorded:
                 flow_runs.forget(root, number[0])
                 over.set()

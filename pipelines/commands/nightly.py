@@ -18,7 +18,7 @@ from pipelines.commands import show
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.commands.flow_run import flow_run
 from pipelines.commands.options import printed
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
 from pipelines.nightly.run import Options, Outcome

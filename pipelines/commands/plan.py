@@ -12,9 +12,10 @@ import click
 from nightjar.core.display import counted_as, duration
 from pipelines.commands.console import say, say_json, say_table
 from pipelines.commands.options import as_json_option, printed
-from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
+from pipelines.graph import repository as graphs
 from pipelines.graph.changes import State
+from pipelines.graph.graph import Graph, Stage
 from pipelines.process.lock import rebuild_lock
 from stages._runtime import history
 
@@ -69,14 +70,14 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
         say(str(it))
 
 
-def _ahead(graph: graphs.Graph, seconds: Mapping[str, float]) -> tuple[list[float], int]:
+def _ahead(graph: Graph, seconds: Mapping[str, float]) -> tuple[list[float], int]:
     """The expected seconds of the stages that take time, where they are known, and the number of the others."""
     names = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
     known = [seconds[name] for name in names if name in seconds]
     return known, len(names) - len(known)
 
 
-def _print_json(graph: graphs.Graph, left: Sequence[leftovers.Leftover]) -> None:
+def _print_json(graph: Graph, left: Sequence[leftovers.Leftover]) -> None:
     seconds = history.expected(graph.root)
     known, unknown = _ahead(graph, seconds)
     rows = [
@@ -94,7 +95,7 @@ def _print_json(graph: graphs.Graph, left: Sequence[leftovers.Leftover]) -> None
     )
 
 
-def _print_table(graph: graphs.Graph) -> None:
+def _print_table(graph: Graph) -> None:
     if not graph.changed():
         say(f"{counted_as(len(graph.stages), 'stage')} up to date.")
         say("Nothing to do.")
@@ -117,7 +118,7 @@ def _print_table(graph: graphs.Graph) -> None:
         say("Expected: unknown.")
 
 
-def _cell(stage: graphs.Stage, seconds: float | None) -> str:
+def _cell(stage: Stage, seconds: float | None) -> str:
     if stage.state not in AHEAD:
         return ""
     return "unknown" if seconds is None else duration(seconds)

@@ -12,8 +12,8 @@ from nightjar.core.display import counted_as, duration
 from pipelines.commands import show
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
-from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
+from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.lock import rebuild_lock
 from pipelines.process.signals import stopped_by_signals

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from nightjar.benchmarks import evaluated, registry
-from nightjar.benchmarks.analysis import analyse as run_analysis
+from nightjar.benchmarks import evaluation, registry
 from nightjar.benchmarks.capabilities import Analysis
 from nightjar.benchmarks.files import write_references
+from nightjar.benchmarks.score import analyse as run_analysis
 from nightjar.benchmarks.score import compare_files, difference_rows, parts, score_files, score_rows
 from nightjar.core.display import counted_as, number
 from pipelines.commands.console import bytes_bar, say, say_table
@@ -176,7 +176,7 @@ def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
         "a - b": number(cell["value"], 2, signed=True),
         "interval": interval(cell, 2, signed=True),
         "p": chance(cell),
-        "significant": "yes" if cell["moved"] else "no",
+        "significant": "yes" if cell["significant"] else "no",
         **{key: "" if cell[key] is None else cell[key] for key in ("better", "worse", "equal")},
     }
 
@@ -203,8 +203,8 @@ def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: 
       nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
       nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
     """
-    references = references or evaluated.questions(a, benchmark)
-    a, b = (evaluated.predictions(path, benchmark) for path in (a, b))
+    references = references or evaluation.questions(a, benchmark)
+    a, b = (evaluation.predictions(path, benchmark) for path in (a, b))
     return compare_files(benchmark, a, b, references, samples)
 
 

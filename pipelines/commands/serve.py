@@ -19,7 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
 from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.commands.console import say, say_json
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.process import lock
 from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals

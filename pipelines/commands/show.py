@@ -19,9 +19,8 @@ from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
-from pipelines.run.counts import counted
 from pipelines.run.report import HEADLINE, REPORT, report_stages
-from pipelines.run.results import Result
+from pipelines.run.results import Result, counted
 from stages._runtime import history
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.

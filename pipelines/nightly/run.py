@@ -21,7 +21,7 @@ from nightjar.core.display import counted_as, duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.params.drivers import Nightly, load_nightly
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
@@ -34,10 +34,11 @@ from pipelines.process import lock
 from pipelines.project.git import baseline
 from pipelines.project.names import new_name
 from pipelines.project.notify import notify
+from pipelines.run.rebuild import show_scores
 from pipelines.run.results import End
 
 if TYPE_CHECKING:
-    from pipelines.flows import Session
+    from pipelines.serving.session import Session
 
 Rows = list[dict[str, Any]]
 
@@ -197,7 +198,7 @@ def _report(outcome: Outcome, session: Session) -> End:
         score_history.keep(session.root, score_history.overall(outcome.scores), "nightly")
     except OSError as error:
         session.log(f"scores not kept: {error}", "warning")
-    score_history.show(session)
+    show_scores(session)
     return End("completed" if well else "failed", message)
 
 

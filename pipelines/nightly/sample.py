@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightjar.benchmarks.subset import replace_by_subset
+from nightjar.benchmarks.evaluation import replace_by_subset
 from nightjar.core import contracts, tables
 from nightjar.core.display import duration
 from nightjar.params.drivers import Nightly
-from nightjar.statistics.rule import MINIMUM
+from nightjar.statistics.statistic import MINIMUM
 from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
 from stages._runtime import history

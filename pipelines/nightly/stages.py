@@ -17,7 +17,7 @@ from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
 
 if TYPE_CHECKING:
-    from pipelines.flows import Session
+    from pipelines.serving.session import Session
 
 TAKE = "take model and data"
 

@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import identity, paths
-from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as
 from nightjar.core.files import FILE, kind, write_text
 from nightjar.core.identity import safe_name
 from nightjar.core.json_text import exact, parse, recorded, shown
-from nightjar.params.drivers import load_checks
+from nightjar.core.paths import PARAMS_FILE
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run.results import Result
-from stages._runtime.facts import ROWS, fault
 
 if TYPE_CHECKING:
     from nightjar.core.rules import Finding
@@ -77,6 +75,8 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     failed_before = before.get("passed") is False
     if not (made.artifacts or made.faults or failed_before):
         return result
+    from nightjar.params.drivers import load_checks  # here, not above: pydantic takes long to load
+
     shared = load_checks(here / PARAMS_FILE).shared_inputs
     mark = _fingerprint(here, [*made.artifacts, *made.near, *stage.metrics], shared)
     if before.get("passed") and before.get("fingerprint") == mark and not made.faults:
@@ -133,6 +133,8 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     own = Path(name).parent == paths.METRICS
     if file.suffix != ".json" and not own:
         return None
+    from stages._runtime.facts import ROWS, fault  # here, not above: Arrow takes long to load
+
     data = file.read_bytes()
     values = exact(data)
     if not isinstance(values, dict):

@@ -20,7 +20,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
 from pipelines.project.git import Baseline, git, try_git

@@ -23,7 +23,7 @@ from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
 
 if TYPE_CHECKING:
-    from pipelines.flows import Session
+    from pipelines.serving.session import Session
 
 # The longest reason in the name of a run, in characters.
 REASON = 60
@@ -91,4 +91,14 @@ def _keep_scores(graph: Graph, session: Session) -> None:
         scores.keep(graph.root, scores.present(graph.root, graph.stages.values()))
     except Exception as error:  # a broken table is an error of the checks
         session.log(f"scores not kept: {error}", "warning")
-    scores.show(session)
+    show_scores(session)
+
+
+def show_scores(session: Session) -> None:
+    """Add the table of the last runs' scores to a flow run; nothing where no run has scores."""
+    try:
+        if runs := scores.history(session.root):
+            about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
+            session.artifact("table", "scores-history", scores.table(runs), about)
+    except Exception as error:  # a file that cannot be read
+        session.log(f"no table of the scores: {error}", "warning")

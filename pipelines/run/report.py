@@ -13,7 +13,7 @@ from pipelines.run import checks
 from pipelines.run.results import GOOD, Result
 
 if TYPE_CHECKING:
-    from pipelines.flows import Session
+    from pipelines.serving.session import Session
 
 HEADLINE = paths.REPORT / "headline.txt"
 REPORT = paths.REPORT / "index.html"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -17,6 +18,8 @@ from typing import Any, Literal, Self
 from nightjar.core.errors import NightjarError
 from pipelines.process import lock
 
+# Such as "40 of 200 instances".
+_OF = re.compile(r"(?<![\d.,])(\d[\d,]*) of (\d[\d,]*)(?![\d.])")
 UNDERWAY = ("waiting", "running")
 # A stage that ended so has all its outputs.
 GOOD = ("ran", "restored", "unchanged")
@@ -103,3 +106,13 @@ class End:
             case NightjarError():
                 return cls("failed", str(error))
         return cls("failed", f"{type(error).__name__}: {error}")
+
+
+def counted(line: str) -> tuple[int, int] | None:
+    """How many units are done, and how many there are, by the last "1,200 of 5,000" of a line; None if it has none."""
+    found = None
+    for done, whole in _OF.findall(line):
+        a, b = int(done.replace(",", "")), int(whole.replace(",", ""))
+        if 0 <= a <= b and b > 1:
+            found = a, b
+    return found

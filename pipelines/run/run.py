@@ -20,8 +20,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Shards, load_rebuild
-from pipelines.graph import graph as graphs
-from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.graph import SHOWN, Graph, Stage
 from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
 from pipelines.run.resources import Gpu, Needs, Room, critical_path, lease_file
@@ -265,8 +264,6 @@ def _known(stage: Stage, changed: list[Result]) -> str:
     `changed`.
     """
     reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
-    before = [
-        f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed[: graphs.SHOWN]
-    ]
-    more = [f"{len(changed) - graphs.SHOWN} more before it"] if len(changed) > graphs.SHOWN else []
+    before = [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed[:SHOWN]]
+    more = [f"{len(changed) - SHOWN} more before it"] if len(changed) > SHOWN else []
     return "; ".join([*reasons, *before, *more])

@@ -15,7 +15,7 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nightjar.core.config import PARAMS_FILE, Model
@@ -29,6 +29,10 @@ from pipelines.run.run_stage import environment
 
 # Characters that have a meaning for a shell. A command with one of them is not split into arguments.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")
+POLL_SECONDS = 0.1
+# A command that was killed has the exit status 128 + the number of the signal.
+KILLED = 128
+
 _NUMBER = re.compile(r"shard (\d+)/\d+: ")
 
 
@@ -53,6 +57,18 @@ class Work(Model):
         # The folder of the logs has the name of the run: another folder with the project's path has none.
         with self.share_log(number).open("ab") as log:
             return Child(command, self.folder, environment(), stdout=log, stderr=log)
+
+
+# Runs a share until it ends, or an event is set; returns the exit status of its command.
+Execute = Callable[[Work, int, threading.Event], int]
+
+
+def here(work: Work, number: int, stop: threading.Event) -> int:
+    """Run a share on this machine."""
+    with work.start(number) as child:
+        while child.poll() is None and not stop.wait(POLL_SECONDS):
+            pass
+        return child.end()
 
 
 def simple(stage: Stage) -> list[str]:

@@ -26,7 +26,7 @@ from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.params import validate
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
@@ -38,7 +38,7 @@ from pipelines.study import results
 from pipelines.study.settings import Axis, axes, chosen, label, settings
 
 if TYPE_CHECKING:
-    from pipelines.flows import Session
+    from pipelines.serving.session import Session
 
 
 @dataclass(frozen=True)

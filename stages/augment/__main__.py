@@ -13,8 +13,7 @@ from nightjar.core.identity import code, contents, digest
 from nightjar.tools import Toolbox, make
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
-from stages.augment.chains import chains
-from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
+from stages.augment.texts import Source, chains, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
     from nightjar.params.augment import ToolParams
@@ -157,7 +156,6 @@ if __name__ == "__main__":
     main(
         "augment",
         run,
-        items=lambda params: params.augment.tools,
         packages=PACKAGES,
         threads=True,
         shards=True,

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stages.contamination.ngrams import Grams, Numbered
-from stages.contamination.words import Ints, words
+from stages.contamination.ngrams import Grams, Ints, Numbered, words
 
 PARTS = ("input", "reference")
 # A text counts as found for the most part when so much of its n-grams is (published for 8-grams: 70%).

@@ -66,7 +66,6 @@ if __name__ == "__main__":
     main(
         "predict",
         run,
-        items=lambda params: params.predict.systems,
         packages=PACKAGES,
         threads=True,
         shards=True,

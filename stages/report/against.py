@@ -11,13 +11,14 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.capabilities import Average, Matching
 from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.sections import cut
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.statistics import Bootstrap, enough, verdict
 from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
-from stages.report.benchmark.answers import Key, cut, first
+from stages.report.benchmark.answers import Key, first
 from stages.report.read.results import HEADLINE
 from stages.report.site import Site
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from stages.split.official import Lists
-from stages.split.rule import EVALUATION_CATEGORIES, TRACKS, Role, Task, roles
+from stages.split.roles import EVALUATION_CATEGORIES, TRACKS, Lists, Role, Task, roles_by_rule
 
 NONE = "none"
 _TWELVE = f"{len(EVALUATION_CATEGORIES)} evaluation categories"
@@ -31,7 +30,7 @@ def disagreements(tasks: Iterable[Task], lists: Mapping[str, Lists]) -> list[dic
         if track not in lists:
             continue
         explain = _Explain(known, lists, track)
-        for task_id, role in roles(known.values(), track).items():
+        for task_id, role in roles_by_rule(known.values(), track).items():
             listed = lists[track].role_of.get(task_id, NONE)
             if listed == role.role or (listed == NONE and role.role not in lists[track].roles):
                 continue
@@ -56,7 +55,7 @@ class _Explain:
             if other in lists and "test" in lists[other].roles:
                 given = lists[other].role_of
             else:
-                given = {name: role.role for name, role in roles(tasks.values(), other).items()}
+                given = {name: role.role for name, role in roles_by_rule(tasks.values(), other).items()}
             self.tests.update((name, other) for name, role in given.items() if role == "test")
         self.absent = sorted(self.tests.keys() - tasks.keys())
         self.names = sorted(lists[track].role_of.keys() - tasks.keys())

@@ -17,8 +17,8 @@ from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.params import load
 from nightjar.predict.requests import write_prompts
-from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
+from pipelines.graph import repository as graphs
 from tests.conftest import ROOT
 from tests.pipelines import forked
 from tests.pipelines.conftest import Api, Repo

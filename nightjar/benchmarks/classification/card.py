@@ -20,8 +20,10 @@ from nightjar.benchmarks.classification.questions import (
     targets,
     training,
 )
+from nightjar.benchmarks.classification.report import sections
 from nightjar.benchmarks.classification.tasks import LABELS, NAME, TITLES, names
 from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.sections import ReportSections
 from nightjar.statistics import matthews
 
 TASKS = {
@@ -56,5 +58,6 @@ CARD = Card(
         # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
         Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),
         Papers(PUBLISHED, TABLES, CURVES, system="pgra"),
+        ReportSections(sections),
     ),
 )

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nightjar.benchmarks.analysis import Progress
+from nightjar.benchmarks.capabilities import Progress
 from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import REFERENCE, assessments, references
@@ -41,7 +41,7 @@ TABLE_4 = {
 PUBLISHED_BLANC = 0.8317
 _FIGURES = ("precision", "recall", "f1")
 
-# The cluster of each answer; None: it is in none.
+# The cluster of each answer, None for an answer in none.
 Assignment = Sequence[str | None]
 # Bytes of a line that is read; a longer one is malformed.
 _LONGEST = 2**20
@@ -70,9 +70,11 @@ class Agreement(NamedTuple):
 def agreement(pairs: Iterable[tuple[str | None, str | None]]) -> Agreement:
     """The counts over answers, each with the cluster that a similarity and that people assign it to."""
     counted = list(pairs)
-    assigned = sum(ours is not None for ours, _ in counted)
-    by_people = sum(theirs is not None for _, theirs in counted)
-    return Agreement(assigned, by_people, sum(ours == theirs is not None for ours, theirs in counted))
+    assigned = sum(predicted is not None for predicted, _ in counted)
+    by_people = sum(annotated is not None for _, annotated in counted)
+    return Agreement(
+        assigned, by_people, sum(predicted == annotated is not None for predicted, annotated in counted)
+    )
 
 
 def assignments(question: Question, answers: Sequence[str], encoder: Path | None) -> dict[str, Assignment]:
@@ -110,9 +112,9 @@ def assess(
     for where, id, assessed in assessments(file):
         if id not in known:
             raise unknown_id(id, where)
-        theirs = _by_people(known[id], assessed, where)
-        for name, ours in assignments(known[id], list(assessed), encoder).items():
-            pairs.setdefault(name, []).extend(zip(ours, theirs, strict=True))
+        annotated = _by_people(known[id], assessed, where)
+        for name, predicted in assignments(known[id], list(assessed), encoder).items():
+            pairs.setdefault(name, []).extend(zip(predicted, annotated, strict=True))
         count, answers = count + 1, answers + len(assessed)
     rows = [_row(name, agreement(found)) for name, found in pairs.items()]
     return {"rows": rows, "questions": count, "answers": answers}

@@ -10,7 +10,6 @@ from nightjar.benchmarks.capabilities import (
     Analysis,
     EncoderMetrics,
     Explain,
-    Labels,
     Matching,
     Ranking,
     Scoring,
@@ -35,10 +34,11 @@ from nightjar.benchmarks.protoqa.metrics import (
 )
 from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
 from nightjar.benchmarks.protoqa.questions import Settings, prompt, questions, ranked, target, training
+from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import DEFAULT_TRACK
-from nightjar.benchmarks.ranked_lists import Lists
-from nightjar.benchmarks.readers import Readers
+from nightjar.benchmarks.readers import Lists, Readers
+from nightjar.benchmarks.sections import ReportSections
 
 _TITLES = {
     "exact_match": "exact match",
@@ -104,7 +104,7 @@ CARD = Card(
         Training(training, target),
         Ranking(ranked),
         _MATCHING,
-        Labels(MEANINGS),
+        ReportSections(partial(labelled_questions, MEANINGS)),
         Explain(explained),
         EncoderMetrics(_with_encoder),
         Analysis("assessments", "Similarities against people (table 4)", assess, encoder=True),

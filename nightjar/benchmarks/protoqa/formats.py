@@ -18,7 +18,7 @@ from nightjar.benchmarks.protoqa.clusters import (
 from nightjar.benchmarks.protoqa.filters import labels
 from nightjar.benchmarks.question import Question, Record, Refused
 from nightjar.benchmarks.rows import InvalidRow, Row, json_lines, lines, records
-from nightjar.core.errors import NightjarError, from_os_error
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at, read_object, shown
 
@@ -218,15 +218,8 @@ def reference(question: Question) -> dict[str, Any]:
     return line | {"answers": raw | {"clusters": clusters}, "num": counts}
 
 
-def _rows(path: Path, wanted: str) -> Iterator[tuple[str, Any]]:
+def _rows(path: Path, fix: str) -> Iterator[tuple[str, Any]]:
     """The place and the value of every line that is not blank. Raises NightjarError for one that is not JSON."""
-    check_input(path, PIPE)
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                if text.strip():
-                    where = f"{path}:{number}"
-                    yield where, parse_at(text, where, wanted)
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
+    for number, line in lines(path, PIPE):
+        where = f"{path}:{number}"
+        yield where, parse_at(line, where, fix)

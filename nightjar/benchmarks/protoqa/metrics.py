@@ -70,8 +70,8 @@ def score(
         for name, by_rule in values.items():
             for rule, value in by_rule.items():
                 found[metric_name(name, rule)][place] = value
-    if lacking := sum(bool(np.isnan(values).any()) for values in found.values()):
-        log.warning("warning: %d metrics leave out questions whose best list scores 0", lacking)
+    if undefined := sum(bool(np.isnan(values).any()) for values in found.values()):
+        log.warning("warning: %d metrics leave out questions whose best list scores 0", undefined)
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nightjar.benchmarks.capabilities import EvaluationFacts, Query, Tracks
 from nightjar.benchmarks.card import Card, Files, Metric
-from nightjar.benchmarks.supernatinst.metrics import category_metric, evaluation_facts, score
+from nightjar.benchmarks.sections import ReportSections
+from nightjar.benchmarks.supernatinst.metrics import category_metric, evaluation_facts, score, sections
 from nightjar.benchmarks.supernatinst.published import PAPERS, TRACKS
 from nightjar.benchmarks.supernatinst.questions import DATASET, NAME, Settings, baselines, prompt, questions
 
@@ -29,6 +30,7 @@ CARD = Card(
         Tracks(TRACKS, ("overall", "category", "task"), category_metric),
         Query(lambda parts: str(parts["input"])),
         EvaluationFacts(evaluation_facts),
+        ReportSections(sections),
         PAPERS,
     ),
 )

@@ -12,9 +12,11 @@ from nightjar.benchmarks.aggregate import by_track, category_name
 from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
+from nightjar.benchmarks.sections import Axis, Evaluated, Point, Points, Section, Text, initial
 from nightjar.benchmarks.supernatinst.published import CORRELATION
 from nightjar.benchmarks.text import metrics
-from nightjar.statistics.bootstrap import Bootstrap, percent
+from nightjar.core.display import number
+from nightjar.statistics.bootstrap import CONFIDENCE, Bootstrap, percent
 
 # The categories whose answers are labels, in the published form of their names (Tk-Instruct's compute_metrics.py).
 EXACT_MATCH_CATEGORIES = frozenset(
@@ -134,3 +136,54 @@ def _interval(
         return None
     low, high = bootstrap.ends((one * other).sum(axis=0)[usable] / scale[usable])
     return round(low, DECIMALS), round(high, DECIMALS)
+
+
+def sections(found: Evaluated) -> list[Section]:
+    """The correlation in the report: r of each track beside the published one, and the points; none without points."""
+    entries = [entry for entry in found.facts.get("correlation", ()) if entry["of"]]
+    if not entries:
+        return []
+    y, x = (found.card.metric(name) for name in _BOTH)
+    systems: dict[str, list[Point]] = {}
+    rows = [
+        [point[name] for name in ("system", "category", x.name, y.name)]
+        for entry in entries
+        for point in entry["of"]
+    ]
+    for system, category, across, upwards in rows:
+        title = f"{system}, {category}: {number(across, 1)}, {number(upwards, 1)}"
+        systems.setdefault(system, []).append(Point(across, upwards, title))
+    published = found.facts.get("correlation_published")
+    text = f" Published: Pearson's r = {number(published, 3)}." if published is not None else ""
+    section = Section(
+        "correlation",
+        f"Does {y.title} agree with {x.title}?",
+        (
+            Text(
+                f"Over the categories whose published metric is {x.title}: each point is a system on a category, with "
+                f"its {y.title} against its {x.title}.{text}",
+                items=[f"{initial(found.card.track_title(one['track']))}: {_said(one)}" for one in entries],
+            ),
+            Points(
+                f"correlation-{found.card.name}",
+                f"{y.title} against {x.title}",
+                Axis(x.title, *x.range),
+                Axis(y.title, *y.range),
+                systems,
+                ("system", "category", x.name, y.name),
+                rows,
+            ),
+        ),
+        "Correlation",
+    )
+    return [section]
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    if entry["r"] is None:
+        return f"not enough points ({entry['points']})"
+    text = f"r = {number(entry['r'], 3)} over {entry['points']} points"
+    if entry["low"] is None:
+        return f"{text}, too few points for an interval"
+    ends = f"[{number(entry['low'], 3)}, {number(entry['high'], 3)}]"
+    return f"{text}, {CONFIDENCE:.0%} interval over instances {ends}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.papers import Collection, Figure, Papers, Published
+from nightjar.benchmarks.papers import Collection, Figure, Papers, Published, published_rows
 
 TRACKS = {"default": "English track", "xlingual": "cross-lingual track"}
 # Paper, table 3: English track, cross-lingual track.
@@ -34,14 +34,7 @@ _TABLE_2 = (
 CORRELATION = 0.970
 
 PUBLISHED = (
-    *(
-        Published(
-            system,
-            {track: value for track, value in zip(TRACKS, values, strict=True) if value},
-            "Wang et al. 2022, table 3",
-        )
-        for system, values in _TABLE_3.items()
-    ),
+    *published_rows(_TABLE_3, tuple(TRACKS), "Wang et al. 2022, table 3"),
     Published("Tk-Instruct 3B", {"default": 54.33}, "README of Tk-Instruct, on resampled test instances"),
 )
 COLLECTION = Collection(

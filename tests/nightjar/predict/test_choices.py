@@ -18,7 +18,7 @@ from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.params.data import Encoding
 from nightjar.params.profiles import read_yaml
 from tests.conftest import ROOT
-from tests.nightjar.models.test_choices import plain
+from tests.nightjar.models.test_score import plain
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 from tests.tiny_models import encoder_decoder, sentence_encoder

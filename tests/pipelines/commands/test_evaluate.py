@@ -467,3 +467,21 @@ def test_evidence_that_the_project_has_not(project: Path, capsys: pytest.Capture
     model = ("--model", "models/train/combined", "--output", "../run", "--benchmark")
     assert run(*model, "supernatinst") == 2
     assert "run: nightjar rebuild retrieve@supernatinst" in capsys.readouterr().err
+
+
+def test_tasks_that_an_encoder_decoder_cannot_answer_are_left_out(
+    project: Path, tiny_t5: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (
+        "--benchmark",
+        "supernatinst",
+        "--benchmark",
+        "tool_use",
+        "--tasks",
+        "t1",
+        "--tasks",
+        "wikitext",
+    )
+    assert run("--model", str(tiny_t5), *options, "--limit", "1", "--output", "../run") == 0
+    reason = "an encoder-decoder gives no log-probabilities of a given text"
+    assert f"left out: tool_use, wikitext: {reason}" in capsys.readouterr().out

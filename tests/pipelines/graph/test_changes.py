@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.graph import dvc_adapter, dvc_status
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.graph.changes import MISSING, Reason
 from tests.pipelines.conftest import Repo
 

@@ -19,7 +19,8 @@ from dvc.repo import Repo as DvcRepo
 
 from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_adapter, dvc_worker
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
+from pipelines.graph.graph import Graph
 from tests.pipelines.conftest import Repo, environment
 
 DVC = """
@@ -70,7 +71,7 @@ def test_the_graph_comes_through_as_it_is_read(repo: Repo, worker: dvc_worker.Wo
     answer = ask(worker, "graph")
     assert answer["state"] == "graph"
     read = graphs.read(repo.root)
-    assert graphs.Graph.of_json(answer) == read == graphs.Graph.of_json(read.as_json())
+    assert Graph.of_json(answer) == read == Graph.of_json(read.as_json())
     states = {name: stage.state for name, stage in read.stages.items()}
     assert states["a@1"] == states["a@2"] == "would run" and states["last"] == "follows"
     assert "size: 3 → 4" in read.stages["a@1"].why
@@ -176,7 +177,7 @@ import sys
 from pathlib import Path
 from nightjar.core.errors import NightjarError
 from pipelines.run.run_stage import Stages
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 root = graphs.find_root()
 with Stages(root) as stages:
     print(list(stages.graph().stages))

@@ -27,7 +27,7 @@ from ruamel.yaml import YAML
 
 from nightjar.core import paths
 from pipelines.graph import dvc_worker
-from pipelines.process.child import Output, alive, identity
+from pipelines.process.child import Output
 from pipelines.run import run_stage as stage_runs
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages
@@ -306,25 +306,6 @@ def test_what_a_command_has_of_dvc(repo: Repo, stages: Stages) -> None:
     assert ours.endswith("lease")
     repo.dvc("repro", "--force", "a")
     assert ours.removesuffix("lease") == (repo.root / "sub/env.out").read_text()
-
-
-def test_processes_are_told_apart_by_what_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    process = subprocess.Popen(["sleep", "300"])
-    try:
-        known = identity(process.pid)
-        assert known.startswith(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-        began = psutil.Process(process.pid).create_time()
-        # The clock jumps: the kernel's time of boot, to which psutil adds, jumps with it.
-        monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: psutil.boot_time() - 86_400.0)
-        monkeypatch.setattr(time, "time", lambda: began + 86_400.0)
-        assert alive(process.pid, known)
-        assert not alive(os.getpid(), known)
-    finally:
-        process.kill()
-    wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
-    assert identity(process.pid) == known and not alive(process.pid, known)
-    process.wait()
-    assert identity(process.pid) == "" and not alive(process.pid, "")
 
 
 def _text(path: Path) -> str:

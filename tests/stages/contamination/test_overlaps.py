@@ -37,8 +37,7 @@ from nightjar.core.contracts import (
 )
 from stages.contamination.build import Benchmark, build, task_rows
 from stages.contamination.held import Held, Overlap, Source
-from stages.contamination.ngrams import rolling
-from stages.contamination.words import words
+from stages.contamination.ngrams import rolling, words
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 

@@ -18,7 +18,7 @@ from nightjar.params.data import Encoding
 from nightjar.params.train import Recipe
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input
-from stages.encode import tokens as tokens_module
+from stages.encode import build as build_module
 from stages.encode.build import Build, Sources
 from tests.conftest import ROOT
 from tests.tiny_models import encoder_decoder
@@ -103,7 +103,7 @@ def encode(
 def test_prompts_and_targets_are_those_of_the_instances(
     sources: Sources, tiny_model: Path, tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens_module, "ROWS_PER_BATCH", batch)
+    monkeypatch.setattr(build_module, "ROWS_PER_BATCH", batch)
     tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, recipe(calls=True, evidence=1))
     assert [(r["side"], r["task_id"], r["id"]) for r in rows] == [
         *(("train", given["task_id"], given["id"]) for given in TRAIN),

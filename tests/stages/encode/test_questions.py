@@ -19,9 +19,8 @@ from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
 from stages.encode.questions import QuestionBuild
-from stages.train.examples import Examples
 from stages.train.packing import packed_length
-from stages.train.plan import Plan, pairs
+from stages.train.plan import Examples, Plan, pairs
 from tests.conftest import ROOT
 from tests.made_card import CARD, NAME
 

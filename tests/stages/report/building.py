@@ -21,7 +21,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core import contracts, files, paths, tables
 from nightjar.statistics.bootstrap import Bootstrap
-from stages.split.rule import EVALUATION_CATEGORIES
+from stages.split.roles import EVALUATION_CATEGORIES
 
 ROOT = Path(__file__).parents[3]
 NAME = "supernatinst"
@@ -165,8 +165,8 @@ def few(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         if row["n"] < ENOUGH:
             row |= {"low": None, "high": None}
-            if "moved" in row:
-                row |= {"moved": False, "p": None}
+            if "significant" in row:
+                row |= {"significant": False, "p": None}
     return rows
 
 

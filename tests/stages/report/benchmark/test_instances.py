@@ -13,7 +13,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.paths import INDEX
 from nightjar.params.predict import System
 from stages.report.benchmark import instances
-from tests.stages.report.building import EVIDENCE, NAME, QUESTIONS, SCORED, asked
+from tests.stages.report.building import EVIDENCE, NAME, SCORED, asked
 from tests.stages.report.test_stage import OUT, run, text
 
 CARD = registry.card(NAME)
@@ -27,7 +27,7 @@ def system(evidence: str = "data/none") -> System:
 
 
 def shown(evidence: str = "data/none") -> dict[str, Any]:
-    found = instances.read(CARD, [system(evidence)], PREDICTED, Path(QUESTIONS), 1)
+    found = instances.read([system(evidence)], PREDICTED, asked(), 1)
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
     return instances.context(CARD, found, next(one for one in scores if one.system == "combined"))
 
