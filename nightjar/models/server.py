@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
-from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text, at_once, split
+from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text, at_once
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
@@ -153,10 +153,10 @@ class Server(Model):
         )
 
     @classmethod
-    def abilities(cls, source: str) -> frozenset[Capability]:
+    def abilities(cls, argument: str) -> frozenset[Capability]:
         """With `score` for a server that gives the log-probabilities of a text that it is sent, which is tried."""
         try:
-            with cls(split(source)[1]) as server:
+            with cls(argument) as server:
                 server.pieces(_PROBE)
         except Unscored:
             return cls.can

@@ -89,7 +89,7 @@ def evaluate(
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
     log_to_stderr()
-    from pipelines.commands.evaluation import Asked
+    from pipelines.commands.evaluation import Options
     from pipelines.commands.evaluation import evaluate as run
 
     given = {
@@ -104,5 +104,5 @@ def evaluate(
         fix = "give --chat-template, or a chat: server as --model"
         raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
     own = chat if served or chat_template else None
-    asked = Asked(model, list(benchmarks) or None, list(tasks) or None, limit, calls, own)
-    return run(asked, output) | {"output": output}
+    options = Options(model, list(benchmarks) or None, list(tasks) or None, limit, calls, own)
+    return run(options, output) | {"output": output}

@@ -9,7 +9,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from pipelines.commands.options import OUTPUT, benchmark_option, printed
-from pipelines.commands.references import print_written
+from pipelines.commands.score import print_written
 
 
 @click.command()

@@ -6,7 +6,9 @@ machine that computed the results, also where DVC restored them on another.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from nightjar.core import paths
 from nightjar.params import Params, profiles
 from nightjar.params.train import Recipe
 from stages._runtime import graph
-from stages.report.read import code_tree, systems
+from stages.report.read import systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
 
@@ -46,8 +48,7 @@ def context(
     return {
         "summary": _summary(models[0], profile, len(changes), data),
         "code": {
-            package.__name__: code_tree.identifier(Path(str(package.__file__)).parent)
-            for package in (nightjar, stages)
+            package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
         },
         "profile": profile,
         "changes": [
@@ -230,3 +231,32 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, An
 def _shown(value: Any) -> str:
     """A value as params.yaml may have it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_IGNORED = "__pycache__"
+
+
+def identifier(folder: Path) -> str:
+    """What `git rev-parse COMMIT:FOLDER` prints for a commit that holds `folder` as it is; compiled Python is left out.
+
+    Raises OSError for a file that cannot be read.
+    """
+    entries = []
+    for path in folder.iterdir():
+        name = os.fsencode(path.name)
+        if path.is_symlink():
+            entries.append((name, b"120000", _hash(b"blob", os.fsencode(path.readlink()))))
+        elif path.is_dir():
+            if path.name != _IGNORED and any(path.iterdir()):
+                # Git sorts a folder as if its name ended with a slash.
+                entries.append((name + b"/", b"40000", bytes.fromhex(identifier(path))))
+        elif path.suffix != ".pyc":
+            mode = b"100755" if path.stat().st_mode & 0o100 else b"100644"
+            entries.append((name, mode, _hash(b"blob", path.read_bytes())))
+    lines = (mode + b" " + name.rstrip(b"/") + b"\0" + digest for name, mode, digest in sorted(entries))
+    return _hash(b"tree", b"".join(lines)).hex()
+
+
+def _hash(kind: bytes, content: bytes) -> bytes:
+    header = kind + b" " + str(len(content)).encode() + b"\0"
+    return hashlib.sha1(header + content, usedforsecurity=False).digest()

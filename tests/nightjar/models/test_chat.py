@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from nightjar.core.errors import NightjarError
+from nightjar.models.backends import backend
 from nightjar.models.chat import ChatServer
 from nightjar.models.http_client import KEY, Limits
-from nightjar.models.model import Decoding, Message, Request, ToolCall, backend
+from nightjar.models.model import Decoding, Message, Request, ToolCall
 from nightjar.params.predict import Chat
 from tests.completions_server import Script, said, serving
 

@@ -196,7 +196,7 @@ def prompt_logprobs(body: dict[str, Any]) -> tuple[int, Any]:
 @pytest.mark.parametrize("script", [echoed, prompt_logprobs])
 def test_the_likelihood_of_a_text_is_that_of_its_tokens_after_the_prompt(script: Any) -> None:
     with serving(script) as served:
-        assert "score" in Server.abilities(f"server:{served.url}")
+        assert "score" in Server.abilities(served.url)
         with Server(served.url) as server:
             found = dict(server.score({0: ("ab", ["cd", "c"]), 1: ("", ["abc"])}, [0, 1]))
     # ab, then c at 2 and d at 3; of a text after nothing the first token has no probability.
@@ -231,5 +231,5 @@ def test_a_token_with_characters_of_prompt_and_text_belongs_to_the_text() -> Non
 )
 def test_a_server_without_log_probabilities_is_known_by_one_request(answer: tuple[int, Any]) -> None:
     with serving(lambda body: answer) as served:
-        assert Server.abilities(f"server:{served.url}") == Server.can
+        assert Server.abilities(served.url) == Server.can
         assert len(served.asked) <= 4
