@@ -33,9 +33,10 @@ def _print(found: dict[str, Any]) -> None:
     from stages.report import against as comparison
 
     lines = list(comparison.lines(found))
-    moved = [line for line in lines if line["verdict"] in ("better", "worse")]
+    changed_lines = [line for line in lines if line["verdict"] in ("better", "worse")]
     say_table(
-        [{name: line[name] for name in COLUMNS} for line in moved], right=("n", "before", "now", "difference")
+        [{name: line[name] for name in COLUMNS} for line in changed_lines],
+        right=("n", "before", "now", "difference"),
     )
     counts = Counter(line["verdict"] for line in lines)
     say(f"{len(lines)} numbers: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
@@ -64,7 +65,7 @@ def _print(found: dict[str, Any]) -> None:
 )
 @printed(_print)
 def report(against: str, output: Path) -> dict[str, Any]:
-    """Compare the scores and answers in data/ with another version: what moved, and whether by more than chance.
+    """Compare the scores and answers in data/ with another version: what changed, and what of it is significant.
 
     REV is a branch, tag, commit or experiment, read from DVC's cache; DIR is the folder of another project, or its
     data folder. Instances are paired, and p is corrected for the number of comparisons. The page has examples of
