@@ -40,7 +40,7 @@ def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     from nightjar.core.config import PARAMS_FILE
     from nightjar.params import load
-    from nightjar.tools.run import call_text
+    from nightjar.tools.registry import call_text
 
     settings = load().tools if PARAMS_FILE.exists() else None
     return {"call": text, "result": call_text(text, day.date(), resource, settings)}

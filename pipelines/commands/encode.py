@@ -67,9 +67,9 @@ def encode(
       nightjar encode --task task001.json --instance 0 --encoding def_pos2_neg2_expl --json
       nightjar encode --task task001.json --tsv > task001.tsv
     """
+    from nightjar.prompts.encodings import encode_instance, tsv_lines
     from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
-    from nightjar.prompts.inspect import encode_instance, tsv_lines
-    from nightjar.prompts.remember import remembering
+    from nightjar.prompts.prefix_caching import with_prefix_cache
 
     if tsv and (instance is not None or as_json):
         fix = "leave out --instance and --json, or --tsv"
@@ -90,9 +90,9 @@ def encode(
     if instance is None:
         if not rows:
             what = f"none of its {count} instances can be used ({first})"
-            raise NightjarError(what, task, "mend the instances: ingest refuses them too")
+            raise NightjarError(what, task, "fix the instances: ingest refuses them too")
         # All of them before the first is printed: an error must not leave part of a file behind.
-        lines = list(tsv_lines(read.head, rows.values(), options, remembering(Gpt2Bpe(), load()), seed))
+        lines = list(tsv_lines(read.head, rows.values(), options, with_prefix_cache(Gpt2Bpe(), load()), seed))
         if reasons:
             _warn(task, f"{count} instances in, {len(rows)} out, {len(reasons)} refused ({first})")
     elif instance in rows:

@@ -185,10 +185,10 @@ def main(
     except NightjarError as error:
         _fail(error)
     except OSError as error:
-        told = from_os_error(error, name)
-        if told is None:
+        known = from_os_error(error, name)
+        if known is None:
             raise
-        _fail(told)
+        _fail(known)
     if not shard and not os.environ.get(history.TIMED):
         history.append(Path(), name, time.monotonic() - started)
 
