@@ -132,7 +132,7 @@ def about(root: Path, profile: str) -> About:
 
 
 def unpin(values: Any, settings: Mapping[str, Any]) -> None:
-    """Take the sha256 out of `values` if `settings` name another source and no sha256: it is the digest of one source."""
+    """Take the sha256 out of `values` if `settings` name another source and no sha256: it is of one source."""
     if (
         "sha256" in values
         and "sha256" not in settings
