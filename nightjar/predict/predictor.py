@@ -48,13 +48,13 @@ Row = dict[str, Any]
 class Job:
     """The questions of a benchmark for one system; `item` is its name in the group predict.systems of the parameters.
 
-    `asked` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
-    names `MODEL`, and what its adapter belongs to.
+    `source` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
+    names `paths.LANGUAGE_MODEL`, and what its adapter belongs to.
     """
 
     params: Params
     item: str
-    asked: Path
+    source: Path
     base: Path = paths.LANGUAGE_MODEL
 
     @cached_property
@@ -71,7 +71,7 @@ class Job:
 
     @cached_property
     def questions(self) -> list[Question]:
-        return read_questions(self.asked)
+        return read_questions(self.source)
 
     @property
     def weights(self) -> Path:
@@ -87,7 +87,7 @@ class Job:
     def inputs(self) -> list[Path]:
         """What the answers are made from."""
         read = paths.LANGUAGE_MODEL if is_remote(self.system.weights) else Path(self.system.weights)
-        return [self.asked, *([self.evidence] if self.evidence else []), read]
+        return [self.source, *([self.evidence] if self.evidence else []), read]
 
     @property
     def adapter(self) -> Path | None:
@@ -124,8 +124,8 @@ class Job:
     def check_kind(self, fits: bool, what: str) -> None:
         """Raise NightjarError, if `fits` is false, for weights that are not `what` the system's kind answers with."""
         if not fits:
-            told = f"the kind {self.system.kind} answers with {what}, and this is none"
-            raise NightjarError(told, self.system.weights, f"name one, or set {self.key('kind')} to another")
+            fault = f"the kind {self.system.kind} answers with {what}, and this is none"
+            raise NightjarError(fault, self.system.weights, f"name one, or set {self.key('kind')} to another")
 
 
 class Predictor(ABC):

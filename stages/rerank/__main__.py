@@ -18,7 +18,7 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
     from nightjar.benchmarks.capabilities import Reranking
     from nightjar.models.load import device_name, load, prepare
-    from stages.rerank.build import embedded, read_tasks, write
+    from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
 
     settings, card = stage.params.rerank, registry.card(stage.item)
     if (reranking := card.capability(Reranking)) is None:
@@ -36,7 +36,7 @@ def run(stage: Stage) -> None:
     lm = load(model, settings.precision)
     cache_key = {
         "model": lm.sha256,
-        "settings": [settings.max_tokens, settings.precision, settings.batch_tokens],
+        "settings": [settings.max_tokens, settings.precision, BATCH_TOKENS],
         "machine": [device_name(), stage.params.threads],
         "card": [card.name, card.version],
         "code": [

@@ -27,6 +27,8 @@ from nightjar.search.reranker import Prompts, embed, prompts, reorder, shared_pr
 SIDES: Mapping[Side, Any] = {"train": TRAIN_QUESTIONS, "dev": DEV_QUESTIONS, "test": QUESTIONS}
 # Texts whose vectors are recorded together: what a run loses that is killed.
 TEXTS_PER_UNIT = 256
+# Tokens of a forward pass, cached ones included: they bound the memory.
+BATCH_TOKENS = 8192
 
 log = logging.getLogger("nightjar")
 
@@ -123,7 +125,7 @@ def embedded(
         for number, places in zip(numbers, task.units, strict=True):
             if number in wanted:
                 rows = [made.rows[place] for place in places]
-                vectors = embed(lm, rows, base, settings.batch_tokens)
+                vectors = embed(lm, rows, base, BATCH_TOKENS)
                 yield (
                     number,
                     {
