@@ -23,8 +23,8 @@ from bench.harness import options
 from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
-from nightjar.statistics import Contrast, binomial_interval, trend
-from nightjar.statistics.contrast import Measured
+from nightjar.statistics import Contrast, binomial_interval, verdict
+from nightjar.statistics.paired import Measured
 from nightjar.statistics.verdict import Cell, Measure, decide, summary
 
 SYSTEMS = 4
@@ -111,7 +111,7 @@ def trends(
     declined = stepped = 0
     for _ in range(number):
         found = series(some(answers, instances, rng), runs, share, lost, rng)
-        declined += bool(trend.declines(found, alpha))
+        declined += bool(verdict.declines(found, alpha))
         if lost:
             steps = [Contrast.between(measure, scores[-1], scores[-2]) for measure, scores in found.values()]
             stepped += summary(decide(steps, alpha)) == "worse"
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for instances, share in SETTINGS:
         changed, worse = nights(answers, instances, share, given.nights, given.alpha)
         falls = []
-        for runs in (trend.FEWEST, trend.MOST):
+        for runs in (verdict.FEWEST, verdict.MOST):
             declined, _ = trends(answers, (instances, share, 0.0, runs), given.nights, given.alpha)
             falls.append(f"over {runs} nights {shown(declined, given.nights)}")
         print(
@@ -147,10 +147,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     points = 100 * answers.mean(axis=(0, 1))
     print(f"Declines of one system of {points.round(1).tolist()} points; {100 * NOISE:g}% drawn anew")
     for instances, lost in DECLINES:
-        declined, stepped = trends(answers, (instances, NOISE, lost, trend.MOST), given.nights, given.alpha)
+        declined, stepped = trends(answers, (instances, NOISE, lost, verdict.MOST), given.nights, given.alpha)
         print(
             f"{instances} instances, {100 * lost:g}% of them lost every night ({lost * points.max():.2f} points): "
-            f"found over {trend.MOST} nights {shown(declined, given.nights)}, "
+            f"found over {verdict.MOST} nights {shown(declined, given.nights)}, "
             f"by the last step {shown(stepped, given.nights)}",
             flush=True,
         )

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from bench.harness import ROOT
 from bench.mutate import Reader, mutate_bytes, mutate_json, mutate_lines, mutate_parquet, mutate_yaml
 from nightjar import params
-from nightjar.benchmarks import evaluated, files
+from nightjar.benchmarks import evaluation, files
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.registry import card
 from nightjar.core import checks, contracts, json_text, tables
@@ -26,10 +26,10 @@ from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
 from nightjar.params.drivers import load_nightly
 from nightjar.tools import calculator, syntax
-from nightjar.tools.run import call_text
+from nightjar.tools.registry import call_text
 from pipelines.history import ledger, scores
 from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly.run import made_up_for
+from pipelines.nightly.run import superseded
 from pipelines.run import checks as verify
 from pipelines.run import profiles
 from stages._runtime import history
@@ -240,16 +240,16 @@ def _own(path: Path) -> None:
         (root / ".nightjar" / name).write_bytes(path.read_bytes())
     history.expected(root)
     scores.history(root)
-    made_up_for(root, datetime(2026, 6, 30, tzinfo=UTC))
+    superseded(root, datetime(2026, 6, 30, tzinfo=UTC))
     json_text.recorded(path)
 
 
 def _evaluation(path: Path) -> None:
     """What a comparison, a report and a run that resumes read of an evaluation."""
     (path.parent / "data/predict/supernatinst/mine").mkdir(parents=True, exist_ok=True)
-    record = evaluated.read(path.parent)
-    evaluated.predictions(path.parent, "supernatinst").relative_to(path.parent / "data/predict/supernatinst")
-    for name in (record.identity, record.name, *evaluated.left_out(path.parent)):
+    record = evaluation.read(path.parent)
+    evaluation.predictions(path.parent, "supernatinst").relative_to(path.parent / "data/predict/supernatinst")
+    for name in (record.identity, record.name, *evaluation.left_out(path.parent)):
         name.encode()
 
 

@@ -21,11 +21,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from bench.harness import options, report, timed
-from nightjar.benchmarks.protoqa.formats import Cluster, best_list, clusters_of
-from nightjar.benchmarks.protoqa.readers import references
-from nightjar.benchmarks.protoqa.scoring import RULES, Rule, cleaned, list_scores
-from nightjar.benchmarks.protoqa.similarity import WordNetSimilarity
-from nightjar.benchmarks.protoqa.tokens import tokens
+from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, clusters_of
+from nightjar.benchmarks.protoqa.formats import references
+from nightjar.benchmarks.protoqa.metrics import RULES, Rule, cleaned, list_scores
+from nightjar.benchmarks.protoqa.similarity import WordNetSimilarity, tokens
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
 ANSWERS, MADE = 20, 52

@@ -17,9 +17,10 @@ from typing import Any
 import torch
 
 from bench.harness import MODEL, options, report, timed
-from nightjar.benchmarks.protoqa.prompts import statement
+from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.samples import Ends, Sample, Sampling, generator_for, samples
+from nightjar.models.model import Text
+from nightjar.models.samples import Ends, Sampling, generator_for, samples
 
 QUESTIONS = (
     "Name something that people take on a long walk.",
@@ -34,7 +35,7 @@ def by_number(text: str) -> Sampling:
 
 
 @torch.inference_mode()
-def alone(lm: LanguageModel, ids: Sequence[int], sampling: Sampling, number: int, ends: Ends) -> Sample:
+def alone(lm: LanguageModel, ids: Sequence[int], sampling: Sampling, number: int, ends: Ends) -> Text:
     """One sample: the prompt is read, then each token, with transformers' own cache."""
     generator, written = sampling.generator(number), list[int]()
     cache: Any = None
@@ -50,12 +51,12 @@ def alone(lm: LanguageModel, ids: Sequence[int], sampling: Sampling, number: int
         (token,) = sampling.draw(result.logits[0].float(), [generator])
         written.append(token)
         if token == lm.tokenizer.end:
-            return Sample(lm.tokenizer.decode(written[:-1]), None, len(written))
+            return Text(lm.tokenizer.decode(written[:-1]), tokens=len(written))
         text = lm.tokenizer.decode(written)
         found = [stop for stop in ends.stop if stop in text]
         if found or len(written) == ends.max_new_tokens:
             stop = min(found, key=text.index) if found else None
-            return Sample(text[: text.index(stop)] if stop else text, stop, len(written))
+            return Text(text[: text.index(stop)] if stop else text, not stop, len(written), stop=stop)
         read = [token]
 
 
@@ -73,7 +74,7 @@ def main() -> None:
     for question in QUESTIONS:
         ids, sampling = lm.tokenizer.encode(statement(question)), by_number(question)
 
-        def plain(number: int, ids: list[int] = ids, sampling: Sampling = sampling) -> Sample:
+        def plain(number: int, ids: list[int] = ids, sampling: Sampling = sampling) -> Text:
             return alone(lm, ids, sampling, number, ENDS)
 
         plain(0)  # warm

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from bench.harness import NIGHTJAR, Repository, options, report
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 
 LIMIT = 1.45
 # What DVC says when a lock is not to be had, or a path is in another's use.

@@ -22,7 +22,7 @@ COMMANDS = {
     "clean": "List and remove what removed items of params.yaml left.",
     "ui": "Start the Prefect server of this project and say where to open it.",
     "serve": "Run the nightly when it is due, and what is started in the UI.",
-    "nightly": "Evaluate every benchmark afresh; has a score moved?",
+    "nightly": "Evaluate every benchmark again; has a score changed?",
     "ledger": "The nightly runs and their verdicts.",
     "use": "Apply a profile to params.yaml and print what it changes.",
     "doctor": "Check environment, data, models, GPU, disk and ports.",
@@ -45,7 +45,13 @@ COMMANDS = {
     "report": "Compare scores and answers with another version.",
     "trace": "Follow a prediction back to the raw line it came from.",
 }
-MODULES = {"ledger": "nightly"}
+MODULES = {
+    "ledger": "nightly",
+    "clean": "plan",
+    "ui": "serve",
+    **dict.fromkeys(("compare", "analyse", "references"), "score"),
+    **dict.fromkeys(("diff", "report", "trace"), "versions"),
+}
 
 
 # Those whose exit status tells how a run ended, whether or not its output could be written.
@@ -93,7 +99,17 @@ def main(arguments: list[str] | None = None) -> None:
     """
     display.protect()
     startup.collect_seldom()
-    status = _status(arguments)
+    try:
+        code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
+        status = code if isinstance(code, int) else 0
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        status = 2
+    except (Exception, KeyboardInterrupt) as error:
+        line, status = _explained(error)
+        _print_error(line)
     if (fault := display.lost()) is not None:
         what = f"part of the output is lost ({fault.strerror})"
         _print_error(str(NightjarError(what, "standard output", "write it elsewhere, or make room")))
@@ -103,36 +119,22 @@ def main(arguments: list[str] | None = None) -> None:
     raise SystemExit(status)
 
 
-def _status(arguments: list[str] | None) -> int:
-    """Run the command line, print what went wrong in one line; returns the exit status."""
-    try:
-        code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
-    except SystemExit as ended:
-        code = ended.code
-    except NightjarError as error:
-        return _failed(str(error))
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message())
-        return 2
-    except click.UsageError as error:
+def _explained(error: BaseException) -> tuple[str, int]:
+    """What went wrong in one line, and the exit status. Raises an error that is a fault of Nightjar's own."""
+    if isinstance(error, NightjarError):
+        return str(error), 2
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return "stopped", 130
+    if isinstance(error, click.ClickException):
+        text = " ".join(error.format_message().split())
+        if not isinstance(error, click.UsageError):
+            return text, 2
         command = error.ctx.command_path if error.ctx else "nightjar"
         where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
-        return _failed(f"{where}{' '.join(error.format_message().split()).rstrip('.')}; see {command} --help")
-    except click.ClickException as error:
-        return _failed(" ".join(error.format_message().split()))
-    except (click.Abort, KeyboardInterrupt):
-        return _failed("stopped", 130)
-    except OSError as error:
-        fault = from_os_error(error, "nightjar")
-        if fault is None:
-            raise
-        return _failed(str(fault))
-    return code if isinstance(code, int) else 0
-
-
-def _failed(line: str, status: int = 2) -> int:
-    _print_error(line)
-    return status
+        return f"{where}{text.rstrip('.')}; see {command} --help", 2
+    if isinstance(error, OSError) and (fault := from_os_error(error, "nightjar")):
+        return str(fault), 2
+    raise error
 
 
 def _print_error(line: str) -> None:

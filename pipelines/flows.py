@@ -9,199 +9,25 @@ the only cache.
 """
 
 # No `from __future__ import annotations`: Prefect validates the parameters of a flow by its annotations.
-import contextlib
-import contextvars
-import logging
-import threading
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import UUID
 
-import httpx
-from prefect import Flow, Task, flow, get_client, get_run_logger, task
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
+from prefect import Flow, flow
 from prefect.client.schemas.objects import FlowRun
 from prefect.context import FlowRunContext
-from prefect.events.worker import EventsWorker
-from prefect.futures import PrefectFuture
-from prefect.logging.handlers import APILogHandler
-from prefect.settings import PREFECT_API_URL
-from prefect.states import Cancelled, Completed, Failed, State
+from prefect.states import State
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
-from pipelines.process.signals import at_signals
-from pipelines.project import git
-from pipelines.project.names import StageName
-from pipelines.project.notify import notify
-from pipelines.run.results import End, Result, ending, listeners
-from pipelines.run.run import Run
-from pipelines.serving import attend, flow_runs
-from pipelines.serving.flow_runs import Api
+from pipelines.run import rebuild as rebuilds
+from pipelines.serving import flow_runs
+from pipelines.serving.session import Session
 
 # How many stages a flow may run at once. None could start with fewer than one, and the run would never end.
 Jobs = Annotated[int, Field(ge=1, le=64)]
-# Prefect's state of a stage's task, by the state of the stage. The others end without a call.
-TASKS: dict[str, Callable[..., State[Any]]] = {"failed": Failed, "stopped": Cancelled}
-# Prefect's state of a flow run, by the end of the run.
-FLOWS: dict[str, Callable[..., State[Any]]] = {
-    "completed": Completed,
-    "failed": Failed,
-    "cancelled": Cancelled,
-    "skipped": partial(Cancelled, name="Skipped"),
-}
 # A thread a task: those that wait for others sleep.
 RUNNER: Any = ThreadPoolTaskRunner()
-# How long the end of a run waits for its artifacts and its events.
-SENT_SECONDS = 8.0
-# How long a run that was stopped waits for tasks that only sleep before another attempt.
-IDLE_SECONDS = 0.5
-
-
-@dataclass
-class Terminal:
-    """What a command shares with the flow that it calls: what stops the run, what is `told` about its stages, and what
-    is called at its `end`, once the last stage has ended, with the number of tasks.
-
-    `error` is what the flow raised.
-    """
-
-    stop: threading.Event
-    told: Callable[[Result], None] = lambda result: None
-    end: Callable[[End, str, int], None] = lambda end, run, tasks: None
-    begin: Callable[[str], None] = lambda run: None
-    prepared: Any = None
-    error: Exception | None = None
-
-
-TERMINAL: contextvars.ContextVar[Terminal | None] = contextvars.ContextVar("terminal", default=None)
-_RUN: contextvars.ContextVar[Run] = contextvars.ContextVar("run")
-_SHOWN: contextvars.ContextVar["Shown"] = contextvars.ContextVar("shown")
-
-
-@dataclass
-class Shown:
-    """What a run shows in the Prefect UI beside states: its name, its log, and artifacts.
-
-    Artifacts are sent by a thread, so that no stage waits for a server.
-    """
-
-    root: Path
-    kind: str
-    run: str
-    stop: threading.Event
-    told: Callable[[Result], None]
-    prepared: Any = None
-    tasks: int = 0
-    _sent: list[Future[Any]] = field(default_factory=list)
-    _sender: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
-
-    @property
-    def url(self) -> str:
-        """The address of the server."""
-        return str(PREFECT_API_URL.value()).removesuffix("/api")
-
-    def log(self, message: str, level: str = "info") -> None:
-        """Add a line to the log; `level` is info or warning."""
-        getattr(get_run_logger(), level)(message)
-
-    def name(self, name: str) -> None:
-        """Give the flow run a telling name, and the tags of the project."""
-
-        def send() -> None:
-            with get_client(sync_client=True) as client:
-                own = FlowRunContext.get()
-                tags = {*git.tags(self.root), *(own.flow_run.tags if own and own.flow_run else ())}
-                client.update_flow_run(UUID(self.run), name=name, tags=sorted(tags))
-
-        self._send(send)
-
-    def artifact(self, kind: str, key: str, data: Any, description: str = "") -> None:
-        """Add an artifact of the run, or of the task that calls this. `kind` is markdown or table."""
-        create = create_table_artifact if kind == "table" else create_markdown_artifact
-        self._send(partial(create, data, key=key, description=description))
-
-    def close(self) -> None:
-        """Wait until all was sent, but not long, least of all after a stop."""
-        wait(self._sent, IDLE_SECONDS if self.stop.is_set() else SENT_SECONDS)
-        self._sender.shutdown(wait=False, cancel_futures=True)
-
-    def _send(self, call: Callable[[], Any]) -> None:
-        self._sent.append(self._sender.submit(contextvars.copy_context().run, call))
-
-
-def _again(task: Task[..., Any], task_run: Any, state: State[Any]) -> bool:
-    return _RUN.get().again(task.name)
-
-
-@task(cache_policy=NO_CACHE, persist_result=False, retry_condition_fn=_again)
-def stage(name: str) -> State[Any]:
-    """Run the stage `name` of the run, if DVC says so. The state has the stage's own name of its state."""
-    result = _RUN.get().attempt(name)
-    state = TASKS.get(result.state, Completed)
-    return state(name=result.state.capitalize(), message=result.error or result.why)
-
-
-def stages(run: Run) -> dict[str, Result]:
-    """Run those stages of a run that are affected, each as a task; returns the results, in the order of their ends.
-
-    Called by a flow. A task that Prefect did not start, because its server could not be asked for the limits of the
-    tags, is submitted once more without tags.
-    """
-    _RUN.set(run)
-    waiting = run.affected
-    for limited in (True, False):
-        futures: dict[str, PrefectFuture[Any]] = {}
-        lost: list[str] = []
-        for name in waiting:
-            before = [futures[it] for it in run.upstream(name) if it in futures]
-            futures[name] = _task(run, name, limited).submit(name, wait_for=before)
-        for name in waiting:
-            error = _wait(futures[name], run, name)
-            if name not in run.results:
-                lost += run.leave_out([name])
-        waiting = lost
-    for name in waiting:
-        run.fail(name, f"Prefect did not run its task: {error}")
-    _SHOWN.get().tasks += run.attempted
-    return run.results
-
-
-def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
-    """The task of a stage, with the stage's retries and tags."""
-    it, pauses = StageName.of(name), run.pauses(name)
-    tags = {it.stage, *([it.item] if it.item else []), *(["gpu"] if run.needs(name).gpu else [])}
-    return stage.with_options(
-        name=name,
-        task_run_name=name.replace("{", "{{").replace("}", "}}"),
-        tags=tags if limited else (),
-        retries=len(pauses),
-        retry_delay_seconds=pauses,
-    )
-
-
-def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
-    """Wait for the end of a task; returns what the task raised, if it did. A task that the server refused has failed.
-    Of a run that was stopped, a task that only waits for its next attempt is left alone.
-    """
-    try:
-        while not future.state.is_final() and future.state.name != "NotReady":
-            future.wait(IDLE_SECONDS)
-            if run.stop.is_set() and not run.busy:
-                break
-    except Exception as error:
-        told, cause = f"{type(error).__name__}: {error}", error.__cause__
-        # Such as a limit of 0.
-        if isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error:
-            run.fail(name, f"Prefect refused its task: {error}")
-        return told
-    return ""
 
 
 def crashed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
@@ -224,9 +50,9 @@ def rebuild(
     results; it is Completed only if every stage ran or was unchanged. While another rebuild runs it is Skipped, or
     waits with `wait`.
     """
-    from pipelines.run import rebuild as run
-
-    return _conduct("rebuild", lambda shown: run.rebuild(shown, stages, targets, jobs, wait, keep_going))
+    with Session("rebuild") as session, rebuilds.begun(session, targets or (), jobs, wait, keep_going) as run:
+        session.stages(run)
+    return session.state
 
 
 @flow(name="nightly", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
@@ -237,10 +63,11 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool 
     waits, unless `wait` is false. With `accept`, later nights are compared with this one even if it is worse. The run
     is Completed if no score is worse than in the last good run, else Failed.
     """
-    from pipelines.nightly import run
+    from pipelines.nightly import run as nights  # here, not above: Arrow takes long to load
 
-    asked = run.Asked(pull, jobs, wait, accept)
-    return _conduct("nightly", lambda shown: run.night(shown, stages, asked, _due()))
+    with Session("nightly") as session:
+        session.end = nights.night(session, nights.Options(pull, jobs, wait, accept), _due())
+    return session.state
 
 
 @flow(name="study", persist_result=False, task_runner=RUNNER, on_crashed=[crashed])
@@ -251,82 +78,11 @@ def study(
     wait: bool = False,
 ) -> State[Any]:
     """Run the graph at several values of settings ("KEY=V1,V2"), each as a DVC experiment: see `nightjar study`."""
-    from pipelines.study.flow import study as run
+    from pipelines.study import study as studies  # here, not above: Arrow takes long to load
 
-    return _conduct("study", lambda shown: run(shown, stages, settings, benchmark, recipe, wait))
-
-
-def _conduct(kind: str, body: Callable[[Shown], End]) -> State[Any]:
-    """Run the body of a flow until its end or SIGTERM; returns the state of the flow run. From a terminal, what it
-    raises is left to the command; else it is notified, and is the message of the state.
-    """
-    context, terminal = FlowRunContext.get(), TERMINAL.get()
-    assert context is not None and context.flow_run is not None
-    root, run = Path.cwd(), str(context.flow_run.id)
-    stop = terminal.stop if terminal else threading.Event()
-    shown = Shown(root, kind, run, stop, terminal.told if terminal else lambda result: None)
-    shown.told, shown.prepared = listeners(_logged, shown.told), terminal and terminal.prepared
-    _SHOWN.set(shown)
-    if terminal is None:
-        flow_runs.settle(root, Api(shown.url))
-
-    def failed(message: str) -> None:
-        if terminal is None:
-            notify(root, {"kind": f"{kind} failed", "run": run, "message": message})
-
-    # A process of a runner or a worker runs only this flow.
-    alone = context.flow_run.deployment_id is not None
-    if terminal or alone:
-        logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
-    signals = at_signals(stop.set) if _main() else contextlib.nullcontext()
-    with flow_runs.marked(root, run, kind, alone) as mark, signals:
-        if terminal:
-            terminal.begin(run)
-        try:
-            end = body(shown)
-            if end.state == "failed" and kind != "nightly":  # a night notifies of its verdicts
-                failed(end.message)
-        except Exception as error:
-            if terminal:
-                terminal.error = error
-            raised = error
-            end = ending(lambda: _raise(raised), failed)
-        shown.close()
-        state = FLOWS[end.state](message=end.message)
-        mark({"type": state.type.value, "name": str(state.name), "message": end.message})
-        if terminal:
-            terminal.end(end, run, shown.tasks)
-        elif alone:
-            attend.end_soon(0)
-    return state
-
-
-def _raise(error: Exception) -> End:
-    raise error
-
-
-def _main() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-def _logged(result: Result) -> None:
-    """Log what a stage writes, in its task."""
-    if result.lines:
-        get_run_logger().info("\n".join(result.lines))
-
-
-def drain(seconds: float) -> bool:
-    """Send what this process still has for the server, logs and events; whether all was sent in so many seconds."""
-    done = threading.Event()
-
-    def send() -> None:
-        with contextlib.suppress(Exception):
-            APILogHandler().flush()
-            EventsWorker.drain_all(timeout=seconds)
-        done.set()
-
-    threading.Thread(target=send, daemon=True, name="drain").start()
-    return done.wait(seconds)
+    with Session("study") as session:
+        session.end = studies.conduct(session, settings, benchmark, recipe, wait)
+    return session.state
 
 
 def _due() -> datetime | None:

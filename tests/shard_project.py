@@ -45,7 +45,7 @@ def configure(folder: Path, **groups: dict[str, Any]) -> None:
     )
     small = {"max_new_tokens": 12, "batch_size": 2, "temperature": 1.0, "top_p": 0.95}
     values["predict"]["supernatinst"].update(small)
-    values["train"]["combined"]["evidence"] = 0
+    values["train"]["recipes"]["combined"] |= {"evidence": "data/none", "passages": 0}
     for group, changes in groups.items():
         values.setdefault(group, {}).update(changes)
     (folder / "params.yaml").write_text(json.dumps(values))

@@ -18,7 +18,7 @@ from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core import contracts, tables
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Bootstrap
-from pipelines.nightly.verdicts import Good, verdicts
+from pipelines.nightly.verdicts import Reference, verdicts
 from stages.report import against
 
 CARD = registry.card("supernatinst")
@@ -104,7 +104,7 @@ def test_one_comparison_has_one_p(workdir: Path, count: int, kept: tuple[float, 
     versions = {row["metric"]: row for row in against.compare(Path("a"), Path("b"))["numbers"]}
     stages = {"run": "earlier", "stages": {}, "accepted": False}
     content = {"content": None}
-    good = Good(stages, [row | content for row in before])
+    good = Reference(stages, [row | content for row in before])
     night = {
         row["metric"]: row
         for row in verdicts(Nightly(), stages, [row | content for row in now], good, [good])

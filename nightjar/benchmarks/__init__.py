@@ -3,6 +3,9 @@
 `registry.card(name)` is the card of a benchmark, `registry.names()` lists them. `score_files` and `compare_files` score
 and compare predictions in files. In memory, `scores.score` scores answers, and `aggregate.aggregate` and
 `aggregate.compare` make the tables of intervals and paired tests. docs/extending.md adds a benchmark of your own.
+
+The files of every folder: `card`, `tasks` (names and labels), `formats` (`load`, the data sets' files), `questions` and
+`prompts` (settings, questions, what a model reads), `metrics` (`score`), `published` (tables of the paper), `report`.
 """
 
 from typing import Any

@@ -16,7 +16,7 @@ from nightjar.benchmarks.capabilities import Average, Floats
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Places, SystemScores
 from nightjar.core.errors import NightjarError
-from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, seen
+from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, significant
 from nightjar.statistics.statistic import OfSums
 
 # The main metric of a task, and its parts by system: arrays of shape (instances, parts).
@@ -89,7 +89,7 @@ def difference_of(cells: Mapping[str, Cell], decimals: int, bootstrap: Bootstrap
     return {
         "n": n,
         **_rounded(decimals, value, low, high),
-        "moved": seen(p, n, bootstrap.confidence),
+        "significant": significant(p, n, bootstrap.confidence),
         "p": p,
         **dict.fromkeys(("better", "worse", "equal")),
     }

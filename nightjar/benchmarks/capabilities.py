@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
-from nightjar.benchmarks.question import Question, Record, Refused, Sources
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 
 if TYPE_CHECKING:
     from nightjar.params.predict import PredictBenchmark
@@ -71,6 +71,17 @@ class Training(Capability):
 
     questions: Callable[[Sources, Any, int], Iterator[tuple[Literal["train", "dev"], Question]]]
     target: Callable[[Question], str] | None = None
+
+
+@dataclass(frozen=True)
+class Turns(Capability):
+    """Prompts with examples, as turns of a chat.
+
+    `turns` gives the examples of a question's prompt, each as what the user asks and what the model answers, and the
+    last message of the user.
+    """
+
+    turns: Callable[[Question, Asking], tuple[list[tuple[str, str]], str]]
 
 
 @dataclass(frozen=True)
@@ -142,25 +153,10 @@ class Matching(Capability):
 
 
 @dataclass(frozen=True)
-class Labels(Capability):
-    """Labels that questions may have, in `labels` of their parts, and what each means."""
-
-    meanings: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Form(Capability):
-    """What describes prompts and answers beside the score, for a benchmark that trims prompts and asks for a form.
+    """`asked` is the metric whose part is 1 for an answer in the form that the prompt asks for."""
 
-    `whole` is the prompt of a question before it is trimmed. `asked` is the metric whose part is 1 for an answer in the
-    form that was asked for, `forgiving` the score that forgives another form, of the tracks that have it. `length` is
-    the metric whose two parts are the words of an answer and of its references.
-    """
-
-    whole: Callable[[Question], str]
     asked: str
-    forgiving: str
-    length: str
 
 
 @dataclass(frozen=True)

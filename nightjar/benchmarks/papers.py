@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nightjar.benchmarks.capabilities import Capability
@@ -19,6 +19,18 @@ class Published:
     values: Mapping[str, float]
     source: str
     metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def published_rows(
+    table: Mapping[str, Sequence[float | None]], tracks: Sequence[str], source: str
+) -> tuple[Published, ...]:
+    """The rows of a paper's table from the values of each system, in the order of `tracks`; None is not published."""
+    return tuple(
+        Published(
+            system, {track: it for track, it in zip(tracks, row, strict=True) if it is not None}, source
+        )
+        for system, row in table.items()
+    )
 
 
 @dataclass(frozen=True)

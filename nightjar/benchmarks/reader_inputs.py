@@ -51,7 +51,7 @@ def with_passages(
     form: str,
     questions: Sequence[Question],
     evidence: Path | None,
-    index: Path,
+    index: Path | None,
     side: Side,
     most: int,
     temperature: float = 1.0,
@@ -63,7 +63,7 @@ def with_passages(
     NightjarError for a question without a ranking, and for a ranking of another index.
     """
     found = read_rankings(evidence, side) if evidence else {}
-    passages = Passages(index) if evidence else None
+    passages = Passages(index) if evidence and index else None
     made = []
     for question in questions:
         texts: list[str] = []

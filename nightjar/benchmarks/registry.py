@@ -1,17 +1,31 @@
-"""The benchmarks: Nightjar's own cards, and those of other packages by the entry point group `nightjar.benchmarks`."""
+"""The benchmarks: Nightjar's own cards, and those of other packages by the entry point group `nightjar.benchmarks`.
+
+Cards of other packages are held to what a card promises: checked once when loaded, their functions at every call. The
+annotations of `Card`, of its capabilities and of the classes that they hold are the rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, lru_cache
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from nightjar.benchmarks.capabilities import Average, Capability, Form, Ranking
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import Question
 from nightjar.core import plugins
-from nightjar.core.config import PARAMS_FILE, checked
+from nightjar.core.config import PARAMS_FILE, checked, refused
 from nightjar.core.errors import NightjarError
+from nightjar.core.plugins import FIX, calling
+from nightjar.params.predict import PredictBenchmark
+from nightjar.statistics import geometric_mean, matthews, mean, perplexity
 
 if TYPE_CHECKING:
     from nightjar.params import Params
@@ -32,7 +46,7 @@ def names() -> list[str]:
     return list(_points())
 
 
-@cache
+@functools.cache
 def card(name: str) -> Card:
     """The card of that name. Raises NightjarError if there is none, or its module is broken."""
     if name in OWN:
@@ -41,9 +55,6 @@ def card(name: str) -> Card:
     point = _points().get(name)
     if point is None:
         raise NightjarError("no such benchmark", repr(name), f"benchmarks are {', '.join(names())}")
-    # Here, not above: its checks take time to be made, and Nightjar's own cards do without.
-    from nightjar.benchmarks.held import held
-
     return held(plugins.load(point), name, plugins.place(point))
 
 
@@ -72,7 +83,156 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
             raise NightjarError(what, where, f"add {system.benchmark} to the group benchmarks")
 
 
-@lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=1)
 def _points() -> dict[str, EntryPoint]:
     own = {name: EntryPoint(name, f"{module}:CARD", GROUP) for name, module in OWN.items()}
     return plugins.points(GROUP, own)
+
+
+_RULES = Capability.__pydantic_config__
+# Names in annotations that their modules import for type checkers alone.
+_NAMES = {"PredictBenchmark": PredictBenchmark, "Question": Question}
+# Written as JSON.
+_JSON = {"EvaluationFacts.facts": dict[str, JsonValue], "Explain.line": dict[str, JsonValue]}
+# Compared by identity: they stay the objects that they are.
+_STATISTICS = (mean, matthews, geometric_mean, perplexity)
+# Columns of tables of scores that are no metrics.
+_COLUMNS = ("n", "metric")
+
+
+def held(card: Any, name: str, where: str) -> Card:
+    """The card of that name from another package, whose functions fail in one line that names the place `where`.
+
+    Raises NightjarError if it is no card, has another name, or has a field that a card must not have.
+    """
+    with calling(where, "this card cannot be checked"):
+        if not isinstance(card, Card):
+            what = f"a {type(card).__name__} instead of a card"
+            raise NightjarError(what, where, "name a nightjar.benchmarks.Card")
+        _check(_class_rules(Card), card, where)
+        for one in card.capabilities:
+            kind: Any = type(one)
+            _check(_class_rules(kind), one, where, kind.__name__)
+        if card.name != name:
+            raise NightjarError(f"this card has the name {card.name!r}", where, f"name it {name}")
+        for fault in _faults(card):
+            raise NightjarError(fault, where, FIX)
+        found: Card = _held(card, Card, "", where)
+    return found
+
+
+def _faults(card: Card) -> Iterator[str]:
+    """What is wrong with a card whose fields have the right types."""
+    names = [metric.name for metric in card.metrics]
+    if duplicates := [name for name, count in Counter(names).items() if count > 1]:
+        yield f"two metrics have the name {duplicates[0]!r}"
+    kinds = [type(one) for one in card.capabilities if not one.several]
+    if duplicate_kinds := [kind for kind, count in Counter(kinds).items() if count > 1]:
+        yield f"two capabilities are {duplicate_kinds[0].__name__}"
+    for field in ("metrics", "levels"):
+        if not getattr(card, field):
+            yield f"{field} is empty"
+    for metric in card.metrics:
+        low, high = metric.range
+        if metric.name in _COLUMNS:
+            yield f"a metric has the name {metric.name!r}, which is a column of tables"
+        if not low < high:
+            yield f"the range of the metric {metric.name!r} is empty: {metric.range}"
+        if not 0 < abs(metric.scale) < float("inf"):
+            yield f"the scale of the metric {metric.name!r} is {metric.scale}"
+        if metric.right and len(metric.parts) > 1:
+            yield f"the metric {metric.name!r} says what is right, and has several parts"
+    average, form = card.capability(Average), card.capability(Form)
+    needed: dict[type[Capability], list[str]] = {Average: [average.name]} if average else {}
+    needed |= {Form: [form.asked]} if form else {}
+    for kind, wanted in needed.items():
+        if unknown := [name for name in wanted if name not in names]:
+            yield f"{kind.__name__} names the metric {unknown[0]!r}, which the card has not"
+    if average and (unknown := [track for track in average.tracks if track not in card.tasks]):
+        yield f"Average names the track {unknown[0]!r}, which is none of tasks"
+    for name, task in card.tasks.items():
+        if (task.kind == "choose") != bool(task.choices):
+            yield f"the task {name!r} has the kind {task.kind} and {len(task.choices)} choices"
+        if task.kind == "sample" and not card.capability(Ranking):
+            yield f"the task {name!r} has the kind sample, but the capability Ranking is missing"
+
+
+def _held(value: Any, hint: Any, name: str, where: str) -> Any:
+    """`value` with every function in it held to the annotation `hint`; `name` is its own, for messages."""
+    if get_origin(hint) is UnionType:  # something, or None
+        hint = get_args(hint)[0]
+    if any(value is one for one in _STATISTICS):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        hints = _hints(type(value))
+        own = {field.name: getattr(value, field.name) for field in fields(value) if field.name in hints}
+        name = type(value).__name__ if isinstance(value, Capability) else name
+        prefix = f"{name}." if name else ""
+        return replace(
+            value, **{key: _held(one, hints[key], f"{prefix}{key}", where) for key, one in own.items()}
+        )
+    if get_origin(hint) is Callable and callable(value):
+        return _function(value, get_args(hint)[-1], name, where)
+    inner = get_args(hint)[-1:] or (Any,)
+    if isinstance(value, Mapping):
+        return {key: _held(one, inner[0], f"{name}[{key!r}]", where) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        hints = _hints(type(value))
+        return type(value)(
+            *(_held(one, hints[key], key, where) for key, one in zip(value._fields, value, strict=True))
+        )
+    if isinstance(value, tuple) and get_args(hint)[1:] == (...,):
+        return tuple(_held(one, get_args(hint)[0], f"{name}.{n}", where) for n, one in enumerate(value))
+    return value
+
+
+def _function(call: Callable[..., Any], gives: Any, name: str, where: str) -> Callable[..., Any]:
+    """`call`, whose failures are NightjarErrors, and which gives what the annotation `gives` says."""
+    each = get_origin(gives) in (Iterator, Iterable)
+    rules = _rules(_JSON.get(name, get_args(gives)[0] if each else gives))
+
+    @functools.wraps(call, updated=())
+    def function(*arguments: Any, **more: Any) -> Any:
+        with calling(where, f"{name} fails"):
+            found = call(*arguments, **more)
+            if each:
+                return _each(iter(found), rules, name, where)
+            _check(rules, found, where, name)
+            return _held(found, gives, name, where)
+
+    return function
+
+
+def _each(found: Iterator[Any], rules: TypeAdapter[Any], name: str, where: str) -> Iterator[Any]:
+    while True:
+        with calling(where, f"{name} fails"):
+            try:
+                one = next(found)
+            except StopIteration:
+                return
+            _check(rules, one, where, name)
+        yield one
+
+
+def _check(rules: TypeAdapter[Any], value: Any, where: str, *name: str) -> None:
+    try:
+        rules.validate_python(value)
+    except ValidationError as error:
+        raise refused(error, where, *name) from None
+
+
+@functools.cache
+def _class_rules(kind: type) -> TypeAdapter[Any]:
+    rules: TypeAdapter[Any] = TypeAdapter(kind)
+    rules.rebuild(raise_errors=True, _types_namespace=_NAMES)
+    return rules
+
+
+@functools.cache
+def _rules(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint, config=_RULES)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, localns=_NAMES)

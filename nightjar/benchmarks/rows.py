@@ -43,9 +43,9 @@ class Row:
         return raw_text(self.value) if self.text is None else self.text
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of an ordinary file. Raises NightjarError if the file cannot be read."""
-    check_input(path)
+def read_bytes(path: Path, *kinds: str) -> bytes:
+    """The content of an ordinary file, or of one of `kinds`. Raises NightjarError if the file cannot be read."""
+    check_input(path, *kinds)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -60,9 +60,9 @@ def read_text(path: Path, fix: str = FIX) -> str:
         raise NightjarError(f"not UTF-8 at byte {error.start}", path, fix) from None
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The number and the bytes of every line that is not blank. Raises NightjarError if the file cannot be read."""
-    for number, line in enumerate(read_bytes(path).splitlines(), start=1):
+def lines(path: Path, *kinds: str) -> Iterator[tuple[int, bytes]]:
+    """The number and the bytes of every line that is not blank; `kinds` and errors as in `read_bytes`."""
+    for number, line in enumerate(read_bytes(path, *kinds).splitlines(), start=1):
         if line.strip():
             yield number, line
 
@@ -125,13 +125,17 @@ def json_lines(path: Path) -> Iterator[Row]:
     Raises NightjarError if the file cannot be read.
     """
     for number, line in lines(path):
-        text = line.decode("utf-8", "backslashreplace")
-        try:
-            value = exact(line)
-        except NotJson as error:
-            yield Row(number, None, text, str(error))
-        else:
-            yield Row(number, value, text, _fault(value))
+        yield json_row(number, line)
+
+
+def json_row(number: int, line: bytes) -> Row:
+    """The object of a line of JSON Lines; a line of something else has a fault."""
+    text = line.decode("utf-8", "backslashreplace")
+    try:
+        value = exact(line)
+    except NotJson as error:
+        return Row(number, None, text, str(error))
+    return Row(number, value, text, _fault(value))
 
 
 def _fault(value: Any) -> str:

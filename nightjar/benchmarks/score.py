@@ -1,4 +1,4 @@
-"""Score anybody's predictions, and compare two sets of them: what `nightjar score` and `compare` call."""
+"""Score anybody's predictions, and compare two sets of them: what `nightjar score`, `compare` and `analyse` call."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from nightjar.benchmarks.aggregate import (
     interval,
 )
 from nightjar.benchmarks.average import average, average_difference
-from nightjar.benchmarks.capabilities import Explain
+from nightjar.benchmarks.capabilities import Analysis, Explain, Progress
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
 from nightjar.core.arguments import AnyPath, as_optional_path, as_path
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_lines
 from nightjar.statistics import Bootstrap, estimate
 from nightjar.statistics.bootstrap import SAMPLES
@@ -124,14 +125,14 @@ def compare_files(
 ) -> dict[str, Any]:
     """Two prediction sets on the same ids: is a better than b, by how much, and could it be chance?
 
-    Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics` gives
-    for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "moved"}: both values and
-    their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of the permutation
-    test (both None below 20 instances), and how many instances a does better, worse and equally well on. `by_category`
-    has the same of each category, with the `metric` that is published for it; its p-values are not corrected for their
-    number. If several tracks occur, "by_track" gives both of each track alone. What has no prediction scores as empty,
-    and is counted. Where the card has an average of tasks, "average" has the same of it. Raises NightjarError as
-    `score_files` does.
+    Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics`
+    gives for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "significant"}:
+    both values, their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of
+    the permutation test (both None below 20 instances), and how many instances a does better, worse and equally well
+    on. `by_category` has the same of each category, with the `metric` that is published for it; its p-values are not
+    corrected for their number. If several tracks occur, "by_track" gives both of each track alone. What has no
+    prediction scores as empty, and is counted. Where the card has an average of tasks, "average" has the same of it.
+    Raises NightjarError as `score_files` does.
     """
     card = registry.card(benchmark)
     a, b, references = as_path(a), as_path(b), as_optional_path(references)
@@ -310,3 +311,32 @@ def _write_details(
             line |= explain.line(question, given[place] or _NO_ANSWER)
         lines.append(line)
     write_lines(path, lines, inputs)
+
+
+def analyse(
+    benchmark: str,
+    name: str,
+    references: Path | None,
+    file: Path,
+    encoder: Path | None = None,
+    progress: Progress = None,
+) -> dict[str, Any]:
+    """What the analysis `name` of a benchmark gives for its references (None: those of the stage questions) and a file.
+
+    {"benchmark", "analysis", "title", "rows": [one table], and what else the analysis gives}. Raises NightjarError for
+    an unknown benchmark or analysis, for an encoder that it does not use, and for what its reader refuses.
+    """
+    card = registry.card(benchmark)
+    analyses = {one.name: one for one in card.capabilities_of(Analysis)}
+    analysis = analyses.get(name)
+    if analysis is None:
+        known = ", ".join(analyses) or "none"
+        raise NightjarError(f"{benchmark} has no analysis of that name", repr(name), f"its analyses: {known}")
+    if encoder is not None and not analysis.encoder:
+        raise NightjarError(f"the analysis {name} uses no encoder", encoder, "leave the encoder out")
+    files.check_pipes([references, file])
+    questions = files.read_references(card, references)
+    if nothing := nothing_to_score(card, questions):
+        raise nothing
+    found = analysis.run(questions, file, encoder, progress)
+    return {"benchmark": benchmark, "analysis": name, "title": analysis.title, **found}

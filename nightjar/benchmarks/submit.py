@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import files, ranked_lists, registry, submission
+from nightjar.benchmarks import files, readers, registry, submission
 from nightjar.benchmarks.capabilities import Leaderboard
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.ranked_lists import Lists
-from nightjar.benchmarks.readers import Readers, read_own_references
+from nightjar.benchmarks.readers import Lists, RankedAnswers, Readers, read_own_references
 from nightjar.benchmarks.submission import Answer, Submission
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -47,9 +46,9 @@ def submit(
     if isinstance(form, Lists):
         if by_task is not None:
             raise NightjarError("ranked lists have no files by task", by_task, "leave --by-task out")
-        ranked_lists.check_name(output, inputs)
+        readers.check_lists_name(output, inputs)
         lists, asked = _lists(card, predictions, questions)
-        ranked_lists.write(form, output, lists, inputs)
+        readers.write_lists(form, output, lists, inputs)
         return _report(form, card, output, {card.name: len(lists)}, asked)
     check_output(output, inputs)
     with contextlib.ExitStack() as stack:
@@ -84,22 +83,20 @@ def _asked(card: Card, path: Path | None) -> list[Question]:
     """The questions that must be answered, with references or without; none where they are not known."""
     if path is None:
         return []
-    readers = card.capability(Readers)
-    if readers and readers.asked and not path.is_dir():
-        return read_own_references(replace(readers, references=readers.asked), path, card.files.reference)
+    own = card.capability(Readers)
+    if own and own.asked and not path.is_dir():
+        return read_own_references(replace(own, references=own.asked), path, card.files.reference)
     return files.read_references(card, path)
 
 
-def _lists(
-    card: Card, predictions: Path, questions: Path | None
-) -> tuple[ranked_lists.Answers, list[Question]]:
+def _lists(card: Card, predictions: Path, questions: Path | None) -> tuple[RankedAnswers, list[Question]]:
     """The checked lists of `predictions`, in the order of the questions where these are known, and the questions."""
-    readers = card.capability(Readers)
-    if readers is None:
+    own = card.capability(Readers)
+    if own is None:
         raise ValueError(f"the card {card.name} has ranked lists but no readers of them")
     asked = _asked(card, questions)
-    lists, ids = ranked_lists.read(readers, predictions), files.ids(card, asked)
-    ranked_lists.check(lists, predictions, ids)
+    lists, ids = readers.read_lists(own, predictions), files.ids(card, asked)
+    readers.check_ranked(lists, predictions, ids)
     return {id: lists[id] for id in ids or lists}, asked
 
 

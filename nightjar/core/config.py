@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from difflib import get_close_matches
@@ -16,8 +16,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.paths import PARAMS_FILE as PARAMS_FILE
 
-PARAMS_FILE = Path("params.yaml")
 # Of a value that is refused, in characters.
 MOST_SHOWN = 200
 # Of a file, in characters: some seconds of parsing. The longest of this project has 8,000.
@@ -107,7 +107,7 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
         problem = _shown(getattr(error, "problem", error))
-        raise NightjarError(f"not valid YAML ({problem})", place, "mend that line") from None
+        raise NightjarError(f"not valid YAML ({problem})", place, "correct that line") from None
     except (
         ValueError,
         LookupError,
@@ -115,9 +115,9 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         AttributeError,
         ArithmeticError,
     ) as error:  # a month 13, `!!bool x`
-        raise NightjarError(f"not valid YAML ({_shown(error)})", where, "mend that value") from None
+        raise NightjarError(f"not valid YAML ({_shown(error)})", where, "correct that value") from None
     except RecursionError:
-        raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
+        raise NightjarError("not valid YAML (nested too deeply)", where, "correct that file") from None
 
 
 # Texts of which the parser of ruamel.yaml in C makes what Python's makes, or refuses them. Others have tags, anchors,
@@ -202,11 +202,14 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise refused(error, where, *group) from None
+        raise refused(error, where, *group, fields=model.model_fields) from None
 
 
-def refused(error: ValidationError, where: object, *group: str) -> NightjarError:
-    """The first of the problems that pydantic found, with its key below `group`, and how many more there are."""
+def refused(error: ValidationError, where: object, *group: str, fields: Iterable[str] = ()) -> NightjarError:
+    """The first of the problems that pydantic found, with its key below `group`, and how many more there are.
+
+    `fields` are keys that a mistyped one of the group may be meant to be.
+    """
     problems = error.errors(include_url=False)
     # A mistyped key is both unknown and missing: the unknown one is what the user wrote.
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
@@ -217,14 +220,15 @@ def refused(error: ValidationError, where: object, *group: str) -> NightjarError
         beside = [
             it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == first["loc"][:-1]
         ]
-        if near := get_close_matches(str(first["loc"][-1]), [str(loc[-1]) for loc in beside], 1):
+        meant = [*(str(loc[-1]) for loc in beside), *(fields if len(first["loc"]) == 1 else ())]
+        if near := get_close_matches(str(first["loc"][-1]), meant, 1):
             fix = f"write {near[0]}"
     elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
         what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
     else:
-        told, fix = _told(first["type"], first["msg"])
+        wrong, fix = _explained(first["type"], first["msg"])
         shown = _shown(_repr(first["input"]))
-        what = f"{key} = {shown} is not allowed{_shown(told)}{more}"
+        what = f"{key} = {shown} is not allowed{_shown(wrong)}{more}"
     return NightjarError(what, where, fix)
 
 
@@ -243,7 +247,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
-def _told(kind: str, message: str) -> tuple[str, str]:
+def _explained(kind: str, message: str) -> tuple[str, str]:
     """What is wrong, if that is more than what to write instead, and what to write, of an error of pydantic."""
     if kind == "value_error":  # of a validator of ours: `what; fix`, or the fix alone
         what, _, fix = message.removeprefix("Value error, ").rpartition("; ")

@@ -90,6 +90,8 @@ DOCUMENTS = Table(
     "documents", 1, schema(_SOURCE, ("id title text url", TEXT), ("date?", pa.date32())), key=("id",)
 )
 TRACKS = frozenset({"default", "xlingual"})
+# Begins the reason of a task that a published list, not the rule on sources, put where it is.
+LISTED = "on the published list"
 SPLIT_TASKS = Table(
     "split_tasks",
     1,
@@ -308,12 +310,12 @@ SCORES = Table(
 # are null.
 COMPARISONS = Table(
     "comparisons",
-    3,
+    4,
     schema(
         ("benchmark system baseline track level name metric", TEXT),
         ("n", LONG),
         ("value low? high?", FLOAT),
-        ("moved", FLAG),
+        ("significant", FLAG),
         ("p?", FLOAT),
         ("better? worse? equal?", LONG),
     ),

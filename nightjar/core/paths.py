@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+PARAMS_FILE = Path("params.yaml")
 BASE_MODELS = Path("models/base")
 LANGUAGE_MODEL, SENTENCE_ENCODER = BASE_MODELS / "language_model", BASE_MODELS / "sentence_encoder"
 TRAINED, READERS = Path("models/train"), Path("models/readers")
 
 DATA = Path("data")
+# An empty file that Git has: what params.yaml names where a stage depends on nothing.
+NONE = DATA / "none"
 INGESTED, SPLIT = DATA / "ingest", DATA / "split"
 CORPUS, NATURAL_INSTRUCTIONS = INGESTED / "corpus", INGESTED / "natural_instructions"
 CANDIDATES, CALLS = DATA / "augment", DATA / "augment_merge"

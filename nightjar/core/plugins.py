@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.display import stdout_kept
-from nightjar.core.errors import NightjarError, told
+from nightjar.core.errors import NightjarError, explain
 
 FIX = "correct or uninstall that package"
 
@@ -28,6 +28,36 @@ def points(group: str, own: Mapping[str, EntryPoint]) -> dict[str, EntryPoint]:
             what = f"two {thing} have this name: {known.value} and {point.value}"
             raise NightjarError(what, place(point), "rename one, or uninstall its package")
     return found
+
+
+def named(group: str, name: str, where: object) -> EntryPoint:
+    """The entry point that an installed package offers as `name`; nothing is loaded.
+
+    Raises NightjarError if no package offers it, or several do.
+    """
+    offered = entry_points(group=group)
+    found, thing = (
+        [point for point in offered if point.name == name],
+        group.rpartition(".")[2].removesuffix("s"),
+    )
+    if not found:
+        names = ", ".join(sorted({point.name for point in offered})) or "none"
+        fix = f"install the package that offers it; installed are: {names}"
+        raise NightjarError(f"no installed package offers this {thing}", where, fix)
+    if len(found) > 1:
+        packages = ", ".join(sorted(package(point)["package"] for point in found))
+        what = f"several packages offer this {thing} ({packages})"
+        raise NightjarError(what, where, "uninstall all but one")
+    return found[0]
+
+
+def package(point: EntryPoint) -> dict[str, str]:
+    """The package of an entry point, and its version."""
+    distribution = point.dist
+    return {
+        "package": distribution.name if distribution else "unknown",
+        "version": distribution.version if distribution else "unknown",
+    }
 
 
 def place(point: EntryPoint) -> str:
@@ -82,4 +112,4 @@ def calling(where: str, what: str) -> Iterator[None]:
     except (NightjarError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise NightjarError(f"{what} ({told(error)})", where, FIX) from error
+        raise NightjarError(f"{what} ({explain(error)})", where, FIX) from error

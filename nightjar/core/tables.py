@@ -11,7 +11,7 @@ import contextlib
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,6 +33,7 @@ from nightjar.core.files import (
     replace,
     temporary_sibling,
 )
+from nightjar.core.rules import Finding, Keys, broken_values
 
 REJECTED_FILE = "rejected.parquet"
 # What reading a file that is cut off, or no Parquet at all, raises; the name of a column may not be UTF-8.
@@ -97,15 +98,6 @@ def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -
     return _whole(table, contract, path)
 
 
-@dataclass
-class _Written:
-    """What the checks need to remember of a table between its parts."""
-
-    rows: int = 0
-    shards: set[str] = field(default_factory=set)
-    keys: pa.Table | None = None
-
-
 class ArtifactWriter:
     """Writes one artifact; use as a context manager: it is published only if the block ends without an error.
 
@@ -119,7 +111,7 @@ class ArtifactWriter:
     def __init__(self, path: AnyPath) -> None:
         self.path = as_path(path)
         self.rejected: list[dict[str, Any]] = []
-        self._written: dict[str, _Written] = {}
+        self._written: dict[str, tuple[Keys, list[int]]] = {}
 
     def __enter__(self) -> ArtifactWriter:
         self.temporary = temporary_sibling(self.path)
@@ -133,6 +125,8 @@ class ArtifactWriter:
             remove(self.temporary)
             return
         try:
+            for name, (keys, _) in self._written.items():
+                _refuse(keys.end(), self.path / name)
             rejected = pa.Table.from_pylist(self.rejected, schema=REJECTED.schema)
             _write_part(rejected, self.temporary / REJECTED_FILE)
             replace(self.temporary, self.path)
@@ -143,8 +137,8 @@ class ArtifactWriter:
     def write(self, contract: Table, rows: pa.Table | Sequence[dict[str, Any]], part: str = "part-0") -> int:
         """Write `rows` as one Parquet part of the contract's table; returns the number of rows.
 
-        Raises NightjarError if the rows do not fit the schema, a key occurs twice, or a value is out of
-        range.
+        Raises NightjarError if the rows do not fit the schema, a key occurs twice, or a value is out of range; for a
+        key in two parts of a table without a shard, when the block ends.
         """
         where = self.path / contract.name / part
         if not re.fullmatch(r"[A-Za-z0-9_.\-]+", part) or part.startswith("."):
@@ -157,14 +151,22 @@ class ArtifactWriter:
             table = rows.cast(contract.schema)
         else:
             table = pa.Table.from_pylist(list(rows), schema=contract.schema)
-        state = self._written.setdefault(contract.name, _Written())
+        keys, rows_of_parts = self._written.setdefault(contract.name, (Keys(contract), []))
         check(contract, table, where)
-        self._check_unique(contract, table, state, where)
+        _refuse(keys.add(table, part), where)
         folder = self.temporary / contract.name
         folder.mkdir(exist_ok=True)
         _write_part(table, folder / f"{part}.parquet")
-        state.rows += len(table)
+        rows_of_parts.append(len(table))
         return len(table)
+
+    def write_parts(self, contract: Table, rows: Iterable[dict[str, Any]], size: int) -> int:
+        """Write `rows` in parts of `size` rows as they come; returns the number of rows. Raises as `write`."""
+        rows, part = iter(rows), 0
+        while chunk := list(islice(rows, size)):
+            self.write(contract, chunk, f"part-{part:05d}")
+            part += 1
+        return self.rows(contract) if part else 0
 
     def reject(self, dataset: str, file: str, reason: str, raw: str, id: str | None = None) -> None:
         """Record one refused row: nothing is dropped in silence."""
@@ -172,8 +174,7 @@ class ArtifactWriter:
 
     def rows(self, contract: Table) -> int:
         """Rows written so far to the contract's table."""
-        state = self._written.get(contract.name)
-        return state.rows if state else 0
+        return sum(self._written[contract.name][1]) if contract.name in self._written else 0
 
     def folder(self, name: str) -> Path:
         """A folder inside the artifact for files that are not tables, such as a search index."""
@@ -181,44 +182,17 @@ class ArtifactWriter:
         path.mkdir(exist_ok=True)
         return path
 
-    def _check_unique(self, contract: Table, table: pa.Table, state: _Written, where: Path) -> None:
-        if not contract.key:
-            return
-        keys = table.select(list(contract.key))
-        if contract.shard:
-            values = set(pc.unique(table[contract.shard]).to_pylist())
-            if repeated := values & state.shards:
-                raise NightjarError(
-                    f"{contract.shard} {min(repeated)!r} is in two parts", where, "merge them"
-                )
-            state.shards |= values
-            if len(values) == 1 and contract.shard in contract.key and len(contract.key) == 2:
-                # One shard: the other half of the key decides, and one column is far quicker than two.
-                other = next(name for name in contract.key if name != contract.shard)
-                if len(pc.unique(table[other])) == len(table):
-                    return
-        elif state.keys is not None:
-            keys = pa.concat_tables([state.keys, keys])
-        if not contract.shard:
-            state.keys = keys
-        counts = keys.group_by(list(contract.key)).aggregate([([], "count_all")])
-        doubled = counts.filter(pc.greater(counts["count_all"], 1))
-        if len(doubled):
-            row = doubled.slice(0, 1).select(list(contract.key)).to_pylist()[0]
-            raise NightjarError(f"the key {row} occurs more than once", where, "keys must be unique")
-
 
 def check(contract: Table, table: pa.Table, where: object) -> None:
     """Raise NightjarError if `table` breaks the contract's rules on nulls, allowed values or ranges."""
     _whole(table, contract, where)
-    for name, values in (contract.allowed or {}).items():
-        if strange := set(pc.unique(table[name]).to_pylist()) - values:
-            raise NightjarError(f"{name} has {sorted(strange)}", where, f"allowed are {sorted(values)}")
-    for name, (low, high) in (contract.ranges or {}).items():
-        span = pc.min_max(table[name]).as_py()
-        inside = span["min"] is None or (low <= span["min"] and span["max"] <= high)
-        if not inside or pc.any(pc.is_nan(table[name])).as_py():
-            raise NightjarError(f"{name} spans {span}", where, f"allowed is {low} to {high}")
+    _refuse(broken_values(contract, table), where)
+
+
+def _refuse(found: Iterable[Finding], where: object) -> None:
+    """Raise NightjarError for the first of what is found."""
+    for it in found:
+        raise NightjarError(f"{it.what}, such as {dict(it.rows[0])}", where, it.fix)
 
 
 def _whole(table: pa.Table, contract: Table, where: object) -> pa.Table:
@@ -273,9 +247,9 @@ def _reading(parts: Sequence[Path]) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         where = parts[0] if len(parts) == 1 else next(filter(_is_damaged, parts), parts[0].parent)
-        told = from_os_error(error, where) if isinstance(error, OSError) else None
+        known = from_os_error(error, where) if isinstance(error, OSError) else None
         what = " ".join(str(error).split())[:300]
-        raise told or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
+        raise known or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
 
 
 def _is_damaged(part: Path) -> bool:

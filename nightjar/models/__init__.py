@@ -5,6 +5,9 @@ tokenizer alone, without torch where that can be. `generate_text` continues prom
 takes any number of them, each with its own limit and stop strings, and gives texts as they finish. `sample_texts` draws
 many samples of one prompt, `stream_samples` of many.
 `continuation_logprobs` gives the log-probabilities of texts.
+
+`Model` is what any backend is to the rest of Nightjar, weights of this process or not; other packages add theirs by the
+entry point group `nightjar.models` (docs/extending.md).
 """
 
 from typing import TYPE_CHECKING
@@ -12,22 +15,26 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.models.generate import Generated, Prompt, stream
+    from nightjar.models.generate import Prompt, stream
     from nightjar.models.generate import generate as generate_text
     from nightjar.models.load import LanguageModel, prepare
     from nightjar.models.load import load as load_model
-    from nightjar.models.samples import Ends, Sample, Sampling, generator_for, stream_samples
+    from nightjar.models.model import Decoding, Model, Request, Score, Text
+    from nightjar.models.samples import Ends, Sampling, generator_for, stream_samples
     from nightjar.models.samples import samples as sample_texts
     from nightjar.models.score import continuation_logprobs, logprobs_at
     from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 
 __all__ = [
+    "Decoding",
     "Ends",
-    "Generated",
     "LanguageModel",
+    "Model",
     "Prompt",
-    "Sample",
+    "Request",
     "Sampling",
+    "Score",
+    "Text",
     "Tokenizer",
     "continuation_logprobs",
     "generate_text",
@@ -45,11 +52,10 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        **{name: f"model:{name}" for name in ("Decoding", "Model", "Request", "Score", "Text")},
         "Ends": "samples:Ends",
-        "Generated": "generate:Generated",
         "Prompt": "generate:Prompt",
         "LanguageModel": "load:LanguageModel",
-        "Sample": "samples:Sample",
         "Sampling": "samples:Sampling",
         "Tokenizer": "tokenizer:Tokenizer",
         "continuation_logprobs": "score:continuation_logprobs",

@@ -17,7 +17,8 @@ from transformers import DynamicCache, EncoderDecoderCache
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel
-from nightjar.models.row import Detokeniser, Generated, Prompt, Row
+from nightjar.models.model import Text
+from nightjar.models.row import Detokeniser, Prompt, Row
 from nightjar.models.samples import Sampling, draw
 
 # Tokens of a pass of the encoder, padding included; a longer prompt is read alone.
@@ -108,7 +109,7 @@ def stream(
     sampling: Sampling | None,
     batch_size: int,
     batch_tokens: int | None,
-) -> Iterator[tuple[int, Generated]]:
+) -> Iterator[tuple[int, Text]]:
     """As `generate.stream`: each batch is decoded to its end."""
     for batch in batches(prompts, batch_size, batch_tokens):
         yield from _together(lm, batch, sampling)
@@ -134,7 +135,7 @@ def batches(prompts: Iterable[Prompt], batch_size: int, batch_tokens: int | None
 @torch.inference_mode()
 def _together(
     lm: LanguageModel, prompts: Sequence[Prompt], sampling: Sampling | None
-) -> list[tuple[int, Generated]]:
+) -> list[tuple[int, Text]]:
     rows = [
         Row(prompt, Detokeniser(lm.tokenizer), sampling.generator(prompt.number) if sampling else None)
         for prompt in prompts

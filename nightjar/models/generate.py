@@ -20,7 +20,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.models import encoder_decoder
 from nightjar.models.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.models.load import LanguageModel
-from nightjar.models.row import Answer, Controller, Detokeniser, Generated, Prompt, Row
+from nightjar.models.model import Text
+from nightjar.models.row import Answer, Controller, Detokeniser, Prompt, Row
 from nightjar.models.rows import PASS, Pool, advance
 from nightjar.models.samples import Sampling, draw
 
@@ -28,7 +29,6 @@ __all__ = [
     "BATCH",
     "Answer",
     "Controller",
-    "Generated",
     "Prompt",
     "Row",
     "arrange",
@@ -53,7 +53,7 @@ def generate(
     base: Prefix | None = None,
     batch_size: int = BATCH,
     batch_tokens: int | None = None,
-) -> list[Generated]:
+) -> list[Text]:
     """Continue every prompt (ids, at least one) until a stop string, the end token, or `max_new_tokens`; in order.
 
     What is fed in or taken back does not count against that limit; in all, at most EFFORT times as many are written.
@@ -86,7 +86,7 @@ def stream(
     base: Prefix | None = None,
     batch_size: int = BATCH,
     batch_tokens: int | None = None,
-) -> Iterator[tuple[int, Generated]]:
+) -> Iterator[tuple[int, Text]]:
     """Continue prompts, taken one by one as there is room; their numbers and texts as they finish.
 
     Without `sampling` the likeliest token is taken, the lowest id among equals. `base`: a prefix the prompts may begin
@@ -128,7 +128,7 @@ class _Engine:
         self.parked: list[Row] = []
         self.pool = Pool(batch_tokens)
 
-    def run(self) -> Iterator[tuple[int, Generated]]:
+    def run(self) -> Iterator[tuple[int, Text]]:
         while self.running or self.parked or self.next is not None:
             finished = self._step()
             for row in finished:

@@ -15,6 +15,7 @@ import torch
 
 from nightjar.core.arguments import check_count, check_texts
 from nightjar.core.errors import NightjarError
+from nightjar.models.model import Text
 from nightjar.models.rows import Segment
 from nightjar.models.tokenizer import Tokenizer
 
@@ -115,20 +116,6 @@ class Prompt:
         return len(self.ids) + self.max_new_tokens
 
 
-@dataclass(frozen=True)
-class Generated:
-    """A finished text without its stop string; `tokens` counts all that were written, fed in or taken back.
-
-    `stopped`: whether it ended by itself, not by the limit. `ids`: those that the text was decoded from, with what was
-    fed in and the stop string, without an end token.
-    """
-
-    text: str
-    tokens: int
-    stopped: bool
-    ids: tuple[int, ...] = ()
-
-
 class Row:
     """One text being written.
 
@@ -149,6 +136,7 @@ class Row:
         self.text = ""
         self.written = self.fed = self.uncounted = self.given = 0
         self.ended = self.stopped = False
+        self.stop: str | None = None
         self.pending: list[int] = []
         self.unread = False
         self.logits: torch.Tensor | None = None
@@ -172,15 +160,17 @@ class Row:
         limit = self.prompt.max_new_tokens
         found = [] if held else self._stops(settled)
         if found:
-            self.text = self.text[: min(found)]
+            place, self.stop = min(found)
+            self.text = self.text[:place]
             self.ended = self.stopped = True
         elif (len(self.ids) - self.uncounted >= limit and not held) or self.written >= EFFORT * limit:
             self.ended = True
 
-    def _stops(self, settled: int) -> list[int]:
-        """Where stop strings begin. One may begin in the text that was settled, and searched, before this token."""
-        found = (self.text.find(mark, max(self.given, settled - len(mark) + 1)) for mark in self.prompt.stop)
-        return [place for place in found if place >= 0]
+    def _stops(self, settled: int) -> list[tuple[int, str]]:
+        """Stop strings by where they begin. One may begin in the text that was settled, and searched, before."""
+        first = ((mark, max(self.given, settled - len(mark) + 1)) for mark in self.prompt.stop)
+        found = ((self.text.find(mark, place), mark) for mark, place in first)
+        return [one for one in found if one[0] >= 0]
 
     def feed(self, ids: list[int]) -> None:
         """Write ids that are not the model's."""
@@ -198,8 +188,8 @@ class Row:
         self.segment.length = len(self.prompt.ids) + self.mark
         self.logits = self.mark_logits
 
-    def result(self) -> Generated:
-        return Generated(self.text, self.written + self.fed, self.stopped, tuple(self.ids))
+    def result(self) -> Text:
+        return Text(self.text, not self.stopped, self.written + self.fed, stop=self.stop, ids=tuple(self.ids))
 
 
 class Controller:

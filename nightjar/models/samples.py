@@ -19,6 +19,7 @@ from nightjar.core.arguments import check_count
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import causal_only
 from nightjar.models.load import LanguageModel
+from nightjar.models.model import Text
 from nightjar.models.row import Prompt, Row
 from nightjar.models.rows import Pool, Segment, advance
 
@@ -112,18 +113,6 @@ ROWS = 64
 
 
 @dataclass(frozen=True)
-class Sample:
-    """A sampled text before its stop string `stop`; None: it ended at the end token or by its number of tokens.
-
-    `tokens` counts those drawn, the end token included.
-    """
-
-    text: str
-    stop: str | None
-    tokens: int
-
-
-@dataclass(frozen=True)
 class Ends:
     """What ends a sample: one of the texts `stop`, and a number of tokens."""
 
@@ -139,7 +128,7 @@ def samples(
     ends: Ends,
     rows: int = ROWS,
     tokens: int | None = None,
-) -> list[Sample]:
+) -> list[Text]:
     """`count` continuations of one prompt, `ids`, in the order of their numbers: see `stream_samples`."""
     prompt = Prompt(0, ids, ends.max_new_tokens, ends.stop)
     ((_, found),) = stream_samples(lm, [prompt], count, sampling, rows, tokens)
@@ -153,7 +142,7 @@ def stream_samples(
     sampling: Sampling,
     rows: int = ROWS,
     tokens: int | None = None,
-) -> Iterator[tuple[int, list[Sample]]]:
+) -> Iterator[tuple[int, list[Text]]]:
     """`count` continuations of each prompt, in the order of their numbers: the prompts' numbers and these, as they end.
 
     Sample n of the prompt of number p draws with the generator of row p * count + n of `sampling`: it depends on the
@@ -179,7 +168,7 @@ class _Tree:
     need: int
     logits: torch.Tensor | None = None
     open: int = 0
-    found: dict[int, Sample] = field(default_factory=dict)
+    found: dict[int, Text] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -209,7 +198,7 @@ class _Forest:
         self.waiting: deque[_Node] = deque()
 
     @torch.inference_mode()
-    def grow(self, prompts: Iterable[Prompt]) -> Iterator[tuple[int, list[Sample]]]:
+    def grow(self, prompts: Iterable[Prompt]) -> Iterator[tuple[int, list[Text]]]:
         """The samples of each prompt, as they end."""
         coming = iter(prompts)
         ahead = next(coming, None)
@@ -251,7 +240,7 @@ class _Forest:
         own = [(number, self.sampling.generator(first + number)) for number in numbers]
         return _Node(tree, [], own, tree.segment)
 
-    def _fell(self, tree: _Tree) -> list[Sample]:
+    def _fell(self, tree: _Tree) -> list[Text]:
         """Give the memory of a tree back; its samples in order."""
         self.pool.free(tree.segment)
         self.taken -= tree.need
@@ -272,11 +261,11 @@ class _Forest:
             if node.parent is not None and not node.unread:
                 self.pool.free(node.segment)
 
-    def _ended(self, node: _Node) -> Sample | None:
+    def _ended(self, node: _Node) -> Text | None:
         """The sample of a node that is at its end."""
         prompt = node.tree.prompt
         if node.ids[-1] == self.lm.tokenizer.end:
-            return Sample(self.lm.tokenizer.decode(node.ids[:-1]), None, len(node.ids))
+            return Text(self.lm.tokenizer.decode(node.ids[:-1]), tokens=len(node.ids))
         text = self.lm.tokenizer.decode(node.ids)
         place, stop = min(
             ((place, mark) for mark in prompt.stop if (place := text.find(mark)) >= 0),
@@ -284,7 +273,7 @@ class _Forest:
         )
         if stop is None and len(node.ids) < prompt.max_new_tokens:
             return None
-        return Sample(text[:place], stop, len(node.ids))
+        return Text(text[:place], stop is None, len(node.ids), stop=stop)
 
     def _read(self, nodes: Sequence[_Node]) -> torch.Tensor:
         """The logits behind the last token of each node, (nodes, vocabulary)."""

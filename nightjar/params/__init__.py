@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.params.root import Params, check_training, load, validate
+    from nightjar.params.root import Params, load, validate
 
-__all__ = ["Params", "check_training", "load", "validate"]
+__all__ = ["Params", "load", "validate"]
 
 # A driver reads its own group alone, and does not wait for the models of the others.
 __getattr__, __dir__ = lazy(__name__, {name: f"root:{name}" for name in __all__})

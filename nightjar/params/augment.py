@@ -7,17 +7,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from nightjar.core.config import Count, Fraction, Item, Limit, Model, Positive
+from nightjar.params.groups import Artifact
 
 
 class ToolParams(Model):
     """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of Toolformer.
 
-    `code` is the file of the tool, `resource` what it reads (the corpus, which all read, where it reads nothing of its
-    own): stage augment depends on both. `price`: nats that the filter subtracts from the gain of a call.
+    Stage augment depends on `code`, the file of the tool, and on `resource`, what it reads. `price`: nats that the
+    filter subtracts from the gain of a call.
     """
 
     code: Annotated[str, Field(min_length=1)]
-    resource: Annotated[str, Field(min_length=1)]
+    resource: Artifact
     sampling_threshold: Fraction
     positions: Positive
     samples: Positive

@@ -7,20 +7,20 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from nightjar.core.config import Model, Name, Positive
+from nightjar.params.groups import Artifact
 
 
 class Benchmark(Model, extra="allow"):
     """What a benchmark's questions are made of. The other keys are the settings of its card, which checks them.
 
-    `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances (the
-    dataset again for a benchmark without a split). `encoder` is the folder of the sentence encoder that scores; the
-    questions themselves, or None, where no metric needs one.
+    `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances, and
+    `encoder` the folder of the sentence encoder that scores; each None where there is none.
     """
 
     code: Name
     data: Name
-    split: Name
-    encoder: Name | None = None
+    split: Artifact
+    encoder: Artifact
 
     def settings(self) -> dict[str, Any]:
         """The card's own settings."""

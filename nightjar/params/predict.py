@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from nightjar.core.config import Count, Item, Model, Name, Positive
-from nightjar.core.errors import NightjarError
+from nightjar.params.groups import Artifact, Defaults
 
 EncodingName = Literal[
     "input_only",
@@ -37,7 +37,7 @@ class PredictBenchmark(Model):
 
     encoding: EncodingName | None
     max_new_tokens: Positive
-    task_limits: bool = True
+    task_limits: bool
     batch_size: Positive
     batch_tokens: Positive
     temperature: Annotated[float, Field(ge=0, le=100)]
@@ -47,10 +47,10 @@ class PredictBenchmark(Model):
     stop: list[Annotated[str, Field(min_length=1)]]
     call_top_k: Count
     max_calls: Count
-    neighbours: Positive = 5
-    samples: Positive = 300
-    keep: Positive = 20
-    require_full_stop: bool = False
+    neighbours: Positive
+    samples: Positive
+    keep: Positive
+    require_full_stop: bool
 
     @model_validator(mode="after")
     def _of_full_stops(self) -> PredictBenchmark:
@@ -59,40 +59,51 @@ class PredictBenchmark(Model):
         return self
 
 
+class Chat(Model):
+    """A system that is asked through its model's chat template, or a chat server.
+
+    `system_message`: what the first message says; None: there is none. `examples_as_turns`: whether the examples of a
+    prompt are turns of the chat. For servers: `at_once`, requests at the same time, and `token_limit`, the most tokens
+    of all prompts and answers together (None: no limit).
+    """
+
+    system_message: str | None = None
+    examples_as_turns: bool = False
+    at_once: Annotated[int, Field(ge=1, le=256)] = 4
+    token_limit: Positive | None = None
+
+
 class System(Model):
     """A system on a benchmark: how it answers, its weights, the artifact with its evidence, and what its tools read.
 
     `kind` is its predictor: `model` answers with a language model, `reader` with a reader for each task, `knn` with the
     labels of the nearest training questions by an encoder, `extractive` with what a language model extracts from
     passages, `file` with a file of predictions in the benchmark's own form. `nightjar evaluate` gives the weights of a
-    model behind a server as server:URL.
-    Evidence and resource are the questions themselves for a system that uses none. `calls`: whether it may call tools
-    ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with
-    calls, else "off".
+    model behind a server as server:URL. `tools` is the index for a reader, too: it has the passages of the evidence.
+    `calls`: whether it may call tools ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is
+    "on" if its recipe trained with calls, else "off". `chat`: whether and how its prompts are messages of a chat.
     """
 
-    kind: Literal["model", "reader", "knn", "extractive", "file"] = "model"
+    kind: Literal["model", "reader", "knn", "extractive", "file"]
     benchmark: Item
     system: Item
     weights: Name
-    evidence: Name
-    resource: Name
+    evidence: Artifact
+    tools: Artifact
     calls: Literal["on", "disabled", "off"] | None = None
+    chat: Chat | None = None
 
 
-class Predict(Model, extra="allow"):
-    """`systems` lists what is predicted, as BENCHMARK-SYSTEM; the settings of a benchmark are under its own name."""
+class Predict(Defaults[PredictBenchmark], extra="allow"):
+    """`systems` lists what is predicted, as BENCHMARK-SYSTEM. How a benchmark's questions are answered is `defaults`
+    and the group of its name.
+    """
 
     systems: dict[Name, System]
-    __pydantic_extra__: dict[str, PredictBenchmark]
 
     def benchmark(self, name: str) -> PredictBenchmark:
-        """The settings of a benchmark. Raises NightjarError if there are none of that name."""
-        found = (self.__pydantic_extra__ or {}).get(name)
-        if found is None:
-            fix = f"benchmarks are {', '.join(self.__pydantic_extra__ or {})}"
-            raise NightjarError("no settings for this benchmark", f"predict.{name}", fix)
-        return found
+        """The settings of a benchmark. Raises NightjarError for an unknown one."""
+        return self.settings("predict", name)
 
     def of(self, benchmark: str) -> list[str]:
         """The systems of a benchmark, in their order."""
@@ -103,6 +114,4 @@ class Predict(Model, extra="allow"):
         for name, one in self.systems.items():
             if name != f"{one.benchmark}-{one.system}":
                 raise ValueError(f"systems.{name} is {one.benchmark}-{one.system}; give it that name")
-            if one.benchmark not in (self.__pydantic_extra__ or {}):
-                raise ValueError(f"systems.{name} has no settings; add the group {one.benchmark}")
         return self

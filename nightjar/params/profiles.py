@@ -18,27 +18,33 @@ from nightjar.core.config import Gigabytes, Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
+from nightjar.params.augment import ToolParams
+from nightjar.params.benchmarks import Labeller
+from nightjar.params.data import RecordsPath
+from nightjar.params.predict import PredictBenchmark, System
+from nightjar.params.readers import ReaderInputs, ReaderRecipe
+from nightjar.params.search import RerankModel, Retrieval
+from nightjar.params.train import RecipeInputs, Training
 
 PROFILES = Path("profiles")
 BASE = "sample"
-# Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool.
-OPEN = frozenset(
-    {
-        "augment.tools",
-        "benchmarks",
-        "consistency.benchmarks",
-        "ingest",
-        "predict",
-        "predict.systems",
-        "readers",
-        "readers.recipes",
-        "rerank.benchmarks",
-        "retrieve.benchmarks",
-        "tools",
-        "train",
-        "train.recipes",
-    }
-)
+# Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool. An
+# entry may have every key of its model; without one, those that it has already.
+OPEN: Mapping[str, type[Model] | None] = {
+    "augment.tools": ToolParams,
+    "benchmarks": None,
+    "consistency.benchmarks": Labeller,
+    "ingest": RecordsPath,
+    "predict": PredictBenchmark,
+    "predict.systems": System,
+    "readers": ReaderRecipe,
+    "readers.recipes": ReaderInputs,
+    "rerank.benchmarks": RerankModel,
+    "retrieve.benchmarks": Retrieval,
+    "tools": None,
+    "train": Training,
+    "train.recipes": RecipeInputs,
+}
 
 
 class Supply(Model):
@@ -83,10 +89,10 @@ def values(root: Path, profile: str) -> dict[str, Any]:
     return found
 
 
-def nearest(root: Path, given: Mapping[str, Any]) -> tuple[str | None, list[Change], list[str]]:
-    """The profile with the fewest keys that differ from `given`, those keys, and a line for each unreadable profile.
+def nearest(root: Path, present: Mapping[str, Any]) -> tuple[str | None, list[Change], list[str]]:
+    """The profile with the fewest keys that differ from `present`, those keys, and a line for each unreadable profile.
 
-    Only groups in `given` are compared. Of profiles equally near, the base comes first, then the alphabet decides. The
+    Only groups in `present` are compared. Of profiles equally near, the base comes first, then the alphabet. The
     name is None where no profile can be read.
     """
     found: tuple[str | None, list[Change]] = (None, [])
@@ -97,7 +103,7 @@ def nearest(root: Path, given: Mapping[str, Any]) -> tuple[str | None, list[Chan
         except NightjarError as error:
             unreadable.append(str(error))
             continue
-        differing = list(changes({key: of_profile.get(key) for key in given}, given))
+        differing = list(changes({key: of_profile.get(key) for key in present}, present))
         if found[0] is None or len(differing) < len(found[1]):
             found = (name, differing)
     return *found, unreadable
@@ -109,13 +115,14 @@ def lay_over(values: Any, root: Path, profile: str) -> About:
     Mappings are merged, entry by entry, but for those that a profile replaces. Returns what the profiles say about
     themselves together. Raises NightjarError for an unknown or broken profile, and for a key that is unknown.
     """
-    told = About()
+    together = About()
     for over, own, path in _chain(root, profile):
         for key in own.replaces:
             _empty(values, over, key, path)
         _overlay(values, over, "", path)
-        told = About(targets=own.targets or told.targets, supply={**told.supply, **own.supply})
-    return told
+        _check_names(values, over, path)
+        together = About(targets=own.targets or together.targets, supply={**together.supply, **own.supply})
+    return together
 
 
 def about(root: Path, profile: str) -> About:
@@ -124,12 +131,12 @@ def about(root: Path, profile: str) -> About:
     return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
 
 
-def unpin(values: Any, given: Mapping[str, Any]) -> None:
-    """Take the sha256 out of `values` if `given` names another source and no sha256: a digest is that of one source."""
+def unpin(values: Any, settings: Mapping[str, Any]) -> None:
+    """Take the sha256 out of `values` if `settings` name another source and no sha256: it is of one source."""
     if (
         "sha256" in values
-        and "sha256" not in given
-        and given.get("source", values["source"]) != values["source"]
+        and "sha256" not in settings
+        and settings.get("source", values["source"]) != values["source"]
     ):
         values["sha256"] = None
 
@@ -172,12 +179,33 @@ def _empty(values: Any, over: Mapping[str, Any], key: str, where: Path) -> None:
     values[last] = {}
 
 
+def _check_names(values: Any, over: Mapping[str, Any], where: Path) -> None:
+    """Raise NightjarError if a profile has settings for a name that nothing lists: it is mistyped."""
+    for group, listed in (
+        ("train", "train.recipes"),
+        ("readers", "readers.recipes"),
+        ("predict", "benchmarks"),
+    ):
+        own = over.get(group)
+        for name in own if isinstance(own, Mapping) else ():
+            if name not in ("defaults", "launcher", "recipes", "systems", *(value_of(values, listed) or ())):
+                fix = f"correct its spelling, or add it to {listed}"
+                raise NightjarError(f"{group}.{name} is not in {listed}", where, fix)
+
+
+def optional(key: str) -> bool:
+    """Whether a dotted key belongs to an entry that may leave it out: then its default holds."""
+    group, _, last = key.rpartition(".")
+    model = OPEN.get(group.rpartition(".")[0])
+    return model is not None and last in model.model_fields
+
+
 def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
     """Put the values of `over` into `values`, mapping by mapping. Raises NightjarError for an unknown key."""
     unpin(values, over)
     for key, value in over.items():
         path = f"{prefix}{key}"
-        if key not in values and prefix.removesuffix(".") not in OPEN:
+        if key not in values and prefix.removesuffix(".") not in OPEN and not optional(path):
             raise NightjarError(f"unknown key {path}", where, "remove it, or correct its spelling")
         if isinstance(value, Mapping) and isinstance(values.get(key), Mapping):
             _overlay(values[key], value, f"{path}.", where)
@@ -190,12 +218,14 @@ def changes(old: Any, new: Any, prefix: str = "") -> Iterable[Change]:
     keys = [*new, *(key for key in old if key not in new)]
     for key in keys:
         before, after, path = old.get(key), new.get(key), f"{prefix}{key}"
-        if isinstance(before, Mapping | None) and isinstance(after, Mapping):
-            yield from changes(before or {}, after, f"{path}.")
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from changes(before, after, f"{path}.")
+        elif before is None and isinstance(after, Mapping) and after:
+            yield from changes({}, after, f"{path}.")
+        elif key not in new or key not in old:
+            yield Change(path, before, after, "added" if key in new else "removed")
         elif before != after or type(before) is not type(after):
-            yield Change(
-                path, before, after, "removed" if key not in new else "changed" if key in old else "added"
-            )
+            yield Change(path, before, after)
 
 
 def own(root: Path, changed: Iterable[Change]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Parameters of the readers: the group `readers` of params.yaml."""
+"""The group readers of params.yaml: the recipes that train readers."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from nightjar.core.config import Count, Item, Limit, Model, Name, Positive
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE, Count, Item, Limit, Model, Name, Positive
 from nightjar.core.errors import NightjarError
+from nightjar.params.groups import Artifact, Defaults
 
 
 class ReaderInputs(Model):
-    """What a recipe trains on: a benchmark, the base model, and the artifacts with rankings and with passages.
-
-    Evidence and resource are the questions of the benchmark for a recipe without passages.
-    """
+    """What a recipe trains on: a benchmark, the base model, and the artifacts with rankings and with passages."""
 
     benchmark: Item
     base: Name
-    evidence: Name
-    resource: Name
+    evidence: Artifact
+    index: Artifact
+
+    @model_validator(mode="after")
+    def _agree(self) -> ReaderInputs:
+        if (self.evidence is None) != (self.index is None):
+            raise ValueError(f"evidence and index go together; name both, or {paths.NONE} twice")
+        return self
 
 
 class TaskRates(Model):
@@ -56,6 +61,7 @@ class ReaderRecipe(Model):
     evaluate_every: Limit
     precision: Literal["float32", "bfloat16"]
     seed: Count
+    # Readers trained by earlier releases do not record these.
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
     by_task: list[TaskRates] = Field(default_factory=list)
 
@@ -77,16 +83,15 @@ class ReaderRecipe(Model):
         return self.model_copy(update=own.model_dump(exclude={"task"}, exclude_none=True))
 
 
-class Readers(Model, extra="allow"):
-    """`recipes` lists those that run; the settings of each are under its own name."""
+class Readers(Defaults[ReaderRecipe], extra="allow"):
+    """`recipes` lists those that run; the settings of each are `defaults` and the group of its name."""
 
     recipes: dict[Item, ReaderInputs]
-    __pydantic_extra__: dict[str, ReaderRecipe]
 
-    def recipe(self, name: str) -> ReaderRecipe:
-        """The settings of a recipe. Raises NightjarError if there are none of that name."""
-        found = (self.__pydantic_extra__ or {}).get(name)
-        if found is None:
-            fix = f"recipes are {', '.join(self.__pydantic_extra__ or {})}"
-            raise NightjarError("no such recipe", f"readers.{name}", fix)
-        return found
+    def recipe(self, name: str, where: object = PARAMS_FILE) -> ReaderRecipe:
+        """The settings of a recipe. Raises NightjarError for an unknown one, and for passages without evidence."""
+        recipe = self.settings("readers", name, where)
+        if recipe.passages and name in self.recipes and not self.recipes[name].evidence:
+            what = f"readers.{name}.passages = {recipe.passages}, and readers.recipes.{name}.evidence is {paths.NONE}"
+            raise NightjarError(what, where, "name the artifact with its passages, or set passages to 0")
+        return recipe

@@ -2,84 +2,122 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from nightjar.core.config import Count, Fraction, Item, Limit, Model, Name, Positive
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE, Count, Fraction, Item, Limit, Model, Name, Positive
 from nightjar.core.errors import NightjarError
-
-
-class Recipe(Model):
-    """One way to fine-tune the language model. Rates per optimiser step; lengths in tokens.
-
-    `data`: the instances of the training tasks, other instances of the test tasks, the training questions of a
-    benchmark, or, as plain text, the documents of the corpus that calls were kept for, with these calls or without.
-    `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
-    `sequence_tokens` is for the corpus: the longest window of a text, and the longest row of packed texts. After the
-    warm-up the learning rate is constant, or falls linearly to 0 after the last step (`schedule`).
-    """
-
-    data: Literal["train", "supervised", "corpus", "questions"]
-    calls: bool
-    evidence: Count
-    method: Literal["lora", "full"]
-    lora_rank: Positive
-    precision: Literal["float32", "bfloat16"]
-    learning_rate: Annotated[float, Field(gt=0, le=10)]
-    warmup: Fraction
-    schedule: Literal["constant", "linear"] = "constant"
-    epochs: Annotated[float, Field(gt=0, le=100_000)]
-    max_steps: Limit
-    batch_size: Positive
-    batch_tokens: Positive
-    sequence_tokens: Limit
-    gradient_checkpointing: bool
-    # In steps; null: never. The weights that are kept are those with the lowest loss on the dev split, or, for the
-    # corpus, with the lowest perplexity of the held-out documents.
-    evaluate_every: Limit
-    checkpoint_every: Limit
-
-    @model_validator(mode="after")
-    def _fit_the_data(self) -> Recipe:
-        texts = self.data == "corpus"
-        if texts != (self.sequence_tokens is not None):
-            raise ValueError(
-                "only texts have sequence_tokens; set it with data: corpus, and to null with other data"
-            )
-        if texts and self.evidence:
-            raise ValueError("texts of the corpus have no evidence; set evidence to 0")
-        if self.data == "questions" and (self.calls or self.evidence):
-            raise ValueError("questions have no calls and no evidence; set calls to false and evidence to 0")
-        return self
-
+from nightjar.params.groups import Artifact, Defaults
 
 # Launchers that spread a model over processes.
 SHARDED = ("fsdp", "deepspeed_zero3")
 
 
 class RecipeInputs(Model):
-    """The artifacts with a recipe's calls and evidence; data/split for none.
+    """What a recipe trains on: all that stage encode reads of it.
 
-    A recipe that trains on the corpus names the artifact with the calls in any case: it has the texts without them too.
-    One that trains on the questions of a benchmark names these questions as both.
+    `data`: the instances of the training tasks, other instances of the test tasks, the training questions of a
+    benchmark, or, as plain text, the documents of the corpus that calls were kept for. `texts` is the artifact that has
+    them. `calls` is the artifact with the calls that targets or documents keep, `evidence` that with retrieved
+    passages, of which a prompt has `passages`. `sequence_tokens` is for the corpus: the longest window of a text, and
+    the longest row of packed texts.
     """
 
-    calls: Name
-    evidence: Name
+    data: Literal["train", "supervised", "corpus", "questions"]
+    texts: Name
+    calls: Artifact
+    evidence: Artifact
+    passages: Count = 0
+    sequence_tokens: Limit = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> RecipeInputs:
+        if (self.data == "corpus") != (self.sequence_tokens is not None):
+            raise ValueError(
+                "only texts have sequence_tokens; set it with data: corpus, and leave it out with other data"
+            )
+        if bool(self.evidence) != bool(self.passages):
+            raise ValueError(
+                f"evidence and passages go together; set both, or evidence to {paths.NONE} and passages to 0"
+            )
+        if self.data != "train" and self.evidence:
+            raise ValueError(f"only instances of training tasks have evidence; set evidence to {paths.NONE}")
+        if self.data in ("supervised", "questions") and self.calls:
+            raise ValueError(
+                f"instances of test tasks and questions have no calls; set calls to {paths.NONE}"
+            )
+        if self.data == "corpus" and self.calls not in (None, Path(self.texts)):
+            raise ValueError(
+                f"documents have their calls in them; set calls to {self.texts}, or to {paths.NONE}"
+            )
+        if self.data == "questions" and Path(self.texts).parent != paths.QUESTIONS:
+            raise ValueError(f"its texts are no questions; set texts to {paths.QUESTIONS}/BENCHMARK")
+        return self
 
 
-class Train(Model, extra="allow"):
-    """`recipes` lists those that run; the settings of each are under its own name."""
+class Training(Model):
+    """How a recipe trains. Rates per optimiser step; lengths in tokens.
+
+    `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
+    After the warm-up the learning rate is constant, or falls linearly to 0 after the last step (`schedule`).
+    """
+
+    method: Literal["lora", "full"]
+    lora_rank: Positive
+    precision: Literal["float32", "bfloat16"]
+    learning_rate: Annotated[float, Field(gt=0, le=10)]
+    warmup: Fraction
+    schedule: Literal["constant", "linear"]
+    epochs: Annotated[float, Field(gt=0, le=100_000)]
+    max_steps: Limit
+    batch_size: Positive
+    batch_tokens: Positive
+    gradient_checkpointing: bool
+    # In steps; null: never. The weights that are kept are those with the lowest loss on the dev split, or, for the
+    # corpus, with the lowest perplexity of the held-out documents.
+    evaluate_every: Limit
+    checkpoint_every: Limit
+
+
+class Recipe(Training):
+    """One way to fine-tune the language model: how it trains, and what on, as a trained model records it.
+
+    `calls`: whether its texts carry tool calls. `evidence`: how many passages its prompts have.
+    """
+
+    data: str
+    calls: bool
+    evidence: Count
+    sequence_tokens: Limit
+
+
+class Train(Defaults[Training], extra="allow"):
+    """`recipes` lists those that run; how each trains is `defaults` and the group of its name."""
 
     launcher: Literal["none", "one_cpu", "one_gpu", "fsdp", "deepspeed_zero3"]
     recipes: dict[Item, RecipeInputs]
-    __pydantic_extra__: dict[str, Recipe]
 
     def recipe(self, name: str) -> Recipe:
-        """The settings of a recipe. Raises NightjarError if there are none of that name."""
-        found = (self.__pydantic_extra__ or {}).get(name)
-        if found is None:
-            fix = f"recipes are {', '.join(self.__pydantic_extra__ or {})}"
-            raise NightjarError("no such recipe", f"train.{name}", fix)
-        return found
+        """A recipe with all its settings. Raises NightjarError for an unknown one."""
+        if name not in self.recipes:
+            raise NightjarError(
+                "no such recipe", f"train.recipes.{name}", f"recipes are {', '.join(self.recipes)}"
+            )
+        on = self.recipes[name]
+        return Recipe(
+            **self.settings("train", name).model_dump(),
+            data=on.data,
+            calls=on.calls is not None,
+            evidence=on.passages,
+            sequence_tokens=on.sequence_tokens,
+        )
+
+    def check(self, name: str, where: object = PARAMS_FILE) -> None:
+        """Raise NightjarError for settings of the recipe `name` that cannot work together."""
+        if self.launcher in SHARDED and self.recipe(name).checkpoint_every is not None:
+            what = f"{self.launcher} spreads the optimizer over processes, and such a run cannot be resumed"
+            fix = "set it to null, or train with another train.launcher"
+            raise NightjarError(what, f"{where}: train.{name}.checkpoint_every", fix)

@@ -19,9 +19,8 @@ from nightjar.core.identity import digest
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.weights import CONFIG
 from nightjar.params.predict import PredictBenchmark
-from nightjar.predict.answers import Evidence, evidence_of, limit
-from nightjar.predict.predictor import Job, Predictor, Row, about
-from nightjar.predict.ranked import ranked_row, ranking_of
+from nightjar.predict.predictor import Job, Predictor, Row, about, ranked_row, ranking_of
+from nightjar.predict.requests import Evidence, evidence_of, limit
 from nightjar.tools.lines import lines
 from nightjar.tools.question_answering import HEAD, prompt
 
@@ -54,7 +53,7 @@ def readings(card: Card, questions: Sequence[Question], evidence: Evidence) -> l
 def extracted(
     lm: LanguageModel, card: Card, asked: Sequence[Reading], settings: PredictBenchmark
 ) -> list[dict[str, Any]]:
-    """The answers to questions of one task, in the columns of `answers.answering`; their passages are read together.
+    """The answers to questions of one task, in the columns of contracts.PREDICTIONS; their passages are read together.
 
     A passage without an answer does not count. An extracted answer is whole: the rules for samples, `cut_at_full_stop`
     and `require_full_stop`, do not apply to it.

@@ -1,96 +1,283 @@
-"""A language model that answers: the untuned one, or one trained by a recipe, which says what its prompts carry."""
+"""A model that answers: any backend by what it can; the recipe of a trained one says what its prompts carry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from nightjar.benchmarks.capabilities import Reranking
+from nightjar.benchmarks.card import Choice
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import load, prepare
+from nightjar.core.identity import digest
+from nightjar.models.backends import backend, open_model
+from nightjar.models.chat_template import TemplatedModel
+from nightjar.models.model import Decoding, Model, Request, Text, at_once
 from nightjar.models.pretrained import ADAPTER_CONFIG
-from nightjar.models.tokenizer import is_encoder_decoder
+from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
-from nightjar.predict.answers import answering, ask, evidence_of
-from nightjar.predict.choices import choices_of, choosing
-from nightjar.predict.predictor import Job, Predictor, Row, about
-from nightjar.predict.sampled import sampling
-from nightjar.predict.texts import answer_text, window
+from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.predict.chat import conversing, named_choice
+from nightjar.predict.predictor import (
+    NOTHING_WRITTEN,
+    Job,
+    Predictor,
+    Row,
+    about,
+    lacking,
+    ranked_row,
+    ranking_of,
+)
+from nightjar.predict.requests import evidence_of, requests_of
 from nightjar.tools import Calls, Tool, Toolbox, make
+from nightjar.tools.by_text import Piece, Written
+from nightjar.tools.by_text import answer as answer_by_text
+from nightjar.tools.decode import Answered, controller_for
 
-# What tools name that read nothing of their own.
+# The largest count of tokens that a table of predictions can hold.
+MOST_TOKENS = 2**31 - 1
+
+# Tokens of an answer that names a choice, at least.
+CHOICE_TOKENS = 32
+
+# Numbers of questions -> number and row of each, as they are done.
+Answer = Callable[[Sequence[int]], Iterator[tuple[int, Row]]]
 
 
 class ModelPredictor(Predictor):
-    """Answers of `base`, with the adapter or trained model of a system whose weights are not `MODEL`.
+    """Answers of `model`: each question is answered as the kind of its task says.
 
-    Each question is answered as the kind of its task says. Raises NightjarError for evidence or calls that the recipe
-    of the weights does not use, and for tools that read what the system does not name.
+    `recipe` says how many passages a prompt has, `calls` whether the model calls the tools of `toolbox`.
     """
 
-    def __init__(self, job: Job) -> None:
-        card, params, settings = job.card, job.params, job.settings
-        adapter = None if Path(job.system.weights) == paths.LANGUAGE_MODEL else job.weights
-        recipe = recipe_of(job, adapter)
-        # With call_top_k or max_calls 0, "on" is "disabled".
-        calls: Calls = job.system.calls or ("on" if recipe["calls"] else "off")
-        if calls != "off" and is_encoder_decoder(job.base):
-            what = f"{job.system.system} calls tools, which an encoder-decoder cannot"
-            raise NightjarError(what, job.base, f"use a causal model, or set {job.key('calls')} to off")
-        # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
-        shown = card.name in params.retrieve.benchmarks and card.capability(Reranking) is None
-        if (bool(recipe["evidence"]) and shown) != bool(job.evidence):
-            what = f"the recipe {job.system.system} uses {recipe['evidence']} passages of evidence"
-            none = paths.QUESTIONS / card.name
-            fix = f"set {job.key('evidence')} to {paths.RETRIEVED / card.name}, or to {none} for none"
-            if adapter is None:
-                fix = f"set {job.key('evidence')} to {none}, or {job.key('kind')} to extractive"
-            raise NightjarError(what, "params.yaml", fix)
-        toolbox = toolbox_of(job) if calls == "on" else Toolbox([])
-        self.questions, evidence = job.questions, evidence_of(job.evidence)
-
-        prepare(params.seed, params.threads)
-        self._lm = lm = load(job.base, settings.precision, adapter)
-        asked = ask(card, lm.tokenizer, self.questions, evidence, recipe["evidence"], job.encoding)
-        self._asked, kinds = asked, [card.task(one.question.task_id).kind for one in asked]
-        self._texts = {n for n, kind in enumerate(kinds) if kind == "perplexity"}
-        self._chosen = {n: asked[n] for n, kind in enumerate(kinds) if kind == "choose"}
-        self._drawn = {n: asked[n] for n, kind in enumerate(kinds) if kind == "sample"}
-        self._window = window(lm, job.encoding.max_source_length) if self._texts else 0
-        self.cache_key = job.cache_key(
-            model=[lm.sha256, lm.adapter_sha256],
-            calls=[calls, toolbox.versions],
-            window=self._window,
-            choices={it: choices_of(card, it) for it in {n.question.task_id for n in self._chosen.values()}},
+    def __init__(
+        self, job: Job, model: Model, recipe: Mapping[str, Any], calls: Calls, toolbox: Toolbox
+    ) -> None:
+        card, settings, self.questions = job.card, job.settings, job.questions
+        tokenizer = model.tokenizer or load_tokenizer(job.base)
+        self._job, self._model, self._tokenizer = job, model, tokenizer
+        passages, evidence = recipe["evidence"], evidence_of(job.evidence)
+        self._chat = job.system.chat or (Chat() if "chat" in model.can else None)
+        template = model.template if isinstance(model, TemplatedModel) else None
+        requests = requests_of(
+            card, tokenizer, self.questions, job.encoding, settings, evidence, passages, self._chat, template
         )
-        self.keys = [one.digest for one in asked]
-        self._write = answering(lm, card, asked, settings, toolbox, calls, params.seed)
-        self._choose = choosing(lm, card, self._chosen)
-        self._draw = sampling(lm, card, self._drawn, settings, params.seed)
+        self._requests = dict(enumerate(requests))
+        self._kinds = [card.task(one.task_id).kind for one in self.questions]
+        self._decoding = Decoding(settings.temperature, settings.top_p, job.params.seed)
+        self._write = writing(model, tokenizer, self._requests, settings, toolbox, calls, self._decoding)
+        self.cache_key = job.cache_key(
+            model=model.identity,
+            calls=[calls, toolbox.versions],
+            choices={one.task_id: card.task(one.task_id).choices for one in self.questions},
+        )
+        self.keys = [
+            digest({"asked": [*one.key, request.prompt, request.ids, str(one.day)]})
+            for one, request in zip(self.questions, requests, strict=True)
+        ]
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        other = self._texts | self._chosen.keys() | self._drawn.keys()
-        yield from self._write([number for number in numbers if number not in other])
-        if self._chosen:
-            yield from self._choose([number for number in numbers if number in self._chosen])
-        if self._drawn:
-            yield from self._draw([number for number in numbers if number in self._drawn])
-        for number in sorted(self._texts.intersection(numbers)):
-            yield number, answer_text(self._lm, self._asked[number], self._window)
+        ways: Mapping[str, Answer] = {
+            "generate": self._write,
+            "choose": self._choose,
+            "sample": self._sample,
+            "perplexity": self._perplexity,
+        }
+        for kind, answer in ways.items():
+            last, own = time.monotonic(), [number for number in numbers if self._kinds[number] == kind]
+            for number, row in answer(own) if own else ():
+                now = time.monotonic()
+                yield number, row | {"seconds": round(now - last, 6)}
+                last = now
+
+    def _of_kind(self, kind: str) -> Iterator[tuple[int, str]]:
+        """Number and prompt of the questions of a kind."""
+        return ((number, one.prompt) for number, one in self._requests.items() if self._kinds[number] == kind)
+
+    def _choices(self, number: int) -> tuple[Choice, ...]:
+        return self._job.card.task(self.questions[number].task_id).choices
+
+    def _choose(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """The choice whose text is likeliest after the prompt; of equal ones the first of the task.
+
+        After a chat template nothing comes before the choice, so that its text loses the blank.
+        """
+        if "chat" in self._model.can and "score" not in self._model.can:
+            yield from self._choose_by_name(numbers)
+            return
+        asked = {
+            number: (prompt, [it.text.lstrip() if self._chat else it.text for it in self._choices(number)])
+            for number, prompt in self._of_kind("choose")
+        }
+        for number, scores in self._model.score(asked, numbers):
+            best = max(range(len(scores)), key=lambda place: scores[place].logprob)
+            yield number, {"answers": [self._choices(number)[best].answer], **NOTHING_WRITTEN}
+
+    def _choose_by_name(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """The choice that an answer names (`named_choice`); an answer that names none is empty."""
+        asked = {}
+        for number in numbers:
+            one, names = self._requests[number], ", ".join(it.answer for it in self._choices(number))
+            *before, last = one.conversation
+            question = replace(last, content=f"{last.content}\n\nAnswer with one of: {names}.")
+            tokens = max(one.max_new_tokens, CHOICE_TOKENS)
+            asked[number] = replace(one, messages=(*before, question), max_new_tokens=tokens, stop=())
+        for number, found in self._model.generate(asked, numbers, self._decoding):
+            answer = named_choice(found.text, self._choices(number)) or ""
+            row = {"text": found.text, "calls": [], "new_tokens": _tokens(found, self._tokenizer)}
+            yield number, {"answers": [answer], **row}
+
+    def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """The answer "NLL TOKENS" to a text. A text without tokens has no answer."""
+        asked = {number: ("", [prompt]) for number, prompt in self._of_kind("perplexity")}
+        for number, (score,) in self._model.score(asked, numbers):
+            answers = [f"{-score.logprob:.6f} {score.tokens}"] if score.tokens else []
+            yield number, {"answers": answers, **NOTHING_WRITTEN}
+
+    def _sample(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """The list that the card ranks from many texts."""
+        job, count = self._job, self._job.settings.samples
+        for number, texts in self._model.sample(self._requests, numbers, count, self._decoding):
+            # With the stop string: whether a text has a full stop may decide.
+            row = ranked_row(job.card, [(one.text + (one.stop or ""), 1) for one in texts], job.settings)
+            tokens = sum(_tokens(one, self._tokenizer) for one in texts)
+            yield number, row | {"calls": [], "new_tokens": tokens}
 
     def about(self, number: int) -> Row:
-        one = self._asked[number]
-        return about(one.prompt, len(one.ids), self._lm.sha256, self._lm.adapter_sha256)
+        one, adapter = self._requests[number], self._model.identity.get("adapter_sha256")
+        return about(one.prompt, len(one.ids), self._model.sha256, adapter)
+
+    def facts(self) -> Mapping[str, Any]:
+        own: dict[str, Any] = (
+            {} if self._model.tokenizer else {"prompts_limited_by": paths.LANGUAGE_MODEL.as_posix()}
+        )
+        if self._chat:
+            named = "choose" in self._kinds and "score" not in self._model.can
+            own["chat"] = {**self._chat.model_dump(), **({"choices": "named in the answer"} if named else {})}
+        return {**self._model.facts(), **own}
 
 
-def recipe_of(job: Job, adapter: Path | None) -> dict[str, Any]:
-    """How the weights were trained; neither evidence nor calls for the untuned model and for adapters from elsewhere.
+@contextmanager
+def model_predictor(job: Job) -> Iterator[ModelPredictor]:
+    """The predictor of the model that a system names. What the model cannot is refused before it is loaded.
+
+    Raises NightjarError for evidence or calls that the recipe of the weights does not use, for tools that read what the
+    system does not name, and for tasks and settings that the model cannot follow.
+    """
+    weights, settings, params = job.system.weights, job.settings, job.params
+    kind, recipe = backend(weights, job.base), recipe_of(job)
+    calls = _calls(job, kind, recipe)
+    _check_evidence(job, kind, recipe)
+    toolbox = toolbox_of(job) if calls == "on" else Toolbox([])
+    _check_tasks(job, kind)
+    window = job.encoding.max_source_length
+    with open_model(
+        weights, job.base, settings, window, params.seed, params.threads, job.system.chat
+    ) as model:
+        if calls == "on" and isinstance(model, TemplatedModel) and not model.template.knows_tools:
+            fix = f"set {job.key('calls')} to off, or leave the template out"
+            raise NightjarError("its chat template knows no tools", job.base, fix)
+        yield ModelPredictor(job, model, recipe, calls, toolbox)
+
+
+def writing(
+    model: Model,
+    tokenizer: Tokenizer,
+    requests: Mapping[int, Request],
+    settings: PredictBenchmark,
+    toolbox: Toolbox,
+    calls: Calls,
+    decoding: Decoding,
+) -> Answer:
+    """A function that writes the answers to requests: answers, text, calls and new_tokens of contracts.PREDICTIONS.
+
+    `calls`: "on", the model calls the tools of `toolbox`; "disabled", it must not begin a call; "off", as it writes.
+    """
+
+    def plain(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        for number, one in model.generate(requests, numbers, decoding):
+            given = Answered(one.text, one.text.strip(), (), _tokens(one, tokenizer))
+            yield number, answer_row(given, settings, one.prompt_tokens)
+
+    def steered(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        assert model.lm is not None
+        controller = controller_for(model.lm, toolbox, calls, settings.call_top_k, settings.max_calls)
+        for number in numbers:
+            controller.enter(number, requests[number].ids, requests[number].day, requests[number].forbidden)
+        for number, one in model.generate(requests, numbers, replace(decoding, controller=controller)):
+            given = controller.answered(number, one.text, _tokens(one, tokenizer))
+            yield number, answer_row(given, settings, one.prompt_tokens)
+
+    def by_text(number: int) -> Row:
+        request, pieces = requests[number], list[Text]()
+
+        def write_on(prompt: str, tokens: int) -> Piece:
+            asked = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
+            ((_, one),) = model.generate({number: asked}, [number], decoding)
+            pieces.append(one)
+            return Piece(one.text, _tokens(one, tokenizer), one.cut)
+
+        def count(text: str) -> int:
+            return len(tokenizer.continuation(text))
+
+        given = answer_by_text(
+            write_on,
+            count,
+            request.prompt,
+            request.max_new_tokens,
+            toolbox.without(request.forbidden),
+            settings.max_calls,
+            request.day,
+        )
+        return answer_row(given, settings, pieces[0].prompt_tokens)
+
+    def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        answer = conversing(
+            model, requests, toolbox, settings.max_calls, decoding, lambda one: _tokens(one, tokenizer)
+        )
+        for number, written, prompt_tokens in answer(numbers):
+            yield number, answer_row(written, settings, prompt_tokens)
+
+    if calls == "off" or (calls == "disabled" and "chat" in model.can):
+        return plain
+    if "chat" in model.can:
+        return native
+    return steered if "steer" in model.can else lambda numbers: at_once(by_text, numbers, model.at_once)
+
+
+def _tokens(one: Text, tokenizer: Tokenizer) -> int:
+    return len(tokenizer.continuation(one.text)) if one.tokens is None else one.tokens
+
+
+def answer_row(given: Answered | Written, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
+    """The columns of contracts.PREDICTIONS that an answer decides; `prompt_tokens` if the model counted them."""
+    if given.tokens > MOST_TOKENS:
+        what = "the counts of an answer's requests are too large"
+        raise NightjarError(what, "new_tokens", "see the server's log")
+    return {
+        "answers": [before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction],
+        "text": given.text,
+        "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in given.calls],
+        "new_tokens": given.tokens,
+        **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
+    }
+
+
+def before_full_stop(text: str) -> str:
+    """What stands before the first full stop of the stripped text: the published GPT-3 setting (run_gpt3.py)."""
+    return text.strip().partition(".")[0]
+
+
+def recipe_of(job: Job) -> dict[str, Any]:
+    """How the weights were trained; neither evidence nor calls for untuned models and for adapters from elsewhere.
 
     Raises NightjarError for weights that no recipe trained.
     """
+    adapter = job.adapter
     trained = adapter is not None and (adapter / RECIPE).is_file()
     if adapter is not None and not trained:
         what = "a language model, an adapter or a model that a recipe trained"
@@ -98,16 +285,60 @@ def recipe_of(job: Job, adapter: Path | None) -> dict[str, Any]:
     return read_recipe(adapter) if adapter is not None and trained else {"evidence": 0, "calls": False}
 
 
+def _calls(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> Calls:
+    """What the system says of calls, else its recipe. With call_top_k or max_calls 0, "on" is "disabled"."""
+    calls: Calls = job.system.calls or ("on" if recipe["calls"] else "off")
+    if calls != "off" and "tools" not in kind.can:
+        what = f"{job.system.system} calls tools, which {kind.title} cannot"
+        raise NightjarError(what, job.base, f"use a causal model, or set {job.key('calls')} to off")
+    if calls == "disabled" and not kind.can & {"steer", "chat"} and not job.system.chat:
+        what = f"{kind.title} cannot be kept from writing calls"
+        raise NightjarError(what, job.key("calls"), "set it to off")
+    return calls
+
+
+def _check_evidence(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> None:
+    """Raise NightjarError unless the system has evidence where its recipe uses it, and only there."""
+    # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
+    shown = job.card.name in job.params.retrieve.benchmarks and job.card.capability(Reranking) is None
+    if (bool(recipe["evidence"]) and shown) == bool(job.evidence):
+        return
+    none = paths.NONE
+    if job.adapter is None:
+        fix = f"set it to {none}, or {job.key('kind')} to extractive"
+        raise NightjarError(f"{kind.title} without a recipe gets no evidence", job.key("evidence"), fix)
+    what = f"the recipe {job.system.system} uses {recipe['evidence']} passages of evidence"
+    fix = f"set {job.key('evidence')} to {paths.RETRIEVED / job.card.name}, or to {none} for none"
+    raise NightjarError(what, "params.yaml", fix)
+
+
+def _check_tasks(job: Job, kind: type[Model]) -> None:
+    """Raise NightjarError for a task that the model cannot answer, and for a temperature that does not fit."""
+    where = f"predict.{job.card.name}.temperature"
+    tasks = {one.task_id: job.card.task(one.task_id).kind for one in job.questions}
+    reasons = lacking(kind, tasks.values(), job.system.weights)
+    for task, own in tasks.items():
+        if own in reasons:
+            fix = "leave this task out, or use another model"
+            raise NightjarError(f"{task}: {reasons[own]}", f"predict.systems.{job.item}", fix)
+    if job.settings.temperature and "sample" in reasons:
+        raise NightjarError(reasons["sample"], where, "set it to 0")
+    if "sample" in tasks.values():
+        ranking_of(job.card)
+        if not job.settings.temperature:
+            raise NightjarError("all samples are equal at the temperature 0", where, "set one above 0")
+
+
 def tools_of(params: Params) -> list[Tool]:
     """The tools of augment.tools."""
     named = params.augment.tools.items()
-    return [make(name, Path(tool.resource), params.tools[name]) for name, tool in named]
+    return [make(name, tool.resource, params.tools[name]) for name, tool in named]
 
 
 def toolbox_of(job: Job) -> Toolbox:
     """The tools that a system may call. Raises NightjarError if one reads what the system does not name."""
     for name, tool in job.params.augment.tools.items():
-        if tool.resource not in (paths.CORPUS.as_posix(), job.system.resource):
-            fix = f"set {job.key('resource')} to {tool.resource}"
+        if tool.resource not in (None, job.system.tools):
+            fix = f"set {job.key('tools')} to {tool.resource}"
             raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
     return Toolbox(tools_of(job.params))

@@ -1,11 +1,11 @@
-"""What a predictor is, what it is made of, and which one a system has."""
+"""What a predictor is, and what it is made of."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -13,19 +13,31 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import Ranking
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code
+from nightjar.models.backends import is_remote, split
+from nightjar.models.model import Capability, Model
+from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark, System
 from nightjar.prompts.encodings import named
 
-# How the weights of a server begin, as in `nightjar.models.server`, which imports its client.
-PREFIX = "server:"
+# What each kind of task needs of a model, and what is said of one that lacks it.
+_NEEDS = {
+    "generate": ({"generate"}, "writes no texts"),
+    # A chat model names its choice.
+    "choose": ({"score", "chat"}, "gives no log-probabilities of given choices"),
+    "perplexity": ({"score"}, "gives no log-probabilities of a given text"),
+    "sample": ({"sample"}, "does not sample with the seed of the parameters"),
+}
+# Recipes whose instances have a definition and an input; the others are trained on plain text.
+INSTRUCTED = ("train", "supervised")
 # Columns of an answer where nothing is written.
 NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
 
@@ -37,13 +49,13 @@ Row = dict[str, Any]
 class Job:
     """The questions of a benchmark for one system; `item` is its name in the group predict.systems of the parameters.
 
-    `asked` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
-    names `MODEL`, and what its adapter belongs to.
+    `source` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
+    names `paths.LANGUAGE_MODEL`, and what its adapter belongs to.
     """
 
     params: Params
     item: str
-    asked: Path
+    source: Path
     base: Path = paths.LANGUAGE_MODEL
 
     @cached_property
@@ -60,7 +72,7 @@ class Job:
 
     @cached_property
     def questions(self) -> list[Question]:
-        return read_questions(self.asked)
+        return read_questions(self.source)
 
     @property
     def weights(self) -> Path:
@@ -69,20 +81,20 @@ class Job:
 
     @property
     def evidence(self) -> Path | None:
-        """The artifact with the passages; None for a system whose evidence are the questions themselves."""
-        own = Path(self.system.evidence)
-        return None if own == paths.QUESTIONS / self.card.name else own
+        """The artifact with the passages; None for a system without evidence."""
+        return self.system.evidence
 
     @property
     def inputs(self) -> list[Path]:
         """What the answers are made from."""
-        read = paths.LANGUAGE_MODEL if self.served else Path(self.system.weights)
-        return [self.asked, *([self.evidence] if self.evidence else []), read]
+        read = paths.LANGUAGE_MODEL if is_remote(self.system.weights) else Path(self.system.weights)
+        return [self.source, *([self.evidence] if self.evidence else []), read]
 
     @property
-    def served(self) -> bool:
-        """Whether the model is behind a server."""
-        return self.system.weights.startswith(PREFIX)
+    def adapter(self) -> Path | None:
+        """The folder of an adapter or of a trained model; None for the language model and for other sources."""
+        own = Path(self.system.weights)
+        return None if own == paths.LANGUAGE_MODEL or is_remote(self.system.weights) else own
 
     @property
     def encoding(self) -> Encoding:
@@ -95,12 +107,13 @@ class Job:
 
     def cache_key(self, **own: Any) -> dict[str, Any]:
         """All that decides the answers of a model: `own`, and what is the same for every kind."""
-        from nightjar.models.load import device_name
+        if not is_remote(self.system.weights):
+            from nightjar.models.load import device_name
 
+            own["machine"] = [device_name(), self.params.threads]
         return {
             "settings": self.settings.model_dump(),
             "seed": self.params.seed,
-            "machine": [device_name(), self.params.threads],
             "card": [self.card.name, self.card.version],
             "code": [
                 code("nightjar/models", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
@@ -112,8 +125,8 @@ class Job:
     def check_kind(self, fits: bool, what: str) -> None:
         """Raise NightjarError, if `fits` is false, for weights that are not `what` the system's kind answers with."""
         if not fits:
-            told = f"the kind {self.system.kind} answers with {what}, and this is none"
-            raise NightjarError(told, self.system.weights, f"name one, or set {self.key('kind')} to another")
+            fault = f"the kind {self.system.kind} answers with {what}, and this is none"
+            raise NightjarError(fault, self.system.weights, f"name one, or set {self.key('kind')} to another")
 
 
 class Predictor(ABC):
@@ -155,42 +168,6 @@ def about(prompt: str, tokens: int, model: str, adapter: str | None = None) -> R
     }
 
 
-@contextmanager
-def predictor(job: Job) -> Iterator[Predictor]:
-    """The predictor of a system, by its kind; closed at the end of the block.
-
-    Raises NightjarError for weights that are not of this kind, for settings that the predictor cannot follow, and for
-    missing or damaged files.
-    """
-    # Imported here: no kind waits for the libraries of another.
-    match job.system.kind:
-        case "file":
-            from nightjar.predict.given_file import FilePredictor
-
-            yield FilePredictor(job)
-        case "knn":
-            from nightjar.predict.neighbours import NeighbourPredictor
-
-            yield NeighbourPredictor(job)
-        case "reader":
-            from nightjar.predict.reading import ReaderPredictor
-
-            yield ReaderPredictor(job)
-        case "extractive":
-            from nightjar.predict.extracted import ExtractivePredictor
-
-            yield ExtractivePredictor(job)
-        case "model" if job.served:
-            from nightjar.predict.served import served
-
-            with served(job) as opened:
-                yield opened
-        case "model":
-            from nightjar.predict.model import ModelPredictor
-
-            yield ModelPredictor(job)
-
-
 def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
     """The encoding of a benchmark's prompts: the one of this name, or by the parameters.
 
@@ -198,3 +175,56 @@ def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> 
     """
     name = encoding if encoding is not None else params.predict.benchmark(benchmark).encoding
     return params.encoding if name is None else named(params.encoding, name)
+
+
+def lacking(kind: type[Model], tasks: Iterable[str] = (), source: str = "") -> dict[str, str]:
+    """The kinds of tasks that a model cannot answer, and why.
+
+    What the model of a `source` can beyond its class is tried where the kinds `tasks` need it.
+    """
+
+    def without(can: frozenset[Capability]) -> dict[str, str]:
+        return {task: f"{kind.title} {why}" for task, (needs, why) in _NEEDS.items() if not can & needs}
+
+    reasons = without(kind.can)
+    return without(kind.abilities(split(source)[1])) if source and reasons.keys() & set(tasks) else reasons
+
+
+def ranking_of(card: Card) -> Ranking:
+    """How the card ranks. Raises NightjarError if it does not."""
+    if (ranking := card.capability(Ranking)) is None:
+        fix = "add the capability Ranking to the card"
+        raise NightjarError("its card ranks no answers", f"benchmark {card.name}", fix)
+    return ranking
+
+
+def ranked_row(card: Card, texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> dict[str, Any]:
+    """The answers and the `text` of contracts.PREDICTIONS for texts with their weights, in their order."""
+    sums: dict[str, float] = {}
+    for text, weight in texts:
+        sums[text] = sums.get(text, 0) + weight
+    answers = ranking_of(card).ranked(sums.items(), settings)
+    found = {
+        "texts": sums,
+        "answers": dict(answers),
+        "without_full_stop": sum(weight for text, weight in sums.items() if "." not in text),
+    }
+    return {"answers": [answer for answer, _ in answers], "text": json.dumps(found, ensure_ascii=False)}
+
+
+def benchmark_of(params: Params, folder: Path) -> str:
+    """The benchmark whose settings apply to the model in `folder`: the first that it answers, else the first of all."""
+    answered = [it.benchmark for it in params.predict.systems.values() if Path(it.weights) == folder]
+    return next(iter([*answered, *params.benchmarks]))
+
+
+def folder_of(system: str) -> Path:
+    """The directory of a trained system, by the name of its recipe or by its path."""
+    named = paths.TRAINED / system
+    folder = named if named.is_dir() and "/" not in system else Path(system)
+    if not (folder / RECIPE).is_file():
+        there = sorted(path.parent.name for path in paths.TRAINED.glob(f"*/{RECIPE}"))
+        fix = f"systems are {', '.join(there)}" if there else "run: nightjar rebuild train"
+        what = f"no {RECIPE} in this directory" if folder.is_dir() else "no such trained system"
+        raise NightjarError(what, repr(system), fix)
+    return folder

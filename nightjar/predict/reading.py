@@ -109,12 +109,12 @@ def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
             recipe.form,
             questions,
             job.evidence if recipe.passages else None,
-            Path(job.system.resource),
+            job.system.tools,
             "test",
             recipe.passages,
             recipe.temperature,
         )
-    train = questions_of(tables.read_rows(job.asked, contracts.TRAIN_QUESTIONS))
+    train = questions_of(tables.read_rows(job.source, contracts.TRAIN_QUESTIONS))
     pools = {
         task: pool_of(
             [one for one in train if one.task_id == task],
@@ -129,7 +129,8 @@ def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
 
 def _check_evidence(job: Job, record: Mapping[str, Any]) -> None:
     """Raise NightjarError if a system reads other evidence than its readers were trained with."""
-    for key in ("benchmark", "evidence", "resource"):
-        if getattr(job.system, key) != record.get(key):
-            what = f"the readers of {record['recipe']} were trained with {record.get(key)}"
+    system = job.system.model_dump()
+    for key, trained in (("benchmark", "benchmark"), ("evidence", "evidence"), ("tools", "index")):
+        if system[key] != record.get(trained):
+            what = f"the readers of {record['recipe']} were trained with {record.get(trained)}"
             raise NightjarError(what, job.key(key), f"set {job.key(key)} to it")

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nightjar.core import plugins
 from nightjar.core.arguments import AnyPath, as_path, check_texts
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import read_object
-from nightjar.core.plugins import calling
 
 GROUP, PREFIX, RECORD = "nightjar.encoders", "entry:", "encoder.json"
 _SETTING = "models.sentence_encoder.source"
@@ -73,27 +73,10 @@ def encoder_of_entry_point(name: str) -> Encoder:
 
     `identity` names the package and its version too. Raises NightjarError if there is none or it fails.
     """
-    found = [point for point in entry_points(group=GROUP) if point.name == name]
     where = f"{_SETTING}: {PREFIX}{name}"
-    if len(found) != 1:
-        names = sorted({point.name for point in entry_points(group=GROUP)})
-        if found:
-            packages = ", ".join(sorted(_package(point)["package"] for point in found))
-            raise NightjarError(
-                f"several packages offer this encoder ({packages})", where, "uninstall all but one"
-            )
-        fix = f"install the package that offers it; installed are: {', '.join(names) or 'none'}"
-        raise NightjarError("no installed package offers this encoder", where, fix)
-    with calling(f"{where} = {found[0].value}", "this encoder cannot be made"):
-        return _Checked(found[0], found[0].load()())
-
-
-def _package(point: EntryPoint) -> dict[str, str]:
-    distribution = point.dist
-    return {
-        "package": distribution.name if distribution else "unknown",
-        "version": distribution.version if distribution else "unknown",
-    }
+    point = plugins.named(GROUP, name, where)
+    with plugins.calling(f"{where} = {point.value}", "this encoder cannot be made"):
+        return _Checked(point, point.load()())
 
 
 class _Checked:
@@ -104,11 +87,11 @@ class _Checked:
         self.dimension = int(encoder.dimension)
         # As it is read back from a file.
         own = json.loads(json.dumps(dict(encoder.identity)))
-        self.identity: Mapping[str, Any] = {"entry": point.name, **_package(point), **own}
+        self.identity: Mapping[str, Any] = {"entry": point.name, **plugins.package(point), **own}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         check_texts(texts, "texts")
-        with calling(self._name, "its method encode fails"):
+        with plugins.calling(self._name, "its method encode fails"):
             vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
         if vectors.shape != (len(texts), self.dimension):
             what = f"vectors of shape {vectors.shape} for {len(texts)} texts, dimension {self.dimension}"

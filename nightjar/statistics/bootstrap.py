@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nightjar.statistics.resample import as_rows, resampled
-from nightjar.statistics.rule import enough
-from nightjar.statistics.statistic import Floats, Statistic, contrast, mean
+from nightjar.statistics.statistic import Floats, Statistic, contrast, enough, mean
 
 DECIMALS = 4
 SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
@@ -84,7 +83,7 @@ class Bootstrap:
 
 
 def binomial_interval(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Clopper and Pearson's exact interval for a share of which `hits` of `trials` were seen."""
+    """Clopper and Pearson's exact interval for a share of `hits` among `trials`."""
     from scipy.special import betaincinv  # here: it takes long to load
 
     tail = (1 - confidence) / 2

@@ -1,4 +1,4 @@
-"""The one test: could the difference of two systems, or the trend over several runs, be chance?
+"""The one comparison and its test: could the difference of two systems, or the trend over several runs, be chance?
 
 If two systems were equal, the answers of an instance could be swapped between them; if several runs had no trend, those
 of an instance could as well have come in the reverse order, which for two runs is the swap. p is the share of all ways
@@ -14,15 +14,17 @@ sampled anew. p depends neither on the order of the instances nor on which of tw
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
+from nightjar.statistics.bootstrap import Bootstrap
 from nightjar.statistics.resample import as_rows, blocks
-from nightjar.statistics.statistic import Floats, OfSums, Statistic, contrast, mean
+from nightjar.statistics.statistic import Floats, OfSums, Statistic, contrast, enough, mean
 
 SAMPLES = 10_000
 # Up to so many instances whose runs differ, all ways are tried: 65,536.
@@ -31,8 +33,7 @@ _ENUMERATED = 16
 _CLOSE = 1e-9
 
 
-@dataclass(frozen=True)
-class Moved:
+class Changes(NamedTuple):
     """How many instances one system does better, worse and equally well on than the other."""
 
     better: int
@@ -40,7 +41,7 @@ class Moved:
     equal: int
 
 
-def moved(differences: NDArray[np.float64]) -> Moved:
+def changes(differences: NDArray[np.float64]) -> Changes:
     """Counts of the differences above, below and at zero; scores are equal to the last bit or differ.
 
     Raises NightjarError for NaN and infinity.
@@ -48,7 +49,7 @@ def moved(differences: NDArray[np.float64]) -> Moved:
     if not np.isfinite(differences).all():
         raise NightjarError("NaN or infinite", "differences", "leave out what does not apply")
     better, worse = int((differences > 0).sum()), int((differences < 0).sum())
-    return Moved(better, worse, len(differences) - better - worse)
+    return Changes(better, worse, len(differences) - better - worse)
 
 
 def p_value(differences: NDArray[np.float64], rng: np.random.Generator, samples: int = SAMPLES) -> float:
@@ -98,10 +99,10 @@ def contrast_p(
     if statistic is mean and sizes.max() == sizes.min():
         return _sign_test(int((forward > 0).sum()), len(sizes))
     found = (statistic, weights, *_canonical(forward[differ], backward[differ]), forward[~differ])
-    seen = abs(observed) - _CLOSE * scale
+    limit = abs(observed) - _CLOSE * scale
 
     def extreme(contrasts: Floats) -> int:
-        return int((~(np.abs(contrasts) < seen)).sum())
+        return int((~(np.abs(contrasts) < limit)).sum())
 
     if len(sizes) <= _ENUMERATED:
         every = np.concatenate(list(_contrasts(*found, None, 0)))
@@ -173,3 +174,82 @@ def _sign_test(above: int, count: int) -> float:
     from scipy.special import bdtr  # here: it takes long to load
 
     return min(1.0, 2 * float(bdtr(min(above, count - above), count, 0.5)))
+
+
+class Measured(Protocol):
+    """A metric: its value is `statistic` of the `parts` of the instances, times `scale`, with so many `decimals`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parts(self) -> tuple[str, ...]: ...
+    @property
+    def statistic(self) -> Statistic: ...
+    @property
+    def scale(self) -> float: ...
+    @property
+    def higher_is_better(self) -> bool: ...
+    @property
+    def decimals(self) -> int: ...
+
+
+def estimate(measure: Measured, values: Floats) -> float:
+    """The number of instances, `values` of shape (n, parts), in the unit of the metric; a mean is summed in order, as
+    published.
+    """
+    if measure.statistic is mean:
+        # From 0.0 on, as `sum` does: a sum of -0.0 alone is 0.0.
+        return round(
+            measure.scale * (0.0 + float(np.cumsum(values[:, 0])[-1])) / len(values), measure.decimals
+        )
+    return scaled(measure, float(measure.statistic(values[None])[0]))
+
+
+def scaled(measure: Measured, number: float) -> float:
+    """A value of the metric's statistic in the unit and with the decimals of the metric."""
+    return round(measure.scale * number, measure.decimals) + 0.0  # never -0.0
+
+
+class Contrast(NamedTuple):
+    """A weighted sum of a metric over runs: the parts of the same instances, shape (n, parts), and a weight for each
+    run. The weights add up to 0, so runs with equal scores have a contrast of exactly 0.
+    """
+
+    measure: Measured
+    runs: Sequence[Floats]
+    weights: Sequence[float]
+
+    @classmethod
+    def between(cls, measure: Measured, now: Floats, before: Floats) -> Contrast:
+        """The difference now - before."""
+        return cls(measure, (now, before), (1.0, -1.0))
+
+    def described(self, bootstrap: Bootstrap) -> dict[str, Any]:
+        """{"value", "low", "high", "p", "better", "worse", "equal"}: the first three in the unit of the metric.
+
+        `low`, `high` and `p` are None below MINIMUM instances (`rule`), the ends also where the statistic is not
+        defined on every resample; how many instances are better, worse and equal is None for a metric of several parts.
+        Raises NightjarError for NaN and infinity.
+        """
+        measure, n = self.measure, len(self.runs[0])
+        p, ends = None, (math.nan, math.nan)
+        if enough(n):
+            p = contrast_p(measure.statistic, self.runs, self.weights, bootstrap.stream())
+            ends = bootstrap.interval_of_contrast(self.runs, self.weights, measure.statistic)
+        low, high = (scaled(measure, end) if math.isfinite(sum(ends)) else None for end in ends)
+        counts: dict[str, int | None] = dict.fromkeys(("better", "worse", "equal"))
+        if len(measure.parts) == 1:
+            higher = contrast(self.weights, self.runs)[:, 0]
+            counts = changes(higher if measure.higher_is_better else -higher)._asdict()
+        return {
+            "value": scaled(measure, self._value()),
+            "low": low,
+            "high": high,
+            "p": p,
+            **counts,
+        }
+
+    def _value(self) -> float:
+        if self.measure.statistic is mean:
+            return float(contrast(self.weights, self.runs).mean())
+        return float(contrast(self.weights, [self.measure.statistic(run[None]) for run in self.runs])[0])

@@ -3,6 +3,13 @@
 A cell is one metric of one system on one track of one benchmark. Its instances are paired by id; p is that of the
 paired permutation test (`paired`). Holm's correction is over all cells of the run, so that `alpha` bounds the chance
 that an unchanged set of models gets any verdict but "unchanged".
+
+A slow decline is a metric that falls over several runs in steps that are each too small to be significant. A line of
+least squares is fitted to the metric over the runs, which are equally far apart. Its fall from the first run to the
+last is a contrast of the runs, and is judged like the difference between two runs: by the permutation test, which
+reverses the runs of an instance, and Holm's correction over all cells. Equal runs have a slope of exactly 0. A change
+that stays counts by the number of its instances, not by that of the runs. The null is that the runs of an instance
+could have come in the reverse order; noise that all instances of a run share is not covered.
 """
 
 from __future__ import annotations
@@ -15,9 +22,8 @@ import numpy as np
 
 from nightjar.core.display import counted_as
 from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
-from nightjar.statistics.contrast import Contrast, Measured, estimate
-from nightjar.statistics.rule import enough, too_few
-from nightjar.statistics.statistic import Floats, Statistic, mean
+from nightjar.statistics.paired import Contrast, Measured, estimate
+from nightjar.statistics.statistic import Floats, Statistic, enough, mean, too_few
 
 Word = Literal["better", "worse", "unchanged", "not comparable"]
 
@@ -167,8 +173,8 @@ def correct(rows: Sequence[dict[str, Any]], higher_is_better: Sequence[bool], al
         row["verdict"] = _word(p <= alpha, row["value"] if higher else -row["value"])
 
 
-def _word(moved: bool, gain: float) -> Word:
-    if not moved or gain == 0:
+def _word(significant: bool, gain: float) -> Word:
+    if not significant or gain == 0:
         return "unchanged"
     return "better" if gain > 0 else "worse"
 
@@ -190,3 +196,37 @@ def summary(rows: Iterable[Mapping[str, Any]]) -> Word:
     words = {row["verdict"] for row in rows}
     order: tuple[Word, ...] = ("worse", "better", "unchanged")
     return next((word for word in order if word in words), "not comparable")
+
+
+# The fewest runs with a slope, and the most: two weeks of nights.
+FEWEST, MOST = 6, 14
+
+
+def line(measure: Measured, runs: Sequence[Floats]) -> Contrast:
+    """The end of the fitted line minus its start; `runs` have the parts of the same instances, oldest first."""
+    places = np.arange(len(runs)) - (len(runs) - 1) / 2
+    weights = places * (len(runs) - 1) / (places**2).sum()
+    return Contrast(measure, runs, weights.tolist())
+
+
+def declines(
+    series: Mapping[Cell, tuple[Measured, Sequence[Floats]]], alpha: float
+) -> dict[Cell, dict[str, Any]]:
+    """The cells that have declined, with their rows of `decide`; cells of fewer than FEWEST runs are left out.
+
+    The last run has to lie below the mean of all as well: a decline that was repaired is none.
+    """
+    lines = {cell: line(*one) for cell, one in series.items() if len(one[1]) >= FEWEST}
+    rows = decide(list(lines.values()), alpha)
+    return {
+        cell: row
+        for (cell, one), row in zip(lines.items(), rows, strict=True)
+        if row["verdict"] == "worse" and _below(one)
+    }
+
+
+def _below(one: Contrast) -> bool:
+    """Whether the last run is worse than the mean of the runs."""
+    values = one.measure.statistic(np.stack(one.runs))
+    gain = values[-1] - values.mean()
+    return bool(gain < 0 if one.measure.higher_is_better else gain > 0)

@@ -242,6 +242,10 @@ class Calculator(Tool):
     """The calculator as a tool; it reads nothing but the input of a call."""
 
     name = "Calculator"
+    description = (
+        "Computes an arithmetic expression of numbers, + - * / and parentheses, and gives its value."
+    )
+    argument = "the expression, such as (12 + 8) * 3"
     instructions = head("Calculator")
     settings = Settings
 
@@ -259,8 +263,8 @@ class Calculator(Tool):
             return ""
         return calculator_document(f"{text.context} {text.body}", chance)
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
-        return [evaluate(request.input, self.lenient) for request in asked]
+    def run(self, requests: Sequence[Request]) -> list[str | None]:
+        return [evaluate(request.input, self.lenient) for request in requests]
 
     def why(self, request: Request) -> str:
         try:

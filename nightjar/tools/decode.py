@@ -217,6 +217,14 @@ class ToolController(Controller):
         state.executed.append(Executed(call.tool, call.input, result, state.start, end))
         return rest
 
+    def answered(self, row: int, text: str, tokens: int) -> Answered:
+        """The answer of a row that has ended with this text. A call that was never finished is left out."""
+        state = self.states.pop(row)
+        if state.opened is not None:
+            text = text[: state.start]
+        prediction = _without(text, state.executed).strip()
+        return Answered(text, prediction, tuple(state.executed), tokens)
+
 
 def answer(
     lm: LanguageModel,
@@ -284,13 +292,18 @@ def answers(
     `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError for "on" without tools,
     and, but for "off", for a model that cannot call.
     """
+    controller = None if calls == "off" else controller_for(lm, toolbox, calls, top_k, max_calls)
+    return _answers(lm, queries, controller, sampling, base, batch_size, batch_tokens)
+
+
+def controller_for(
+    lm: LanguageModel, toolbox: Toolbox | None, calls: Calls, top_k: int, max_calls: int
+) -> ToolController:
+    """What steers decoding where `calls` is "on" or "disabled". Raises NightjarError for "on" without tools."""
     if calls == "on" and (toolbox is None or not toolbox.names):
         raise NightjarError("no tools are given", "toolbox", 'give some, or calls="disabled" or calls="off"')
-    controller = None
-    if calls != "off":
-        allowed = max_calls if calls == "on" and top_k else 0
-        controller = ToolController(lm, toolbox or Toolbox(()), top_k, allowed)
-    return _answers(lm, queries, controller, sampling, base, batch_size, batch_tokens)
+    allowed = max_calls if calls == "on" and top_k else 0
+    return ToolController(lm, toolbox or Toolbox(()), top_k, allowed)
 
 
 def _answers(
@@ -310,14 +323,10 @@ def _answers(
             yield Prompt(number, ids, query.max_new_tokens, query.stop, query.shared)
 
     for number, result in stream(lm, prompts(), sampling, controller, base, batch_size, batch_tokens):
-        text, executed = result.text, []
         if controller is not None:
-            state = controller.states.pop(number)
-            executed = state.executed
-            if state.opened is not None:
-                text = text[: state.start]
-        prediction = _without(text, executed).strip()
-        yield number, Answered(text, prediction, tuple(executed), result.tokens)
+            yield number, controller.answered(number, result.text, result.tokens or 0)
+        else:
+            yield number, Answered(result.text, result.text.strip(), (), result.tokens or 0)
 
 
 def _ids(lm: LanguageModel, prompt: str | Sequence[int]) -> Sequence[int]:

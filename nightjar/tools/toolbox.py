@@ -18,7 +18,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from nightjar.core.display import printable
-from nightjar.core.errors import NightjarError, told
+from nightjar.core.errors import NightjarError, explain
 from nightjar.tools.syntax import Call
 from nightjar.tools.tool import Request, Tool
 
@@ -63,6 +63,11 @@ class Toolbox:
     def versions(self) -> dict[str, str]:
         """The version of each tool by its name: results may differ where these do."""
         return {name: queue.tool.version for name, queue in self._queues.items()}
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """The tools as functions that a chat model calls."""
+        return [queue.tool.schema for queue in self._queues.values()]
 
     def without(self, names: Collection[str]) -> Toolbox:
         """The same tools, queues and caches without those of these names."""
@@ -166,7 +171,7 @@ class _Queue:
             try:
                 outcome.append(self.tool.run(batch))
             except Exception as error:
-                outcome.append(_Problem("failed", told(error)))
+                outcome.append(_Problem("failed", explain(error)))
 
         thread = Thread(target=run, name=f"run of {self.tool.name}", daemon=True)
         thread.start()

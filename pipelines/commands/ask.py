@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,8 @@ import click
 from nightjar.core import paths
 from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import PIPE, check_input
+from nightjar.core.json_text import parse_at
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
 
@@ -35,7 +38,7 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
     "--model",
     type=TEXT,
     metavar="SOURCE",
-    help="Any model: a directory of a model or an adapter, hub:NAME@REVISION or package:NAME.",
+    help="Any model: a directory, hub:NAME@REVISION, package:NAME, server:URL[#MODEL] or entry:NAME.",
 )
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
 @click.option("--definition", type=TEXT, help="The task in words, for a system trained on instructions.")
@@ -76,37 +79,33 @@ def ask(
         raise NightjarError("the question is empty", "nightjar ask", "write one")
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
-    from nightjar.predict.trained import folder_of
-    from stages.base_model.given import Given, given, ready
+    from nightjar.predict.predictor import folder_of
+    from pipelines.commands.sources import Source, resolve
 
+    named = resolve(model) if model is not None else Source(folder_of(system or "").as_posix())
     # PyTorch takes long to load.
-    named = (
-        given(model)
-        if model is not None
-        else Given(folder_of(system or "").as_posix(), paths.LANGUAGE_MODEL.as_posix())
-    )
-    if named.served:
-        fix = "give a model, or use: nightjar evaluate"
-        raise NightjarError("a server cannot be asked here", named.weights, fix)
-    prepare_model(named.source)
+    prepare_model(named.language_model)
     from nightjar.predict.asking import Asker
 
-    with TemporaryDirectory() as made:
-        base, place = named.base(Path(made, paths.LANGUAGE_MODEL.name)), Path(made, paths.LANGUAGE_MODEL.name)
-        if base == place:
-            ready(named, place)
-        asker = Asker(base, named.adapter, definition, max_tokens, None if as_json else _show, _finder)
-    for one in questions:
-        if len(questions) > 1 and not as_json:
-            say(one)
-        with stdout_kept():  # of tools of other packages
-            answer = asker.answer(one)
-        if as_json:
-            say_json(asdict(answer), indent=None)
-        else:
-            say(answer.answer)
-            if not answer.answer:
-                say("(the answer is empty)", err=True)
+    report = None if as_json else _show
+    with ExitStack() as stack:
+        with TemporaryDirectory() as made:
+            place = Path(made, paths.LANGUAGE_MODEL.name)
+            if (base := named.base(place)) == place:
+                named.prepare(place)
+            asker = Asker(named.weights, base, definition, max_tokens, report, _finder)
+        stack.enter_context(asker)
+        for one in questions:
+            if len(questions) > 1 and not as_json:
+                say(one)
+            with stdout_kept():  # of tools of other packages
+                answer = asker.answer(one)
+            if as_json:
+                say_json(asdict(answer), indent=None)
+            else:
+                say(answer.answer)
+                if not answer.answer:
+                    say("(the answer is empty)", err=True)
 
 
 def _finder(params: Params, benchmark: str) -> Callable[[str, int], list[dict[str, Any]]]:
@@ -136,9 +135,6 @@ def _show(event: Event) -> None:
 
 def _questions(file: Path) -> Iterator[str]:
     """The questions of a file. Raises NightjarError, with file and line, for a line that is neither text nor JSON."""
-    from nightjar.core.files import PIPE, check_input
-    from nightjar.core.json_text import parse_at
-
     check_input(file, PIPE)
     try:
         lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").split("\n")]

@@ -5,31 +5,22 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
+from nightjar.core.checks import is_artifact
+from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
+from nightjar.params.drivers import load_checks
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import as_json_option
-
-
-@dataclass
-class _Unit:
-    """Artifacts that one stage made from those that are `near`, with its facts where they are known, the number of
-    its metrics files, and what is wrong with them.
-    """
-
-    name: str
-    made: list[str]
-    near: list[str] = field(default_factory=list)
-    metrics: int = 0
-    facts: dict[str, Any] | None = None
-    faults: dict[str, str] = field(default_factory=dict)
+from pipelines.graph import repository
+from pipelines.graph.graph import Stage
+from pipelines.run.checks import Made
 
 
 @click.command()
@@ -49,11 +40,6 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
       nightjar check
       nightjar check data/split --json
     """
-    from nightjar.core import checks
-    from nightjar.core.config import PARAMS_FILE
-    from nightjar.params.drivers import load_checks
-    from pipelines.run.checks import findings
-
     root, units, empty = _units(artifacts)
     if not units:
         raise NightjarError("no stage has made anything yet", root, "build it: nightjar rebuild")
@@ -61,11 +47,16 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     results, failed = [], 0
     for unit in units:
         began = time.monotonic()
-        found = findings(unit.faults) + checks.check_stage(unit.made, unit.near, unit.facts, shared, root)
+        found = unit.check(root, shared)
         seconds = time.monotonic() - began
         bad = sum(it.blocks for it in found)
         failed += bad
-        row = {"name": unit.name, "artifacts": unit.made, "passed": not bad, "seconds": round(seconds, 3)}
+        row = {
+            "name": unit.name,
+            "artifacts": unit.artifacts,
+            "passed": not bad,
+            "seconds": round(seconds, 3),
+        }
         results.append(row | {"findings": [it.as_dict() for it in found]})
         if as_json:
             continue
@@ -77,8 +68,8 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         say_json({"passed": not failed, "stages": results, "nothing_made": empty})
         return 1 if failed else 0
-    looked = f"looked at {counted_as(sum(len(unit.made) for unit in units), 'artifact')}"
-    if metrics := sum(unit.metrics for unit in units):
+    looked = f"looked at {counted_as(sum(len(unit.artifacts) for unit in units), 'artifact')}"
+    if metrics := sum(len(unit.metrics) for unit in units):
         looked += f" and {counted_as(metrics, 'metrics file')} of {counted_as(len(units), 'stage')}"
     if empty:
         have = "has" if len(empty) == 1 else "have"
@@ -89,33 +80,28 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     return 1 if failed else 0
 
 
-def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
+def _units(wanted: tuple[str, ...]) -> tuple[Path, list[Made], list[str]]:
     """The root, what to check, by paths from there, and the stages that have made nothing to check.
 
     Raises NightjarError for a name in `wanted` that leads to no artifact.
     """
-    from nightjar.core import checks
-    from pipelines.graph import graph
-    from pipelines.graph.graph import Stage
-    from pipelines.run.checks import artifacts, read_facts
-
     if "" in wanted:
         raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")
     root, stages = Path(), list[Stage]()
     try:
-        root = Path(os.path.relpath(graph.find_root()))
+        root = Path(os.path.relpath(repository.find_root()))
     except NightjarError:
         if not wanted:
             raise
     else:
-        stages = list(graph.outline(root).stages.values())
-    places = {given: _real(Path(given)) for given in wanted}
-    units, empty, known = list[_Unit](), list[str](), set[str]()
+        stages = list(repository.outline(root).stages.values())
+    folders = {given: _real(Path(given)) for given in wanted}
+    units, empty, known = list[Made](), list[str](), set[str]()
     for stage in stages:
         chosen = list(stage.outs)
         if wanted:
             over = {
-                name: [it for it in wanted if _real(root / name).is_relative_to(places[it])]
+                name: [it for it in wanted if _real(root / name).is_relative_to(folders[it])]
                 for name in chosen
             }
             chosen = [name for name in chosen if over[name]]
@@ -123,20 +109,19 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[_Unit], list[str]]:
         if not chosen:
             continue
         built = any(kind(root / name) for name in stage.outs)
-        facts, faults = read_facts(root, stage.metrics) if built else (None, {})
-        made = [name for name in artifacts(root, stage, facts) if name in chosen]
-        if built and (made or stage.metrics):
-            near = [name for name in stage.deps if checks.is_artifact(root / name)]
-            units.append(_Unit(stage.name, made, near, len(stage.metrics), facts, faults))
+        made = Made.by(stage, root) if built else Made(stage.name, [])
+        made = replace(made, artifacts=[name for name in made.artifacts if name in chosen])
+        if made.artifacts or made.metrics:
+            units.append(made)
         else:
             empty.append(stage.name)
-    for given in (it for it in places if it not in known):
+    for given in (it for it in folders if it not in known):
         if not kind(Path(given)):
             raise NightjarError("no such file or folder", given, "give the folder of an artifact")
-        if not checks.is_artifact(Path(given)):
+        if not is_artifact(Path(given)):
             fix = "give the folder of an artifact, such as data/split"
             raise NightjarError("no artifact is there, and no output of the graph", given, fix)
-        units.append(_Unit(given, [os.path.relpath(given, root)]))
+        units.append(Made(given, [os.path.relpath(given, root)]))
     return root, units, empty
 
 

@@ -9,47 +9,58 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nightjar import params as params_module
-from nightjar.benchmarks import evaluated, registry
-from nightjar.benchmarks.evaluated import RECORD
+from nightjar.benchmarks import evaluation, registry
+from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_subset
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
-from nightjar.benchmarks.subset import left_out, tasks_of, write_subset
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
+from nightjar.models.backends import backend
+from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
+from nightjar.predict.predictor import lacking
 from pipelines.commands.options import prepare_model
+from pipelines.commands.sources import Source, name_of, resolve
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
 from stages._runtime.stage import Stage, before_models, carry_out
-from stages.base_model.given import Given, given, name_of, ready
 from stages.base_model.prepare import check_complete
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user asked for; None is all benchmarks of the project, all tasks, all questions, or the model's own
-    use of tools."""
+class Options:
+    """What the user asked for; None is all benchmarks of the project, all tasks, all questions, the model's own use of
+    tools, or, of `chat`, prompts without a template."""
 
     model: str
     benchmarks: list[str] | None
     tasks: list[str] | None
     limit: int | None
     calls: str | None
+    chat: dict[str, Any] | None = None
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """What answers depend on: neither how many are asked, nor how fast."""
+        chat = {
+            name: value for name, value in (self.chat or {}).items() if name not in ("at_once", "token_limit")
+        }
+        return {**asdict(self), "limit": None, "chat": None if self.chat is None else chat}
 
 
-def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
+def evaluate(options: Options, output: Path) -> dict[str, Any]:
     """Evaluate a model; returns the record of the run.
 
     "unscored" of the record says which benchmarks have nothing to score, and how to hand their predictions in.
@@ -57,19 +68,19 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
     Raises NightjarError for what cannot be asked of the project or the model, if `output` holds another run, and as the
     stages do.
     """
-    known = evaluated.read(output) if (output / RECORD).is_file() else None
+    known = evaluation.read(output) if (output / RECORD).is_file() else None
     if not known:
         check_folder(output)
     project = params_module.load()
     before_models(project)
-    model = given(asked.model)
-    prepare_model(model.source)
-    record, params = _plan(asked, model, project)
+    model = resolve(options.model)
+    prepare_model(model.language_model)
+    record, params = _plan(options, model, project)
     if not known:
         _prepare(model, record, params, output)
     _check_same(record, output)
     with lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
-        if asked.limit != evaluated.read(output).asked.get("limit"):
+        if options.limit != evaluation.read(output).asked.get("limit"):
             _ask_more(record, output)
         _write_questions(record, output, params.seed)
         _run_stages(model, record, params, output)
@@ -81,23 +92,23 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
 
 def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     """What is said of each benchmark none of whose questions has a reference, with the command for its leaderboard."""
-    told = []
+    found = []
     for one in record["tasks"]:
         asked, answers = output / paths.QUESTIONS / one, output / paths.PREDICTIONS / one / record["name"]
         where = f"{answers} --questions {asked}"
         if nothing := nothing_to_score(registry.card(one), read_questions(asked), where):
-            told.append(str(nothing))
-    return told
+            found.append(str(nothing))
+    return found
 
 
-def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], Params]:
+def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, Any], Params]:
     """The record of the run and its parameters. The record has the tasks of each benchmark, those that are left out
     with the reason, and an identity: a digest of all that decides the results, but for the code.
 
     Raises NightjarError for unknown or missing benchmarks and tasks, and if no task can be answered.
     """
     registry.check(params)
-    named = list(dict.fromkeys(asked.benchmarks or params.benchmarks))
+    named = list(dict.fromkeys(options.benchmarks or params.benchmarks))
     if unknown := [one for one in named if one not in params.benchmarks]:
         fix = f"benchmarks are {', '.join(params.benchmarks)}"
         raise NightjarError("no such benchmark in params.yaml", unknown[0], fix)
@@ -106,12 +117,12 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
     tasks = {one: tasks_of(read_questions(paths.QUESTIONS / one)) for one in named}
     known = [task for own in tasks.values() for task in own]
-    if missing := sorted(set(asked.tasks or ()) - set(known)):
+    if missing := sorted(set(options.tasks or ()) - set(known)):
         raise NightjarError(
             f"no such task of {', '.join(named)}", missing[0], f"tasks are {', '.join(known)}"
         )
     wanted = {
-        one: [it for it in own if asked.tasks is None or it in asked.tasks] for one, own in tasks.items()
+        one: [it for it in own if options.tasks is None or it in options.tasks] for one, own in tasks.items()
     }
     lacking = {one: _lacking(one, own, model, params) for one, own in wanted.items()}
     chosen = {one: [it for it in own if it not in lacking[one]] for one, own in wanted.items()}
@@ -119,24 +130,23 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
     if not chosen:
         reason = next(reason for reasons in lacking.values() for reason in reasons.values())
         fix = "choose other tasks, or another model"
-        raise NightjarError(f"no task can be answered: {reason}", asked.model, fix)
-    name = name_of(asked.model)
+        raise NightjarError(f"no task can be answered: {reason}", options.model, fix)
+    name = name_of(options.model)
     for one in chosen:
         card = registry.card(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
             name = f"model_{name}"
-    values = _values(asked, model, name, list(chosen))
-    folders = [] if model.served else [model.adapter, Path(model.source)]
-    told = {
-        # Without the limit: answers do not depend on how many are asked.
-        "asked": {**asdict(asked), "limit": None},
+    values = _values(options, model, name, list(chosen))
+    folders = [] if model.remote else [model.adapter, Path(model.language_model)]
+    decides = {
+        "asked": options.decides,
         "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
-        "values": values,
+        "values": _values(replace(options, chat=options.decides["chat"]), model, name, list(chosen)),
         "questions": {one: contents(paths.QUESTIONS / one) for one in chosen},
     }
     record = {
-        "asked": asdict(asked),
-        "identity": digest(told),
+        "asked": asdict(options),
+        "identity": digest(decides),
         "name": name,
         "tasks": chosen,
         "left_out": {one: reasons for one, reasons in lacking.items() if reasons},
@@ -145,39 +155,41 @@ def _plan(asked: Asked, model: Given, params: Params) -> tuple[dict[str, Any], P
     return record, params_module.validate(values)
 
 
-def _lacking(benchmark: str, tasks: Sequence[str], model: Given, params: Params) -> dict[str, str]:
-    """The tasks of a benchmark that the model cannot answer, and why."""
-    from nightjar.predict.served import LACKING
-
-    if model.served:
-        if params.predict.benchmark(benchmark).temperature:
-            return dict.fromkeys(tasks, LACKING["sample"])
-        return left_out(registry.card(benchmark), tasks, LACKING)
+def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params) -> dict[str, str]:
+    """The tasks of a benchmark that the model cannot answer, and why; a model that is not here yet is a causal one."""
+    folder = model.base(Path())
+    known = model.remote or (folder / CONFIG).is_file()
+    card = registry.card(benchmark)
+    kinds = [card.task(task).kind for task in tasks]
+    reasons = lacking(backend(model.weights, folder), kinds, model.weights) if known else {}
+    if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
+        return dict.fromkeys(tasks, reasons["sample"])
     if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
-        return {}
+        return tasks_left_out(registry.card(benchmark), tasks, reasons)
     if benchmark in params.retrieve.benchmarks:
         what = f"the model's prompts have evidence, and that of {benchmark} is missing"
         raise NightjarError(what, model.weights, f"run: nightjar rebuild retrieve@{benchmark}")
     return dict.fromkeys(tasks, "the model's prompts have evidence, and the project retrieves none for it")
 
 
-def _values(asked: Asked, model: Given, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
+def _values(options: Options, model: Source, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
     """The parameters of the run: those of the project, with this system alone."""
     values = read_yaml(PARAMS_FILE)
     systems = {}
     for one in benchmarks:
-        own = (paths.QUESTIONS / one).as_posix()
-        tools = asked.calls != "off" and paths.INDEX.is_dir()
+        tools = options.calls != "off" and paths.INDEX.is_dir()
         systems[f"{one}-{name}"] = {
             "benchmark": one,
             "system": name,
+            "kind": "model",
             "weights": model.weights,
-            "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else own,
-            "resource": paths.INDEX.as_posix() if tools else own,
-            "calls": asked.calls,
+            "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else paths.NONE.as_posix(),
+            "tools": (paths.INDEX if tools else paths.NONE).as_posix(),
+            "calls": options.calls,
+            "chat": options.chat,
         }
     values["predict"]["systems"] = systems
-    values["models"]["language_model"] = {"source": asked.model if model.served else model.source}
+    values["models"]["language_model"] = {"source": options.model if model.remote else model.language_model}
     values["consistency"]["benchmarks"] = {}  # of the project's readers
     values["benchmarks"] = {one: values["benchmarks"][one] for one in benchmarks}
     return values
@@ -185,7 +197,7 @@ def _values(asked: Asked, model: Given, name: str, benchmarks: Sequence[str]) ->
 
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     """Raise NightjarError if the folder holds something else than this run."""
-    found = evaluated.read(output)
+    found = evaluation.read(output)
     limit, before = record["asked"]["limit"], found.asked.get("limit")
     fewer = limit is not None and (not isinstance(before, int) or limit < before)
     if found.identity != record["identity"] or fewer:
@@ -198,20 +210,20 @@ def _check_same(record: Mapping[str, Any], output: Path) -> None:
         raise NightjarError(what, output, "name another folder, or delete this one")
 
 
-def _prepare(model: Given, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
     """Make the folder with the questions, and the model where it needs to be made ready, whole or not at all."""
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
         _write_questions(record, made, params.seed)
         (made / paths.CHECKPOINTS).mkdir(parents=True)
         (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
-        source = ready(model, made / paths.LANGUAGE_MODEL)
+        source = model.prepare(made / paths.LANGUAGE_MODEL)
         check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
-        if source or model.served:  # the report shows where the model came from
+        if source or model.remote:  # the report shows where the model came from
             rows = {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
             stage = {"stage": "base_model", "inputs": [], "outputs": [paths.LANGUAGE_MODEL.as_posix()]}
-            told = {"source": record["asked"]["model"]} if model.served else source
-            _write(made / paths.metrics_file("base_model"), {**stage, **rows, "language_model": told})
+            known = {"source": record["asked"]["model"]} if model.remote else source
+            _write(made / paths.metrics_file("base_model"), {**stage, **rows, "language_model": known})
         _write(made / RECORD, record)
 
 
@@ -243,7 +255,7 @@ def _stages(record: Mapping[str, Any]) -> list[str]:
     return [*predict, *(f"evaluate@{one}" for one in record["tasks"]), "report"]
 
 
-def _run_stages(model: Given, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
     """Run the stages that are not done."""
     from stages.evaluate import __main__ as evaluate
     from stages.predict import __main__ as predict

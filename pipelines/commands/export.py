@@ -41,7 +41,7 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
     Example:
       nightjar export tk_instruct exported/tk_instruct
     """
-    from nightjar.predict.trained import folder_of
+    from nightjar.predict.predictor import folder_of
 
     if licence is not None and not re.fullmatch(r"[A-Za-z0-9][\w.+() -]{,99}", licence, re.ASCII):
         fix = "give one such as apache-2.0: letters, digits, spaces and .+-()"
@@ -66,7 +66,7 @@ def _write_model(folder: Path, output: Path) -> None:
     from nightjar.models.load import load, prepare
     from nightjar.models.weights import KEPT
     from nightjar.params import load as load_params
-    from nightjar.predict.trained import benchmark_of
+    from nightjar.predict.predictor import benchmark_of
 
     params = load_params()
     prepare(params.seed, params.threads)

@@ -24,7 +24,7 @@ from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params, profiles
 from nightjar.params import load as load_params
 from nightjar.params.data import ModelSource
-from nightjar.predict.trained import INSTRUCTED, benchmark_of
+from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.project.git import try_git
 from pipelines.project.text import interval, plain, table
@@ -106,14 +106,14 @@ def base_of(source: ModelSource) -> Base:
 
     with refusing("this GGUF cannot be read", file):
         fields = GGUFReader(file).fields
-        told = {
+        known = {
             key: str(fields[f"general.{key}"].contents())
             for key in ("organization", "license")
             if f"general.{key}" in fields
         }
     named = file.stem.partition(".")[0]
-    whole = f"{told['organization']}/{named}" if "organization" in told else named
-    return Base(whole, f"{whole} ({file.name} of {source.source})", told.get("license", UNKNOWN))
+    whole = f"{known['organization']}/{named}" if "organization" in known else named
+    return Base(whole, f"{whole} ({file.name} of {source.source})", known.get("license", UNKNOWN))
 
 
 def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str]:
@@ -123,7 +123,7 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
         dataset, of = "natural_instructions", "Inputs of the training instances of "
     cards = [registry.card(name) for name in registry.names()]
     if kind == "questions" and recipe in params.train.recipes:
-        asked = Path(params.train.recipes[recipe].calls).name
+        asked = Path(params.train.recipes[recipe].texts).name
         dataset = next((card.datasets[0] for card in cards if card.name == asked), dataset)
     card = next((card for card in cards if dataset in card.datasets), None)
     title = card.title if card else "documents"

@@ -1,18 +1,22 @@
-"""The command `plan`: what a rebuild would do, why, and how long it would take."""
+"""The commands plan and clean: what a rebuild would do, and what removed items left."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import click
 
 from nightjar.core.display import counted_as, duration
 from pipelines.commands.console import say, say_json, say_table
-from pipelines.commands.options import as_json_option
-from pipelines.graph import graph as graphs
+from pipelines.commands.options import as_json_option, printed
 from pipelines.graph import leftovers
+from pipelines.graph import repository as graphs
 from pipelines.graph.changes import State
+from pipelines.graph.graph import Graph, Stage
+from pipelines.process.lock import rebuild_lock
 from stages._runtime import history
 
 COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
@@ -66,14 +70,14 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
         say(str(it))
 
 
-def _ahead(graph: graphs.Graph, seconds: Mapping[str, float]) -> tuple[list[float], int]:
+def _ahead(graph: Graph, seconds: Mapping[str, float]) -> tuple[list[float], int]:
     """The expected seconds of the stages that take time, where they are known, and the number of the others."""
     names = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
     known = [seconds[name] for name in names if name in seconds]
     return known, len(names) - len(known)
 
 
-def _print_json(graph: graphs.Graph, left: Sequence[leftovers.Leftover]) -> None:
+def _print_json(graph: Graph, left: Sequence[leftovers.Leftover]) -> None:
     seconds = history.expected(graph.root)
     known, unknown = _ahead(graph, seconds)
     rows = [
@@ -91,7 +95,7 @@ def _print_json(graph: graphs.Graph, left: Sequence[leftovers.Leftover]) -> None
     )
 
 
-def _print_table(graph: graphs.Graph) -> None:
+def _print_table(graph: Graph) -> None:
     if not graph.changed():
         say(f"{counted_as(len(graph.stages), 'stage')} up to date.")
         say("Nothing to do.")
@@ -114,7 +118,46 @@ def _print_table(graph: graphs.Graph) -> None:
         say("Expected: unknown.")
 
 
-def _cell(stage: graphs.Stage, seconds: float | None) -> str:
+def _cell(stage: Stage, seconds: float | None) -> str:
     if stage.state not in AHEAD:
         return ""
     return "unknown" if seconds is None else duration(seconds)
+
+
+def _print_clean(found: dict[str, Any]) -> None:
+    done = "removed" if found["removed"] else "would be removed"
+    for path, size in found["paths"].items():
+        say(f"{path}: {size / 1e6:,.1f} MB, {done}")
+    if entries := found["entries"]:
+        listed = ", ".join(entries)
+        say(f"dvc.lock: {len(entries)} entr{'y' if len(entries) == 1 else 'ies'} {done}: {listed}")
+    for path in found["unknown"]:
+        say(f"{path}: kept, dvc.lock does not say who made it; to remove it: rm -r {shlex.quote(path)}")
+    if not found["paths"] and not entries:
+        say("Nothing to remove: every entry of dvc.lock belongs to a stage.")
+    elif not found["removed"]:
+        say("Nothing was removed. To remove it: nightjar clean --remove")
+
+
+@click.command()
+@click.option("--remove", is_flag=True, help="Remove what is listed.")
+@printed(_print_clean)
+def clean(remove: bool) -> dict[str, Any]:
+    """List the outputs and the entries of dvc.lock that no stage has any more, with their size; remove them.
+
+    They remain when an item, such as a recipe or a system, is taken off params.yaml, and when a profile replaces
+    another. What Git knows and what a stage names as its input is never listed. The versions in DVC's cache stay: a
+    stage that comes back is restored from there.
+
+    \b
+    Example:
+      nightjar clean
+      nightjar clean --remove
+    """
+    root = graphs.find_root()
+    with rebuild_lock(root):
+        graph = graphs.outline(root)
+        found = leftovers.remains(graph)
+        if remove:
+            leftovers.clean(graph, found)
+    return {**asdict(found), "removed": remove}

@@ -14,7 +14,8 @@ from nightjar.core.display import counted_as
 from nightjar.params import profiles, validate
 from nightjar.params.profiles import Supply
 from pipelines.commands.console import say, say_table
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
+from pipelines.graph.graph import Graph
 from pipelines.run.preflight import check_project
 
 # Groups of parameters that name weights, which no stage has as a dependency.
@@ -76,7 +77,7 @@ def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _readers(graph: graphs.Graph, values: Mapping[str, Any]) -> dict[str, list[str]]:
+def _readers(graph: Graph, values: Mapping[str, Any]) -> dict[str, list[str]]:
     """The stages that read each source: what they depend on, and what their parameters name as weights."""
     readers: dict[str, list[str]] = {}
     for name, stage in graph.stages.items():
@@ -87,11 +88,11 @@ def _readers(graph: graphs.Graph, values: Mapping[str, Any]) -> dict[str, list[s
     return readers
 
 
-def _texts(given: Any) -> Iterator[str]:
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, Mapping | list):
-        for one in given.values() if isinstance(given, Mapping) else given:
+def _texts(setting: Any) -> Iterator[str]:
+    if isinstance(setting, str):
+        yield setting
+    elif isinstance(setting, Mapping | list):
+        for one in setting.values() if isinstance(setting, Mapping) else setting:
             yield from _texts(one)
 
 

@@ -12,6 +12,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import printed
+from pipelines.study import results
+from pipelines.study import study as studies
 
 # The exit status of a run that was stopped.
 STOPPED = 130
@@ -27,8 +29,6 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
 
 def _print(result: Any) -> None:
     """Print a result, or the plan of --dry-run."""
-    from pipelines.study import results
-
     if isinstance(result, list):
         for row in result:
             say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
@@ -47,8 +47,6 @@ def _print(result: Any) -> None:
 
 
 def _flat(result: Any) -> list[dict[str, Any]]:
-    from pipelines.study import results
-
     return result if isinstance(result, list) else results.flat(result)
 
 
@@ -92,9 +90,6 @@ def study(
       nightjar study index.granularity=words,sentences readers.pgra.passages=4,8,16
       nightjar study encodings=def,def_pos2 predict.supernatinst.encoding=def,def_pos2
     """
-    from pipelines.study import flow, results
-    from pipelines.study import study as studies
-
     root = Path.cwd()
     plan = studies.plan(root, settings, benchmark, recipe)
     name = name or plan.name
@@ -105,17 +100,18 @@ def study(
     found: dict[str, Any] = {}
 
     def ended(failed: Mapping[str, str]) -> None:
-        found.update(flow.finish(root, plan, name, failed))
+        found.update(studies.finish(root, plan, name, failed))
 
     if not plan.missing(root):
         say(f"{len(plan.points)} experiments, all done already", err=True)
         ended({})
         return found
-    from pipelines.commands.flow_run import run_flow
+    from pipelines.commands.flow_run import flow_run
 
-    request = {"settings": list(settings), "benchmark": benchmark, "recipe": recipe, "wait": wait}
     prepared = (plan, lambda line: say(line, err=True), ended)
-    status = run_flow(root, "study", request, lambda result: None, lambda end: None, prepared, as_json=True)
-    if status == STOPPED:
+    ignore = lambda _: None  # noqa: E731
+    with flow_run(root, "study", ignore, ignore, prepared, as_json=True) as terminal:
+        terminal.flow(list(settings), benchmark, recipe, wait, return_state=True)
+    if terminal.status == STOPPED:
         raise KeyboardInterrupt
     return found

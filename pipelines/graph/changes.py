@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from nightjar.core.display import counted_as
 
-UNTOLD = object()
+MISSING = object()
 # Of a value that has none to compare with, in characters.
 LONGEST = 60
 
@@ -32,37 +32,37 @@ class Reason:
 
     kind: Kind
     what: str
-    old: Any = UNTOLD
-    new: Any = UNTOLD
+    old: Any = MISSING
+    new: Any = MISSING
 
     def __str__(self) -> str:
-        if self.old is UNTOLD and self.new is UNTOLD:
+        if self.old is MISSING and self.new is MISSING:
             return self.what
         texts = (
             isinstance(self.old, str) and isinstance(self.new, str) and self.old.split() != self.new.split()
         )
         show = _version_text if self.kind in ("dependency", "output") else _show
         old, new = (str(it) if texts and it else show(it) for it in (self.old, self.new))
-        if UNTOLD in (self.old, self.new):  # a whole group may have been added or removed
+        if MISSING in (self.old, self.new):  # a whole group may have been added or removed
             old, new = (_begun(it) for it in (old, new))
         return f"{self.what}: {old} → {new}"
 
     def as_json(self) -> dict[str, Any]:
-        values = {name: value for name in ("old", "new") if (value := getattr(self, name)) is not UNTOLD}
+        values = {name: value for name in ("old", "new") if (value := getattr(self, name)) is not MISSING}
         return {"kind": self.kind, "what": self.what, **values}
 
 
 def differences(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The leaves in which two values differ; a value that does not exist is UNTOLD."""
+    """The leaves in which two values differ; a value that does not exist is MISSING."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
-            yield from differences(f"{path}.{key}", old.get(key, UNTOLD), new.get(key, UNTOLD))
-    elif old is UNTOLD or new is UNTOLD or old != new:
+            yield from differences(f"{path}.{key}", old.get(key, MISSING), new.get(key, MISSING))
+    elif old is MISSING or new is MISSING or old != new:
         yield path, old, new
 
 
 def _version_text(value: Any) -> str:
-    if value is UNTOLD:
+    if value is MISSING:
         return _show(value)
     size = value.get("size")
     return value["hash"][:8] + ("" if size is None else f" ({counted_as(size, 'byte')})")
@@ -74,7 +74,7 @@ def _begun(text: str) -> str:
 
 def _show(value: Any) -> str:
     """The value as in a parameter file."""
-    if value is UNTOLD:
+    if value is MISSING:
         return "(nothing)"
     if isinstance(value, date):
         return str(value)

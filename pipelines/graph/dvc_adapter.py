@@ -41,7 +41,7 @@ class Project:
     def __init__(self, where: Path) -> None:
         self.repo = Repo(str(where))
         self.root = Path(self.repo.root_dir)
-        self._seen: dict[Path, Signature] = {}
+        self._signatures: dict[Path, Signature] = {}
         self._files: dict[Path, ProjectFile] = {}
         self._values: dict[str, Any] = {}
         self._edges: Any = None
@@ -60,13 +60,13 @@ class Project:
                 raise Busy from None
             held.enter_context(self.repo.scm_context(quiet=True))
             self.built = {}
-            if any(_signature(path) != seen for path, seen in self._seen.items()):
+            if any(_signature(path) != known for path, known in self._signatures.items()):
                 self.forget()
             yield
 
     def forget(self) -> None:
         """Read everything anew when it is needed."""
-        self._seen, self._files, self._values, self._edges = {}, {}, {}, None
+        self._signatures, self._files, self._values, self._edges = {}, {}, {}, None
 
     def stage(self, name: str) -> Stage:
         """The stage as dvc.yaml and dvc.lock have it; a new object each time. Raises DvcException if there is none."""
@@ -100,7 +100,7 @@ class Project:
         """Keep an entry that this process wrote to the lock file, as if it had been read again."""
         path = Path(stage.path)
         self.file(path).stages.lockfile_data[stage.name] = entry
-        self._seen[path.with_suffix(".lock")] = _signature(path.with_suffix(".lock"))
+        self._signatures[path.with_suffix(".lock")] = _signature(path.with_suffix(".lock"))
 
     def expect(self, out: Any) -> None:
         """While the lock is held, dependencies on the output find what it records, and not what is there."""
@@ -177,7 +177,7 @@ class Project:
 
     def _watch(self, *paths: Path) -> None:
         for path in map(Path.absolute, paths):
-            self._seen.setdefault(path, _signature(path))
+            self._signatures.setdefault(path, _signature(path))
 
 
 class Kept:

@@ -20,7 +20,7 @@ from dvc.stage import Stage as DvcStage
 from dvc.stage.cache import _can_hash
 from dvc.stage.loader import StageLoader
 
-from pipelines.graph.changes import OPEN, UNTOLD, Kind, Reason, State, differences
+from pipelines.graph.changes import MISSING, OPEN, Kind, Reason, State, differences
 from pipelines.graph.dvc_adapter import Project, tidy
 from pipelines.graph.graph import Graph, Stage
 from pipelines.project.names import stage_keys
@@ -68,14 +68,14 @@ def _graph(project: Project, judged: bool) -> Graph:
     return Graph(project.root, stages)
 
 
-def look(project: Project, name: str) -> tuple[State, str]:
+def status_of(project: Project, name: str) -> tuple[State, str]:
     """What DVC would do with the stage `name` now, and why. Raises as dvc_run.begin does."""
     with project.locked():
         state, reasons = Status(project).judge(project.stage(name))
         return state, "; ".join(map(str, reasons))
 
 
-def given(stages: Iterable[DvcStage]) -> Iterator[Any]:
+def external_inputs(stages: Iterable[DvcStage]) -> Iterator[Any]:
     """What stages read and none of them makes: dependencies, and data that were added or imported."""
     stages = list(stages)
     made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
@@ -178,7 +178,7 @@ class Status:
         # A whole file that is a dependency has no list of keys.
         for key in dep.params or dict.fromkeys([*old, *now]):
             if key in now or not dep.params:
-                for path, before, after in differences(key, old.get(key, UNTOLD), now.get(key, UNTOLD)):
+                for path, before, after in differences(key, old.get(key, MISSING), now.get(key, MISSING)):
                     yield Reason("parameter", path, before, after)
 
 
@@ -209,6 +209,6 @@ def _overlap(one: str, other: str) -> bool:
 
 def _version(meta: Any, found: Any) -> Any:
     if not found:
-        return UNTOLD
+        return MISSING
     values = {"hash": found.value, "size": meta.size, "files": meta.nfiles if found.isdir else None}
     return {name: value for name, value in values.items() if value is not None}

@@ -1,11 +1,11 @@
-"""The process that does all of DVC's work for one run: it looks at stages, and records what their commands made.
+"""The process that does all of DVC's work for one run: it compares stages with dvc.lock and records outputs.
 
     python -P dvc_worker.py DESCRIPTOR ROOT
 
 DESCRIPTOR is one end of a multiprocessing.Pipe. Requests and answers are messages in JSON, and are served in order:
 
     {"do": "graph"}                                  the judged graph, as Graph.as_json gives it
-    {"do": "look", "stage": NAME}                    the answer has a `state`: that of `nightjar plan`, with `why`
+    {"do": "status", "stage": NAME}                  the answer has a `state`: that of `nightjar plan`, with `why`
     {"do": "begin", "stage": NAME, "force": BOOL}    unchanged, restored, or run (`commands`, `folder`, `environment`)
     {"do": "finish", "stage": NAME}                  ran
     {"do": "abandon", "stage": NAME}                 abandoned
@@ -81,8 +81,8 @@ class Worker:
         if do == "graph":
             with dvc_adapter.one_error(self._root):
                 return {"state": "graph", **dvc_status.graph(self._open()).as_json()}
-        if do == "look":
-            state, why = dvc_status.look(self._open(), name)
+        if do == "status":
+            state, why = dvc_status.status_of(self._open(), name)
             return {"state": state, "why": why}
         if do == "begin":
             begun = dvc_run.begin(self._open(), name, request["force"])

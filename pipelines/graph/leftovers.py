@@ -106,9 +106,9 @@ def _size(path: Path) -> int:
 
 def _in_git(root: Path, paths: Iterable[PurePosixPath]) -> set[PurePosixPath]:
     """Those that Git knows, or that hold a file that it knows. DVC works without Git: then none."""
-    if not (asked := [str(path) for path in paths]):
+    if not (searched := [str(path) for path in paths]):
         return set()
-    listed = try_git(root, "ls-files", "-z", "--", *asked) or ""
+    listed = try_git(root, "ls-files", "-z", "--", *searched) or ""
     files = [PurePosixPath(name) for name in names(listed)]
     return {path for file in files for path in (file, *file.parents)}
 

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.config import parse, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.project.names import LOCK_FILE
@@ -24,7 +23,11 @@ HEAD = "schema: '2.0'\nstages:\n"
 def entries(root: Path) -> dict[str, dict[str, Any]]:
     """The entries of dvc.lock by their stages; none without the file. Raises NightjarError for one that is no YAML."""
     path = root / LOCK_FILE
-    whole = parse(read_text(path), path) if path.is_file() else None
+    if not path.is_file():
+        return {}
+    from nightjar.core.config import parse, read_text  # here, not above: pydantic takes long to load
+
+    whole = parse(read_text(path), path)
     found = whole.get("stages") if isinstance(whole, dict) else None
     return {str(name): entry for name, entry in (found or {}).items() if isinstance(entry, dict)}
 
@@ -32,7 +35,7 @@ def entries(root: Path) -> dict[str, dict[str, Any]]:
 def remove(root: Path, names: Collection[str]) -> None:
     """Remove entries from dvc.lock. Raises NightjarError if the file is not in the form that DVC writes."""
     path = root / LOCK_FILE
-    lines, heads, known = _blocks(read_text(path), path)
+    lines, heads, known = _blocks(path.read_text(encoding="utf-8"), path)
     kept = [
         line
         for at, name in enumerate(known)
@@ -86,6 +89,8 @@ def _blocks(text: str, path: Path) -> tuple[list[str], list[int], list[str]]:
 
     Raises NightjarError if it has another form.
     """
+    from nightjar.core.config import parse
+
     lines = text.splitlines(keepends=True)
     ends = next((at for at in range(2, len(lines)) if not lines[at][:1].isspace()), len(lines))
     heads = [at for at in range(2, ends) if lines[at][:2] == "  " and not lines[at][2:3].isspace()]

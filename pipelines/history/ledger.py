@@ -132,8 +132,8 @@ def append_or_aside(root: Path, ledger: Path, facts: Mapping[str, Any], *rows: R
 
 
 def _one_line(error: Exception) -> str:
-    told = error.what if isinstance(error, NightjarError) else getattr(error, "strerror", None) or error
-    return " ".join(str(told).split()) or type(error).__name__
+    text = error.what if isinstance(error, NightjarError) else getattr(error, "strerror", None) or error
+    return " ".join(str(text).split()) or type(error).__name__
 
 
 def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -21,9 +21,6 @@ from pipelines.graph.graph import Stage
 from pipelines.project import git
 from pipelines.project.notify import append_line
 from pipelines.project.text import interval
-
-if TYPE_CHECKING:
-    from pipelines.flows import Shown
 
 # Runs that a table shows.
 SHOWN = 6
@@ -106,16 +103,6 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
         dict(zip(NAMES, key, strict=True)) | {title: cells.get(key, "") for title, cells in columns.items()}
         for key in sorted(keys, key=lambda key: (key[0], key[1], key[3]))
     ]
-
-
-def show(shown: Shown) -> None:
-    """Add the table of the last runs to a flow run; nothing where no run has scores."""
-    try:
-        if runs := history(shown.root):
-            about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
-            shown.artifact("table", "scores-history", table(runs), about)
-    except Exception as error:  # a file that cannot be read
-        shown.log(f"no table of the scores: {error}", "warning")
 
 
 def text(row: Mapping[str, Any]) -> str:

@@ -55,10 +55,10 @@ def of_stages(work: Path, stages: Iterable[Stage]) -> tuple[dict[str, str], list
     """The versions of packages, and the GPUs, that the stages recorded."""
     versions: dict[str, str] = {}
     gpus: set[str] = set()
-    for told in (recorded(work / metric) for stage in stages for metric in stage.metrics):
-        if isinstance(found := told.get("versions"), Mapping):
+    for facts in (recorded(work / metric) for stage in stages for metric in stage.metrics):
+        if isinstance(found := facts.get("versions"), Mapping):
             versions |= {str(name): str(version) for name, version in found.items()}
-        if isinstance(found := told.get("machine"), Mapping) and isinstance(found.get("gpus"), list):
+        if isinstance(found := facts.get("machine"), Mapping) and isinstance(found.get("gpus"), list):
             gpus |= set(map(str, found["gpus"]))
     return versions, sorted(gpus)
 
@@ -109,8 +109,8 @@ def _contents(work: Path, stages: Sequence[Stage]) -> dict[tuple[str, ...], str]
 
 def content(parts: Any, references: Sequence[str]) -> str:
     """A digest of a question. Parts that are an input alone have the digest that earlier versions wrote of it."""
-    asked = parts["input"] if isinstance(parts, Mapping) and parts.keys() == {"input"} else parts
-    text = json.dumps([asked, list(references)], ensure_ascii=False, sort_keys=True)
+    own = parts["input"] if isinstance(parts, Mapping) and parts.keys() == {"input"} else parts
+    text = json.dumps([own, list(references)], ensure_ascii=False, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +21,7 @@ from nightjar.core.display import counted_as, duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.params.drivers import Nightly, load_nightly
-from pipelines.graph import graph as graphs
-from pipelines.graph.graph import Graph
+from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
@@ -30,22 +29,22 @@ from pipelines.nightly import sample
 from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
-from pipelines.nightly.verdicts import Good
+from pipelines.nightly.verdicts import Reference
 from pipelines.process import lock
 from pipelines.project.git import baseline
 from pipelines.project.names import new_name
 from pipelines.project.notify import notify
-from pipelines.run.results import End, Result
-from pipelines.run.run import Run
+from pipelines.run.rebuild import show_scores
+from pipelines.run.results import End
 
 if TYPE_CHECKING:
-    from pipelines.flows import Shown
+    from pipelines.serving.session import Session
 
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Options:
     """The options of a night. With `pull`, missing data come from the DVC remote. At most `jobs` stages run at once.
     With `wait`, the night waits for a rebuild that runs. With `accept`, later nights are compared with this one even if
     it is worse.
@@ -72,53 +71,39 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
 
 
-def night(
-    shown: Shown, execute: Callable[[Run], dict[str, Result]], asked: Asked, due: datetime | None
-) -> End:
-    """Evaluate every benchmark again: see flows.nightly. A command that holds the nightly's lock gives the graph that
-    it read, the settings and an Outcome to fill, as `prepared`. `due` is when the schedule wanted the night.
+def night(session: Session, options: Options, due: datetime | None) -> End:
+    """Evaluate every benchmark again: see flows.nightly. A command that holds the nightly's lock, and has prepared the
+    ledger, gives the graph that it read, the settings and an Outcome to fill, as `prepared`. `due` is when the schedule
+    wanted the night.
 
-    Raises NightjarError for wrong input.
+    The end is `completed` if no score is worse than in earlier runs. Raises NightjarError for wrong input.
     """
-    if shown.prepared is not None:
-        whole, settings, outcome = shown.prepared
-        return nightly(shown, execute, whole, settings, asked, outcome)
+    root, stop = session.root, session.stop
     # Before the lock is taken, which records this start.
-    if due and (made_up := made_up_for(shown.root, due)):
-        return End("skipped", made_up)
-    root = shown.root
-    with lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", False, shown.stop, lock.WAIT_SERVED):
-        settings = load_nightly(root / PARAMS_FILE)
-        ledgers.prepare(root / settings.ledger)
-        return nightly(shown, execute, graphs.read(root), settings, asked, Outcome())
-
-
-def nightly(
-    shown: Shown,
-    execute: Callable[[Run], dict[str, Result]],
-    whole: Graph,
-    settings: Nightly,
-    asked: Asked,
-    outcome: Outcome,
-) -> End:
-    """Run a night under the nightly's lock, with a ledger that is prepared, and fill `outcome`.
-
-    The end is `completed` if no score is worse than in earlier runs.
-    """
-    root, graph = shown.root, selected(whole, settings.stages)
-    started, name = datetime.now(UTC), new_name()
-    shown.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
-    try:
-        with contextlib.ExitStack() as stack:
-            with lock.rebuild_lock(root, asked.wait, shown.stop):  # dvc.lock as it is between rebuilds
-                good = _ready(root / settings.ledger, outcome, shown)
-                scratch = stack.enter_context(Scratch(root, baseline(root)))
-            night = Night(graph, whole, scratch.path, root / paths.LOGS / name, shown)
+    if due and (later := superseded(root, due)):
+        return End("skipped", later)
+    with contextlib.ExitStack() as held:
+        if session.prepared is not None:
+            whole, settings, outcome = session.prepared
+        else:
+            held.enter_context(
+                lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED)
+            )
+            settings = load_nightly(root / PARAMS_FILE)
+            ledgers.prepare(root / settings.ledger)
+            whole, outcome = graphs.read(root), Outcome()
+        graph, started, name = selected(whole, settings.stages), datetime.now(UTC), new_name()
+        session.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
+        try:
+            with lock.rebuild_lock(root, options.wait, stop):  # dvc.lock as it is between rebuilds
+                reference = _ready(root / settings.ledger, outcome, session)
+                scratch = held.enter_context(Scratch(root, baseline(root)))
+            night = Night(graph, whole, scratch.path, root / paths.LOGS / name, session)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
-            facts |= {"run": name, "started": started, "accepted": asked.accept}
+            facts |= {"run": name, "started": started, "accepted": options.accept}
             facts |= {"against": None, "stages": {}}
             try:
-                _evaluate(night, execute, settings, facts, good, asked, outcome)
+                _evaluate(night, settings, facts, reference, options, outcome)
             except NightjarError as error:
                 facts |= {"state": "failed", "message": str(error), "accepted": False}
             facts["ended"] = datetime.now(UTC)
@@ -126,50 +111,49 @@ def nightly(
             rows = outcome.scores, outcome.instances, outcome.verdicts
             outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
             # Before the clone is removed, which may fail.
-            return _report(outcome, shown)
-    except (Cancelled, lock.WaitStopped):
-        return End("cancelled", "stopped; nothing was added to the ledger")
+            return _report(outcome, session)
+        except (Cancelled, lock.WaitStopped):
+            return End("cancelled", "stopped; nothing was added to the ledger")
 
 
-def _ready(ledger: Path, outcome: Outcome, shown: Shown) -> Good | None:
+def _ready(ledger: Path, outcome: Outcome, session: Session) -> Reference | None:
     """Add entries to the ledger that could not be added before, and read the last good one.
 
     It is read now, because at the end of the night the ledger may be unavailable.
     """
     try:
-        for run in ledgers.recover(shown.root / ledgers.ASIDE, ledger, outcome.warnings.append):
-            shown.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
+        for run in ledgers.recover(session.root / ledgers.ASIDE, ledger, outcome.warnings.append):
+            session.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
     except (NightjarError, OSError) as error:  # the entries remain aside
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
-    return next(_good_runs(ledger, outcome.warnings.append), None)
+    return next(_references(ledger, outcome.warnings.append), None)
 
 
-def _good_runs(ledger: Path, warn: ledgers.Warn) -> Iterator[Good]:
+def _references(ledger: Path, warn: ledgers.Warn) -> Iterator[Reference]:
     """The good runs of the ledger, the latest first; none if it cannot be read."""
     try:
         for facts in ledgers.good(ledger, warn):
-            yield Good(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+            yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
     except (NightjarError, OSError) as error:
         warn(str(error))
 
 
 def _evaluate(
     night: Night,
-    execute: Callable[[Run], dict[str, Result]],
     settings: Nightly,
     facts: dict[str, Any],
-    good: Good | None,
-    asked: Asked,
+    reference: Reference | None,
+    options: Options,
     outcome: Outcome,
 ) -> None:
     """Run the stages, complete the facts, and give the verdicts.
 
     Raises Cancelled, and NightjarError if a stage fails, or there are no scores, or they cannot be read.
     """
-    take(night, asked.pull)
-    sampled, new = sample.draw(night, settings, good.facts["stages"] if good else {})
+    take(night, options.pull)
+    sampled, new = sample.draw(night, settings, reference.facts["stages"] if reference else {})
     began = time.monotonic()
-    results = conduct(night, execute, asked.jobs)
+    results = conduct(night, options.jobs)
     seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
@@ -179,49 +163,49 @@ def _evaluate(
         raise NightjarError(what, "nightly.stages", "name stages that evaluate")
     facts["stages"] = nightly_facts.stage_facts(night.work, stages, benchmarks, results, sampled)
     # Entries that cannot be read were reported when the night began.
-    earlier = _good_runs(night.graph.root / settings.ledger, lambda line: None)
-    verdicts = nightly_verdicts.verdicts(settings, facts, instances, good, earlier)
+    earlier = _references(night.graph.root / settings.ledger, lambda line: None)
+    verdicts = nightly_verdicts.verdicts(settings, facts, instances, reference, earlier)
     outcome.scores, outcome.instances, outcome.verdicts = scores, instances, verdicts
     versions, facts["hardware"]["gpus"] = nightly_facts.of_stages(night.work, stages)
     facts["versions"] |= versions
-    parts = [nightly_text.message(verdicts, good and good.facts), new]
+    parts = [nightly_text.message(verdicts, reference and reference.facts), new]
     if settings.minutes and seconds > 60 * settings.minutes:
         parts.append(f"took {duration(seconds)}, more than nightly.minutes = {settings.minutes:g}")
     worse = any(row["verdict"] == "worse" for row in verdicts)
     facts |= {
-        "state": "worse" if worse and not asked.accept else "good",
-        "message": ("accepted: " if asked.accept else "") + "; ".join(filter(None, parts)),
-        "against": good.facts["run"] if good else None,
+        "state": "worse" if worse and not options.accept else "good",
+        "message": ("accepted: " if options.accept else "") + "; ".join(filter(None, parts)),
+        "against": reference.facts["run"] if reference else None,
     }
 
 
-def _report(outcome: Outcome, shown: Shown) -> End:
+def _report(outcome: Outcome, session: Session) -> End:
     """Notify if something is wrong, add the artifacts, and return how the night ended."""
     facts = outcome.facts
     for line in outcome.warnings:
-        shown.log(f"ledger: {line}", "warning")
+        session.log(f"ledger: {line}", "warning")
     message = "; ".join(filter(None, [facts["message"], str(outcome.aside or "")]))
     well = facts["state"] == "good" and outcome.aside is None
     if not well:
         kind = "failed" if facts["state"] == "good" else facts["state"]
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
-        notify(shown.root, event | {"message": message, "worse": cells})
-    shown.artifact(
+        notify(session.root, event | {"message": message, "worse": cells})
+    session.artifact(
         "markdown", "nightly", nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500]
     )
     try:
-        score_history.keep(shown.root, score_history.overall(outcome.scores), "nightly")
+        score_history.keep(session.root, score_history.overall(outcome.scores), "nightly")
     except OSError as error:
-        shown.log(f"scores not kept: {error}", "warning")
-    score_history.show(shown)
+        session.log(f"scores not kept: {error}", "warning")
+    show_scores(session)
     return End("completed" if well else "failed", message)
 
 
-def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
+def superseded(root: Path, due: datetime, now: datetime | None = None) -> str:
     """Why a night that was due at `due` need not run: another began since then. Empty if it has to.
 
-    After days without a server, all nights that it had planned are late: the first of them makes up for the others. A
+    After days without a server, all nights that it had planned are late: the first of them replaces the others. A
     night that began in the future, because the clock was put back, is ignored.
     """
     try:
@@ -230,4 +214,4 @@ def made_up_for(root: Path, due: datetime, now: datetime | None = None) -> str:
         return ""
     if not due <= began <= (now or datetime.now(UTC)):
         return ""
-    return f"due {due:%Y-%m-%d %H:%M} UTC, made up for by the nightly of {began:%Y-%m-%d %H:%M} UTC"
+    return f"due {due:%Y-%m-%d %H:%M} UTC, replaced by the nightly of {began:%Y-%m-%d %H:%M} UTC"

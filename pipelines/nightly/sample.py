@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightjar.benchmarks.subset import replace_by_subset
+from nightjar.benchmarks.evaluation import replace_by_subset
 from nightjar.core import contracts, tables
 from nightjar.core.display import duration
 from nightjar.params.drivers import Nightly
-from nightjar.statistics.rule import MINIMUM
+from nightjar.statistics.statistic import MINIMUM
 from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
 from stages._runtime import history
@@ -36,7 +36,7 @@ class Source:
     stages: Sequence[str]
     seconds: float | None
 
-    def asked(self, limit: int) -> int:
+    def count(self, limit: int) -> int:
         """The questions of a sample of at most `limit` of each task."""
         return sum(min(limit, count) for count in self.tasks.values())
 
@@ -45,7 +45,7 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
     """Replace the artifacts with questions in the clone of the night by a sample, if there is a budget.
 
     `before` are the facts of stages of the last good run. Returns, for every stage that reads questions, the `limit` of
-    each task and the number `asked`; and a line about the sample if it is a new one.
+    each task and the number of `questions`; and a line about the sample if it is a new one.
     """
     sources = _sources(night, before) if settings.minutes else {}
     if not settings.minutes or not sources:
@@ -54,20 +54,20 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
     known = {path: before.get(source.stages[0], {}).get("limit") for path, source in sources.items()}
     limits = known
     if None in known.values() or not _fits(sources, limits, budget):
-        sizes = range(minimum, max(minimum, *(source.asked(2**63) for source in sources.values())) + 1)
+        sizes = range(minimum, max(minimum, *(source.count(2**63) for source in sources.values())) + 1)
         fitting = bisect_right(
             sizes, DRAWN * budget, key=lambda size: _seconds(sources, _limits(sources, size, minimum))
         )
         limits = _limits(sources, sizes[max(0, fitting - 1)], minimum)
     facts: dict[str, dict[str, int]] = {}
     for path, source in sources.items():
-        asked = source.asked(limits[path])
-        facts |= {name: {"limit": limits[path], "asked": asked} for name in source.stages}
-        if asked < source.asked(2**63):
+        count = source.count(limits[path])
+        facts |= {name: {"limit": limits[path], "questions": count} for name in source.stages}
+        if count < source.count(2**63):
             replace_by_subset(night.work / path, source.tasks, limits[path], 0)
     if limits == known:
         return facts, ""
-    counts = ", ".join(f"{source.asked(limits[path])} of {path}" for path, source in sources.items())
+    counts = ", ".join(f"{source.count(limits[path])} of {path}" for path, source in sources.items())
     expected = duration(_seconds(sources, limits))
     return facts, f"new sample for {duration(budget)}: {counts}; expected: {expected}"
 
@@ -83,12 +83,17 @@ def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
     for path, names in sorted(readers.items()):
         rows = tables.read_rows(night.work / path, contracts.QUESTIONS, ["task_id"])
         tasks = Counter(row["task_id"] for row in rows)
-        measured = {name: before[name] for name in names if before.get(name, {}).get("asked")}
-        seconds = [one["seconds"] / one["asked"] for one in measured.values()]
+        measured = {name: before[name] for name in names if _questions(before.get(name, {}))}
+        seconds = [one["seconds"] / _questions(one) for one in measured.values()]
         others = [name for name in names if name not in measured]
         seconds += [expected[name] / len(rows) for name in others if name in expected]
         found[path] = Source(tasks, names, sum(seconds) if expected.keys() >= set(others) else None)
     return found
+
+
+def _questions(facts: Mapping[str, Any]) -> int:
+    """How many questions a stage of an earlier night read; entries of earlier versions call them `asked`."""
+    return int(facts.get("questions", facts.get("asked", 0)))
 
 
 def _limits(sources: Mapping[str, Source], size: int, minimum: int) -> dict[str, int]:
@@ -101,7 +106,7 @@ def _limits(sources: Mapping[str, Source], size: int, minimum: int) -> dict[str,
 
 
 def _seconds(sources: Mapping[str, Source], limits: Mapping[str, int]) -> float:
-    return sum(source.asked(limits[path]) * (source.seconds or 0.0) for path, source in sources.items())
+    return sum(source.count(limits[path]) * (source.seconds or 0.0) for path, source in sources.items())
 
 
 def _fits(sources: Mapping[str, Source], limits: Mapping[str, int], budget: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
 
 if TYPE_CHECKING:
-    from pipelines.flows import Shown
+    from pipelines.serving.session import Session
 
 TAKE = "take model and data"
 
@@ -40,19 +40,19 @@ class Night:
     whole: Graph
     work: Path
     logs: Path
-    shown: Shown
+    session: Session
 
 
 class Cancelled(Exception):
     """The night was stopped from outside."""
 
 
-def selected(graph: Graph, wanted: Sequence[str]) -> Graph:
+def selected(graph: Graph, names: Sequence[str]) -> Graph:
     """The stages that are run again. Raises NightjarError if there are none."""
-    found = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in wanted}
+    found = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in names}
     if not found:
         known = ", ".join(graph.stages) or "none"
-        what = f"no stage is named {' or '.join(wanted)}"
+        what = f"no stage is named {' or '.join(names)}"
         raise NightjarError(what, "nightly.stages", f"name some of: {known}")
     return Graph(graph.root, found)
 
@@ -71,13 +71,13 @@ def needed(graph: Graph, whole: Graph) -> list[str]:
 
 def take(night: Night, pull: bool) -> None:
     """Check what the stages need out of the DVC cache, or pull it. Raises NightjarError or Cancelled."""
-    wanted = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
-    if not wanted:
+    absent = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
+    if not absent:
         return
     command = "pull" if pull else "checkout"
-    night.shown.told(Result(TAKE, "running", why=f"dvc {command}"))
-    done = dvc([command, "--", *wanted], night.work, night.logs / f"{command}.log", night.shown.stop)
-    missing = [path for path in wanted if not (night.work / path).exists()]
+    night.session.listen(Result(TAKE, "running", why=f"dvc {command}"))
+    done = dvc([command, "--", *absent], night.work, night.logs / f"{command}.log", night.session.stop)
+    missing = [path for path in absent if not (night.work / path).exists()]
     fault = None
     # The message of DVC is long, and often begins with a file of the cache.
     if missing:
@@ -86,25 +86,25 @@ def take(night: Night, pull: bool) -> None:
         fault = NightjarError(what, missing[0], "nightjar rebuild, dvc pull or dvc commit adds it")
     elif done.state == "failed":
         fault = NightjarError(done.error, f"dvc {command}", "run `nightjar rebuild`, or give --pull")
-    state = "stopped" if night.shown.stop.is_set() else "failed" if fault else "ran"
-    night.shown.told(Result(TAKE, state, done.seconds, f"{len(wanted)} paths", str(fault or "stopped")))
-    if night.shown.stop.is_set():
+    state = "stopped" if night.session.stop.is_set() else "failed" if fault else "ran"
+    night.session.listen(Result(TAKE, state, done.seconds, f"{len(absent)} paths", str(fault or "stopped")))
+    if night.session.stop.is_set():
         raise Cancelled
     if fault:
         raise fault
 
 
-def conduct(night: Night, execute: Callable[[Run], dict[str, Result]], jobs: int) -> Mapping[str, Result]:
+def conduct(night: Night, jobs: int) -> Mapping[str, Result]:
     """Run every stage once those before it are done, at most `jobs` at once; returns the results by stage.
 
     Raises Cancelled, and NightjarError if one fails.
     """
-    shown = night.shown
+    session, graph = night.session, night.graph
     with Stages(night.work) as stages:
         run = Run(
-            night.graph, stages, night.logs, shown.told, shown.stop, jobs, False, night.work, force=True
+            graph, stages, night.logs, session.listen, session.stop, jobs, False, night.work, force=True
         )
-        results = execute(run)
+        results = session.stages(run)
     if run.cancelled:
         raise Cancelled
     if bad := [result for result in results.values() if result.state == "failed"]:

@@ -36,7 +36,7 @@ def message(verdicts: list[dict[str, Any]], good: Row | None) -> str:
     parts = []
     systems = words(verdicts, "benchmark", "system", "track")
     for benchmark, word in benchmarks(verdicts).items():
-        told = []
+        details = []
         for other in (word for word in ORDER if word != "unchanged"):
             rows = [
                 row
@@ -45,8 +45,8 @@ def message(verdicts: list[dict[str, Any]], good: Row | None) -> str:
                 and row["verdict"] == other == systems[benchmark, row["system"], row["track"]]
             ]
             if text := _listed(rows, named=other != word):
-                told.append(text if other == word else f"{other}: {text}")
-        parts.append(f"{benchmark}: {word}" + (f" ({'; '.join(told)})" if told else ""))
+                details.append(text if other == word else f"{other}: {text}")
+        parts.append(f"{benchmark}: {word}" + (f" ({'; '.join(details)})" if details else ""))
     return "; ".join(parts) + (f"; against {good['run']}" if good else "")
 
 
@@ -85,7 +85,7 @@ def _track(row: Row) -> str:
 
 def cell_texts(row: Row) -> dict[str, str]:
     """A verdict as a row of a table."""
-    moved = "" if row["better"] is None else f"{row['better']} / {row['worse']} / {row['equal']}"
+    changes = "" if row["better"] is None else f"{row['better']} / {row['worse']} / {row['equal']}"
     return {
         "system": row["system"],
         "track": _track(row),
@@ -93,7 +93,7 @@ def cell_texts(row: Row) -> dict[str, str]:
         **{name: "" if row[name] is None else number(row[name], 2) for name in ("before", "now")},
         "difference": difference(row),
         "p": "" if row["p_corrected"] is None else p(row["p_corrected"]),
-        "better/worse/equal": moved,
+        "better/worse/equal": changes,
         "verdict": row["verdict"] + (f": {row['reason']}" if row["reason"] else ""),
     }
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
-from nightjar.statistics import enough, trend, verdict
-from nightjar.statistics.contrast import Measured
+from nightjar.statistics import enough, verdict
+from nightjar.statistics.paired import Measured
 from pipelines.nightly.facts import question
 from pipelines.project.names import StageName
 
 Rows = list[dict[str, Any]]
 
 
-class Good(NamedTuple):
+class Reference(NamedTuple):
     """A good run: its facts, and its rows of LEDGER_INSTANCES."""
 
     facts: dict[str, Any]
@@ -28,21 +28,21 @@ def verdicts(
     settings: Nightly,
     facts: Mapping[str, Any],
     instances: Rows,
-    good: Good | None,
-    earlier: Iterable[Good] = (),
+    reference: Reference | None,
+    earlier: Iterable[Reference] = (),
 ) -> Rows:
     """Rows of LEDGER_VERDICTS for a night with these facts and rows of LEDGER_INSTANCES.
 
-    `good` is the last good run; a sample of another size is compared on the questions of both. `earlier` are the good
-    runs, the latest first: a score that fell slowly over them is worse as well. Raises NightjarError for a benchmark
-    whose card cannot be loaded.
+    `reference` is the last good run; a sample of another size is compared on the questions of both. `earlier` are
+    the good runs, the latest first: a score that fell slowly over them is worse as well. Raises NightjarError for a
+    benchmark whose card cannot be loaded.
     """
     now = verdict.cells(instances, measures)
-    if good is None:
+    if reference is None:
         return verdict.judge(now, {}, dict.fromkeys(now, "there is no earlier good run"), settings.alpha)
-    ours, theirs = _same_questions(facts, instances, good)
+    ours, theirs = _same_questions(facts, instances, reference)
     present, before = verdict.cells(ours, measures), verdict.cells(theirs, measures)
-    other = {cell: _differs(facts, good, cell) for cell in present.keys() & before.keys()}
+    other = {cell: _differs(facts, reference, cell) for cell in present.keys() & before.keys()}
     rows = verdict.judge(present, before, {cell: why for cell, why in other.items() if why}, settings.alpha)
     found = _declines(now, facts, earlier, settings.alpha)
     for row in rows:
@@ -52,16 +52,16 @@ def verdicts(
     return rows
 
 
-def _same_questions(facts: Mapping[str, Any], instances: Rows, good: Good) -> tuple[Rows, Rows]:
+def _same_questions(facts: Mapping[str, Any], instances: Rows, reference: Reference) -> tuple[Rows, Rows]:
     """The rows of both runs. Where a benchmark's sample has another size, only the questions that both have."""
-    stages = facts["stages"], good.facts["stages"]
+    stages = facts["stages"], reference.facts["stages"]
     names = {row["benchmark"] for row in instances}
     resized = {name for name in names if len({_recorded(one, name, "limit") for one in stages}) > 1}
-    asked = [{question(row) for row in rows} for rows in (instances, good.instances)]
-    shared = asked[0] & asked[1]
+    questions = [{question(row) for row in rows} for rows in (instances, reference.instances)]
+    shared = questions[0] & questions[1]
     ours, theirs = (
         [row for row in rows if row["benchmark"] not in resized or question(row) in shared]
-        for rows in (instances, good.instances)
+        for rows in (instances, reference.instances)
     )
     return ours, theirs
 
@@ -69,16 +69,16 @@ def _same_questions(facts: Mapping[str, Any], instances: Rows, good: Good) -> tu
 def _declines(
     now: Mapping[verdict.Cell, verdict.Scored],
     facts: Mapping[str, Any],
-    earlier: Iterable[Good],
+    earlier: Iterable[Reference],
     alpha: float,
 ) -> dict[verdict.Cell, str]:
     """The cells that have declined over the last nights, and since when and by how much.
 
-    The nights of a cell asked the same questions by the same parameters. The first is the run that was accepted last.
+    The nights of a cell have the same questions by the same parameters. The first is the run that was accepted last.
     """
     series = {cell: [scored.values] for cell, scored in now.items()}
     since: dict[verdict.Cell, str] = {}
-    for run in itertools.islice(earlier, trend.MOST - 1):
+    for run in itertools.islice(earlier, verdict.MOST - 1):
         for cell, before in verdict.cells(run.instances, measures).items():
             pair = verdict.pair(now.get(cell), before)
             if not isinstance(pair, str) and enough(len(before.ids)) and not _differs(facts, run, cell):
@@ -86,7 +86,7 @@ def _declines(
                 since[cell] = run.facts["run"]
         if run.facts["accepted"]:
             break
-    found = trend.declines({cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha)
+    found = verdict.declines({cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha)
     return {
         cell: f"slow decline since {since[cell]}, {number(row['value'], 2, signed=True)} over "
         f"{len(series[cell])} nights, p {p(row['p_corrected'])}"
@@ -107,7 +107,7 @@ def measures(benchmark: str, names: Collection[str]) -> Sequence[Measured]:
     return [it for it in registry.card(benchmark).metrics if it.judged]
 
 
-def _differs(facts: Mapping[str, Any], run: Good, cell: verdict.Cell) -> str:
+def _differs(facts: Mapping[str, Any], run: Reference, cell: verdict.Cell) -> str:
     return other_evaluation(facts["stages"], run.facts["stages"], cell.benchmark, cell.system)
 
 

@@ -1,19 +1,32 @@
-"""A child process that does not outlive this one, and what identifies a process."""
+"""A child process that does not outlive this one, what it writes, and what identifies a process."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pipelines.process import guard
 
+# Seconds from TERM to KILL. A stage must end within ten.
+GRACE = 3.0
+# Output is passed on in batches.
+BATCH_SECONDS, BATCH_LINES, LONGEST_LINE = 0.5, 200, 65_536
+# Popen's arguments for a child whose output is followed.
+FOLLOWED: Mapping[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+Lines = Callable[[list[str]], None]
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -47,10 +60,6 @@ def _boot() -> str:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
         return "boot"
-
-
-# Seconds from TERM to KILL. A stage must end within ten.
-GRACE = 3.0
 
 
 class Child(subprocess.Popen[bytes]):
@@ -123,6 +132,68 @@ class Child(subprocess.Popen[bytes]):
                 if stream is not None:
                     with contextlib.suppress(OSError):
                         stream.close()
+
+
+class Output:
+    """What commands write: all of it goes to the file `log`, and in batches of lines to `lines`."""
+
+    def __init__(self, log: Path, lines: Lines | None = None) -> None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self._log, self._lines = log.open("wb", buffering=0), lines
+        # The last line that is not empty.
+        self.last = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._log.close()
+
+    def write(self, lines: list[str]) -> None:
+        """Write lines to the log only."""
+        with contextlib.suppress(OSError):  # the disk is full: the stage itself fails if it needs space
+            self._log.write("".join(line + "\n" for line in lines).encode())
+
+    def show(self, lines: list[str]) -> None:
+        """Pass lines on only."""
+        if self._lines is not None:
+            self._lines(lines)
+
+    def follow(self, child: Child, stop: threading.Event) -> int:
+        """Pass on the output of `child` until it ends, or end it when `stop` is set; returns its exit status.
+
+        What the command left running does not end the output: it is read until the command and its group have ended.
+        """
+        stream, rest, batch = child.stdout, b"", list[str]()
+        passed, over = time.monotonic(), stream is None
+        while stream is not None and not over:
+            over = stop.is_set() or child.poll() is not None  # asked first: what it wrote last is read
+            if select.select([stream], [], [], 0.0 if over else 0.1)[0]:
+                data = os.read(stream.fileno(), LONGEST_LINE)
+                over = not data or stop.is_set()
+                *whole, rest = (rest + data).split(b"\n")
+                batch += map(cleaned, whole)
+            if rest and (over or len(rest) > LONGEST_LINE):
+                batch, rest = [*batch, cleaned(rest)], b""
+            now = time.monotonic()
+            if batch and (over or now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
+                self._pass_on(batch)
+                batch, passed = [], now
+        while child.poll() is None and not stop.wait(0.05):
+            pass
+        return child.end()
+
+    def _pass_on(self, batch: list[str]) -> None:
+        self.write(batch)
+        if lines := [line for line in batch if line.strip()]:
+            self.last = lines[-1].strip()
+            self.show(lines)
+
+
+def cleaned(line: bytes) -> str:
+    """A line without colours; of one that was redrawn by carriage returns the last stays."""
+    text = _ESCAPES.sub("", line.decode("utf-8", errors="replace")).rstrip("\r")
+    return text.rsplit("\r", 1)[-1].rstrip()
 
 
 def end_group(number: int, known: str, grace: float = GRACE) -> None:

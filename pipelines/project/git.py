@@ -9,7 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from nightjar.core import paths
-from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from pipelines.project.names import LOCK_FILE
 
@@ -95,7 +94,7 @@ def baseline(root: Path) -> Baseline:
     tree = git(root, "stash", "create").strip() or commit
     diff = ("diff", "--no-renames", "-z", commit, tree)
     changed = tuple(sorted(names(git(root, *diff, "--name-only"))))
-    left_out = (f":(exclude){name}" for name in (PARAMS_FILE, LOCK_FILE))
+    left_out = (f":(exclude){name}" for name in (paths.PARAMS_FILE, LOCK_FILE))
     code = git(root, *diff, "--raw", "--no-abbrev", "--", ".", *left_out)
     digest = sha256((commit + code).encode("utf-8", "surrogateescape")).hexdigest()
     untracked = tuple(names(git(root, "ls-files", "--others", "--exclude-standard", "-z")))

@@ -10,22 +10,59 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core import paths
+from nightjar.core import identity, paths
 from nightjar.core.display import counted_as
 from nightjar.core.files import FILE, kind, write_text
 from nightjar.core.identity import safe_name
 from nightjar.core.json_text import exact, parse, recorded, shown
+from nightjar.core.paths import PARAMS_FILE
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run.results import Result
-from stages._runtime.facts import ROWS, fault
 
 if TYPE_CHECKING:
-    from nightjar.core.checks import Finding
+    from nightjar.core.rules import Finding
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is checked of a stage, or of a folder: its `artifacts`, made from those that are `near`, the stage's facts
+    where they are known, and what is wrong with its metrics files, by name. Paths are from the root of the repository.
+    """
+
+    name: str
+    artifacts: list[str]
+    near: list[str] = field(default_factory=list)
+    metrics: tuple[str, ...] = ()
+    facts: dict[str, Any] | None = None
+    faults: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def by(cls, stage: Stage, here: Path) -> Made:
+        """What `stage` has made; `here` leads to the root."""
+        facts, faults = read_facts(here, stage.metrics)
+        counted = (facts or {}).get("tables") or {}
+        if not any(name in counted or (here / name).is_dir() for name in stage.outs):
+            return cls(stage.name, [], [], stage.metrics, facts, faults)
+        # Here, not above: a stage without tables needs no Arrow, which takes long to load.
+        from nightjar.core.checks import is_artifact
+
+        artifacts = [name for name in stage.outs if name in counted or is_artifact(here / name)]
+        near = [name for name in stage.deps if is_artifact(here / name)]
+        return cls(stage.name, artifacts, near, stage.metrics, facts, faults)
+
+    def check(self, here: Path, shared_inputs: int) -> list[Finding]:
+        """Everything that is wrong with it."""
+        from nightjar.core.checks import check_stage
+        from nightjar.core.rules import Finding
+
+        fix = "rebuild it: nightjar rebuild"
+        faults = [Finding("facts", "", what, fix, artifact=name) for name, what in self.faults.items()]
+        return faults + check_stage(self.artifacts, self.near, self.facts, shared_inputs, here)
 
 
 def checked(root: Path, stage: Stage, result: Result) -> Result:
@@ -34,37 +71,27 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     Paths in the findings are from the current folder. Raises NightjarError for a bad group `checks` in params.yaml.
     """
     here = Path(os.path.relpath(root))
-    facts, faults = read_facts(here, stage.metrics)
-    before = _before(root, stage.name)
+    made, before = Made.by(stage, here), _before(root, stage.name)
     failed_before = before.get("passed") is False
-    tables = any(_counted(facts, name) or (here / name).is_dir() for name in stage.outs)
-    if not (tables or faults or failed_before):
+    if not (made.artifacts or made.faults or failed_before):
         return result
-    # Here, not above: a stage without tables needs no Arrow, which takes long to load.
-    from nightjar.core import checks
-    from nightjar.core.config import PARAMS_FILE
-    from nightjar.params.drivers import load_checks
+    from nightjar.params.drivers import load_checks  # here, not above: pydantic takes long to load
 
-    made = artifacts(here, stage, facts)
-    if not (made or faults or failed_before):
-        return result
     shared = load_checks(here / PARAMS_FILE).shared_inputs
-    near = [name for name in stage.deps if checks.is_artifact(here / name)]
-    mark = _fingerprint(here, [*made, *near, *stage.metrics], shared)
-    if before.get("passed") and before.get("fingerprint") == mark and not faults:
+    mark = _fingerprint(here, [*made.artifacts, *made.near, *stage.metrics], shared)
+    if before.get("passed") and before.get("fingerprint") == mark and not made.faults:
         return result
     began = time.monotonic()
-    found = [*findings(faults), *checks.check_stage(made, near, facts, shared, here)]
+    found = made.check(here, shared)
     lines = [str(it) for it in found]
-    if made:
-        lines.append(f"checked {len(made)} artifacts in {time.monotonic() - began:.2f} s")
+    if made.artifacts:
+        lines.append(f"checked {len(made.artifacts)} artifacts in {time.monotonic() - began:.2f} s")
     bad = [it for it in found if it.blocks]
     kept = {"stage": stage.name, "passed": not bad, "fingerprint": mark}
     kept["findings"] = [it.as_dict() for it in found]
     write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
-    result = replace(result, lines=tuple(lines))
-    if found or failed_before:
-        result = replace(result, findings=tuple(_table(stage.name, found, len(made))))
+    shown = tuple(_table(stage.name, found, len(made.artifacts))) if found or failed_before else ()
+    result = replace(result, lines=tuple(lines), findings=shown or result.findings)
     if bad:
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         result = replace(result, state="failed", error=f"check failed: {bad[0]}{more}")
@@ -84,13 +111,6 @@ def affected(graph: Graph, checked: bool = True) -> list[str]:
     return [name for name in graph.stages if name in wanted]
 
 
-def artifacts(here: Path, stage: Stage, facts: Mapping[str, Any] | None) -> list[str]:
-    """The outputs of `stage` that are artifacts, or are by its facts; `here` leads to the root."""
-    from nightjar.core import checks
-
-    return [name for name in stage.outs if _counted(facts, name) or checks.is_artifact(here / name)]
-
-
 def read_facts(here: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | None, dict[str, str]]:
     """The facts of a stage, from the first of its `metrics` files that has any, and what is wrong with those files, by
     name. A file outside of data/metrics may be of any other kind: it must only hold a JSON object, if it is JSON.
@@ -106,15 +126,6 @@ def read_facts(here: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | Non
     return facts, faults
 
 
-def findings(faults: Mapping[str, str]) -> list[Finding]:
-    """What `read_facts` found to be wrong, as findings that block."""
-    if not faults:
-        return []
-    from nightjar.core.checks import Finding
-
-    return [Finding("facts", name, "", what, "rebuild it: nightjar rebuild") for name, what in faults.items()]
-
-
 def _facts(file: Path, name: str) -> dict[str, Any] | None:
     """The facts in a metrics file, None for metrics of another kind. Raises ValueError for what is no such file."""
     if (here := kind(file)) != FILE:
@@ -122,6 +133,8 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     own = Path(name).parent == paths.METRICS
     if file.suffix != ".json" and not own:
         return None
+    from stages._runtime.facts import ROWS, fault  # here, not above: Arrow takes long to load
+
     data = file.read_bytes()
     values = exact(data)
     if not isinstance(values, dict):
@@ -138,21 +151,14 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
 
 def _table(stage: str, found: Iterable[Finding], artifacts: int) -> Iterator[dict[str, Any]]:
     """The rows of the table that shows what was found: a line a finding, and one for each offending row below it."""
-    passed = True
     for it in found:
         head = {"check": it.check, "where": it.where, "what": it.what, "rows": it.count, "to do": it.fix}
         yield {**head, "verdict": "failed" if it.blocks else "worth a look", "example": ""}
         for row in it.rows:
-            example = json.dumps(row, ensure_ascii=False)
-            yield {**dict.fromkeys(head, ""), "verdict": "", "example": example}
-        passed = False
-    if passed:
+            yield {**dict.fromkeys([*head, "verdict"], ""), "example": json.dumps(row, ensure_ascii=False)}
+    if not found:
         where = f"{counted_as(artifacts, 'artifact')} of {stage}"
         yield {"check": "all", "where": where, "what": "nothing found", "verdict": "passed"}
-
-
-def _counted(facts: Mapping[str, Any] | None, name: str) -> bool:
-    return name in ((facts or {}).get("tables") or {})
 
 
 def _file(root: Path, stage: str) -> Path:
@@ -166,11 +172,8 @@ def _before(root: Path, stage: str) -> dict[str, Any]:
 
 def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:
     """Of the names, sizes and times of all files below `names`, and of the checks' own code."""
-    from nightjar.core import checks, contracts
-
-    digest = hashlib.sha256(str(shared_inputs).encode())
-    for file in [Path(contracts.__file__), *sorted(Path(checks.__file__).parent.glob("*.py"))]:
-        digest.update(file.read_bytes())
+    code = (f"nightjar/core/{name}.py" for name in ("checks", "contracts", "rules"))
+    digest = hashlib.sha256(f"{shared_inputs} {identity.code(*code)}".encode())
     for name in names:
         for path in sorted([root / name, *(root / name).rglob("*")]):
             if path.is_file():

@@ -20,7 +20,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.child import GRACE
 from pipelines.project.git import Baseline, git, try_git
@@ -98,7 +98,7 @@ class Clone:
     def _unknown_inputs(self) -> list[str]:
         """Inputs of the clone's stages that neither Git nor a stage provides, outer folders first."""
         with graphs.opened(self.path) as repo:
-            items = [item for item in graphs.given(repo.index.stages) if item.is_in_repo]
+            items = [item for item in graphs.external_inputs(repo.index.stages) if item.is_in_repo]
             inputs = {Path(item.fs_path).relative_to(self.path).as_posix() for item in items}
         models = read_optional(self.path / PARAMS_FILE).get("models")
         for model in models.values() if isinstance(models, Mapping) else ():

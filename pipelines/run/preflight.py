@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
-from nightjar.params import Params, check_training, load
+from nightjar.params import Params, load
 from nightjar.params.drivers import load_checks, load_rebuild
 from pipelines.project.names import StageName
 from pipelines.run import resources, shards
@@ -43,7 +43,7 @@ def check(graph: Graph) -> None:
     for name in own:
         it = StageName.of(name)
         if it.stage == "train":
-            check_training(params, it.item, file)
+            params.train.check(it.item, file)
             _check_launcher(params.train.launcher, graph.root)
         none = params.split.supervised_instances_per_task == 0
         if it.stage == "encode" and none and params.train.recipe(it.item).data == "supervised":

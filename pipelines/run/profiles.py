@@ -17,7 +17,7 @@ from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.paths import PARAMS_BEFORE
 from nightjar.params import validate
-from nightjar.params.profiles import BASE, PROFILES, Change, changes, lay_over, own, unpin
+from nightjar.params.profiles import BASE, PROFILES, Change, changes, lay_over, optional, own, unpin
 from pipelines.run.preflight import check_project
 
 # Of a value of --set, in characters.
@@ -67,9 +67,9 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         *groups, last = key.split(".")
         for name in groups:
             group = group.get(name) if isinstance(group, Mapping) else None
-        if not isinstance(group, Mapping) or last not in group:
+        if not isinstance(group, Mapping) or (last not in group and not optional(key)):
             raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, fix)
-        if isinstance(group[last], Mapping) and not isinstance(value, Mapping):
+        if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
             one = f"give one of them, such as {key}.KEY=VALUE"
             raise NightjarError(f"{key} is a group of keys", where, one)
         beside = {name: None for name in group if ".".join([*groups, name]) in settings}
@@ -80,7 +80,14 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
 def _round_trip() -> YAML:
     yaml = YAML()
     yaml.preserve_quotes = True
-    yaml.width = 200
+    yaml.width = 1000  # a system, a recipe or a tool is one line
+    # DVC's parser refuses a colon in a text without quotation marks where a mapping is on one line.
+    yaml.representer.add_representer(
+        str,
+        lambda representer, text: representer.represent_scalar(
+            "tag:yaml.org,2002:str", text, style='"' if ":" in text else None
+        ),
+    )
     yaml.representer.add_representer(
         type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,60 +23,44 @@ from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
 
 if TYPE_CHECKING:
-    from pipelines.flows import Shown
+    from pipelines.serving.session import Session
 
 # The longest reason in the name of a run, in characters.
 REASON = 60
 
-# Runs the stages of a run, each as a task, and returns their results.
-Execute = Callable[[Run], dict[str, Result]]
 
+@contextlib.contextmanager
+def begun(
+    session: Session, targets: Collection[str], jobs: int | None, wait: bool, keep_going: bool
+) -> Iterator[Run]:
+    """A rebuild of what `targets` need, under the rebuild lock: the block runs its stages. Sets the end of `session`.
 
-def rebuild(
-    shown: Shown,
-    execute: Execute,
-    targets: Collection[str] | None,
-    jobs: int | None,
-    wait: bool,
-    keep_going: bool,
-) -> End:
-    """Rebuild what `targets` need, under the rebuild lock: see flows.rebuild. A command that holds the lock gives the
-    graph that it read, and the worker, as `prepared`.
-
-    Raises NightjarError for a bad parameter, before any stage starts.
+    A command that holds the lock gives the graph that it read, and the worker, as `prepared`. Raises NightjarError for
+    a bad parameter, before any stage starts.
     """
+    root, stop = session.root, session.stop
     with contextlib.ExitStack() as held:
-        if shown.prepared is not None:
-            whole, stages = shown.prepared
+        if session.prepared is not None:
+            whole, stages = session.prepared
         else:
-            held.enter_context(lock.rebuild_lock(shown.root, wait, shown.stop, lock.WAIT_SERVED))
-            stages = held.enter_context(Stages(shown.root))
-            whole = stages.graph(shown.stop)
-        try:
-            return _rebuild(shown, execute, whole, stages, targets or (), jobs, keep_going)
-        finally:
-            stages.close()  # Prefect may need some seconds more
-
-
-def _rebuild(
-    shown: Shown,
-    execute: Execute,
-    whole: Graph,
-    stages: Stages,
-    targets: Collection[str],
-    jobs: int | None,
-    keep_going: bool,
-) -> End:
-    root, graph, artifacts = whole.root, whole.only(targets), Artifacts(whole, shown)
-    logs = root / paths.LOGS / new_name()
-    run = Run(graph, stages, logs, listeners(shown.told, artifacts.tell), shown.stop, jobs, keep_going)
-    shown.name(name(graph))
-    results = execute(run)
-    _bring_back(whole, results, logs, shown.stop)
-    if not shown.stop.is_set():  # otherwise time is short, and the rebuild that resumes does both
-        _keep_scores(graph, shown)
-    artifacts.report(results)
-    return End.of(results.values(), run.cancelled)
+            held.enter_context(lock.rebuild_lock(root, wait, stop, lock.WAIT_SERVED))
+            stages = Stages(root)
+            whole = stages.graph(stop)
+        held.callback(stages.close)  # Prefect may need some seconds more
+        graph, artifacts, logs = (
+            whole.only(targets),
+            Artifacts(whole, session),
+            root / paths.LOGS / new_name(),
+        )
+        listen = listeners(session.listen, artifacts.add)
+        run = Run(graph, stages, logs, listen, stop, jobs, keep_going)
+        session.name(name(graph))
+        yield run
+        _bring_back(whole, run.results, logs, stop)
+        if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does it
+            _keep_scores(graph, session)
+        artifacts.report(run.results)
+        session.end = End.of(run.results.values(), run.cancelled)
 
 
 def name(graph: Graph) -> str:
@@ -102,9 +86,19 @@ def _bring_back(whole: Graph, results: Mapping[str, Result], logs: Path, stop: t
             dvc(["checkout", "--force", name], whole.root, logs / "checkout.log", stop)
 
 
-def _keep_scores(graph: Graph, shown: Shown) -> None:
+def _keep_scores(graph: Graph, session: Session) -> None:
     try:
         scores.keep(graph.root, scores.present(graph.root, graph.stages.values()))
     except Exception as error:  # a broken table is an error of the checks
-        shown.log(f"scores not kept: {error}", "warning")
-    scores.show(shown)
+        session.log(f"scores not kept: {error}", "warning")
+    show_scores(session)
+
+
+def show_scores(session: Session) -> None:
+    """Add the table of the last runs' scores to a flow run; nothing where no run has scores."""
+    try:
+        if runs := scores.history(session.root):
+            about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
+            session.artifact("table", "scores-history", scores.table(runs), about)
+    except Exception as error:  # a file that cannot be read
+        session.log(f"no table of the scores: {error}", "warning")

@@ -13,7 +13,7 @@ from pipelines.run import checks
 from pipelines.run.results import GOOD, Result
 
 if TYPE_CHECKING:
-    from pipelines.flows import Shown
+    from pipelines.serving.session import Session
 
 HEADLINE = paths.REPORT / "headline.txt"
 REPORT = paths.REPORT / "index.html"
@@ -61,10 +61,10 @@ COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "reject
 class Artifacts:
     """Adds the artifacts of a rebuild to its flow run; `graph` is the whole graph before it."""
 
-    def __init__(self, graph: Graph, shown: Shown) -> None:
-        self._graph, self._shown = graph, shown
+    def __init__(self, graph: Graph, session: Session) -> None:
+        self._graph, self._session = graph, session
 
-    def tell(self, result: Result) -> None:
+    def add(self, result: Result) -> None:
         """Add those of a stage that ended: its state, rows, outputs and log, and what its checks found."""
         if not result.ended:
             return
@@ -78,16 +78,16 @@ class Artifacts:
         lines = [f"**{stage.name}** {stage.description}", *(f"- output: `{path}`" for path in stage.outs)]
         lines += [f"- log: `{result.log}`"] if result.log else []
         table = [{name: value for name, value in row.items() if value != ""}]
-        self._shown.artifact("table", stage.key, table, "\n\n".join(lines))
+        self._session.artifact("table", stage.key, table, "\n\n".join(lines))
         if result.findings:
-            from nightjar.core.checks import MOST_ROWS  # here, not above: Arrow takes long to load
+            from nightjar.core.rules import MOST_ROWS  # here, not above: Arrow takes long to load
 
             about = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
-            self._shown.artifact("table", CHECK + stage.key, list(result.findings), about)
+            self._session.artifact("table", CHECK + stage.key, list(result.findings), about)
 
     def report(self, results: Mapping[str, Result]) -> None:
         """Add those of the run: the state of every stage, the headline of the report if it holds, and a link to it."""
-        root, shown = self._graph.root, self._shown
+        root, session = self._graph.root, self._session
         lines = [f"| {name} | {result.state} | {result.seconds:.1f} |" for name, result in results.items()]
         table = "\n".join(["| stage | state | seconds |", "| --- | --- | ---: |", *lines])
         headline = ""
@@ -97,10 +97,10 @@ class Artifacts:
             text = (root / HEADLINE).read_text(encoding="utf-8", errors="replace").strip()
             headline = f"```\n{text}\n```\n\n"
         if (root / REPORT).is_file():
-            link = f"{self._shown.url}{REPORT_PATH}{REPORT.name}"
+            link = f"{self._session.url}{REPORT_PATH}{REPORT.name}"
             page = f"[The report]({link})"
             headline += f"{page}: `{REPORT.as_posix()}`\n\n"
             about = f"`{REPORT.as_posix()}`, served while the project's server runs"
-            shown.artifact("markdown", "report-page", page, about)
+            session.artifact("markdown", "report-page", page, about)
         markdown = f"## Rebuild\n\n{headline}{table}\n"
-        shown.artifact("markdown", "rebuild", markdown, "The state of every stage")
+        session.artifact("markdown", "rebuild", markdown, "The state of every stage")

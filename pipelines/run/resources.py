@@ -115,15 +115,17 @@ class Room:
     def __init__(
         self,
         limits: Limits,
-        way: Mapping[str, float],
+        remaining: Mapping[str, float],
         take_gpu: Callable[[str], bool] = lambda name: True,
         give_gpu: Callable[[str], None] = lambda name: None,
     ) -> None:
-        """`way`: see `longest_way`; of equals, the first is first. `take_gpu` is asked last, for a stage that has room
-        but for the GPU, whether it was had; `give_gpu` gives it back.
+        """`remaining`: see `critical_path`; of equals, the first is first. `take_gpu` is called last, for a stage
+        that has room but for the GPU, and returns whether it was granted; `give_gpu` gives it back.
         """
         self._limits, self._take_gpu, self._give_gpu = limits, take_gpu, give_gpu
-        self._rank = {name: at for at, name in enumerate(sorted(way, key=lambda name: -way[name]))}
+        self._rank = {
+            name: at for at, name in enumerate(sorted(remaining, key=lambda name: -remaining[name]))
+        }
         self._changed = threading.Condition()
         self._waiting: dict[str, Needs] = {}
         self._running: dict[str, Needs] = {}
@@ -132,17 +134,17 @@ class Room:
     def taken(self, name: str, needs: Needs, stop: threading.Event) -> Iterator[bool]:
         """Wait for room, and hold it in the block. False, without room, if `stop` is set first."""
         with self._changed:
-            self._waiting[name], had = needs, False
+            self._waiting[name], granted = needs, False
             try:
-                while not stop.is_set() and not (had := self._starts(name)):
+                while not stop.is_set() and not (granted := self._starts(name)):
                     self._changed.wait(LOOK_SECONDS)
             finally:
                 del self._waiting[name]
-                if had:
+                if granted:
                     self._running[name] = needs
                 self._changed.notify_all()
         try:
-            yield had
+            yield granted
         finally:
             with self._changed:
                 if self._running.pop(name, None) and needs.gpu and self._limits.one_gpu:
@@ -159,12 +161,12 @@ class Room:
             if needs.memory_gb and (full := full or not self._fits(needs)):
                 continue
             # The stage itself asks for the GPU; one that waits for it takes nothing from others.
-            if needs.gpu and self._limits.one_gpu and not (other == name and self._had(name)):
+            if needs.gpu and self._limits.one_gpu and not (other == name and self._granted(name)):
                 continue
             return other == name
         return False
 
-    def _had(self, name: str) -> bool:
+    def _granted(self, name: str) -> bool:
         return not any(needs.gpu for needs in self._running.values()) and self._take_gpu(name)
 
     def _fits(self, needs: Needs) -> bool:
@@ -173,18 +175,18 @@ class Room:
         return not used or used + needs.memory_gb <= self._limits.memory_gb + 1e-9
 
 
-def longest_way(upstream: Mapping[str, Collection[str]], seconds: Mapping[str, float]) -> dict[str, float]:
+def critical_path(upstream: Mapping[str, Collection[str]], seconds: Mapping[str, float]) -> dict[str, float]:
     """Seconds from the start of each stage to the end of the last that needs it. `upstream` has every stage after
     those it needs.
     """
-    way: dict[str, float] = {}
+    remaining: dict[str, float] = {}
     after = dict.fromkeys(upstream, 0.0)
     for name in reversed(list(upstream)):
-        way[name] = seconds.get(name, UNKNOWN_SECONDS) + after[name]
+        remaining[name] = seconds.get(name, UNKNOWN_SECONDS) + after[name]
         for other in upstream[name]:
             if other in after:
-                after[other] = max(after[other], way[name])
-    return {name: way[name] for name in upstream}
+                after[other] = max(after[other], remaining[name])
+    return {name: remaining[name] for name in upstream}
 
 
 def lease_file() -> Path:
@@ -200,10 +202,10 @@ def lease_file() -> Path:
 class Gpu:
     """The leases that the stages of one run hold; used by several threads."""
 
-    def __init__(self, root: Path, told: Callable[[str, str], None]) -> None:
-        """`told` is called with the name of a stage that has to wait and the reason, once for each holder."""
+    def __init__(self, root: Path, explain: Callable[[str, str], None]) -> None:
+        """`explain` is called with the name of a stage that has to wait and the reason, once for each holder."""
         self._root = root
-        self._told = told
+        self._explain = explain
         self._held: dict[str, int] = {}
         self._waits: dict[str, str] = {}
 
@@ -215,7 +217,7 @@ class Gpu:
             why = _held_by(error.holder) if isinstance(error, lock.Taken) else f"cannot be taken: {error}"
             if self._waits.get(stage) != why:
                 self._waits[stage] = why
-                self._told(stage, f"waits for the GPU ({why})")
+                self._explain(stage, f"waits for the GPU ({why})")
             return False
         self._held[stage] = descriptor
         return True

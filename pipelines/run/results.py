@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from nightjar.core.errors import NightjarError
 from pipelines.process import lock
 
+# Such as "40 of 200 instances".
+_OF = re.compile(r"(?<![\d.,])(\d[\d,]*) of (\d[\d,]*)(?![\d.])")
 UNDERWAY = ("waiting", "running")
 # A stage that ended so has all its outputs.
 GOOD = ("ran", "restored", "unchanged")
@@ -69,8 +72,8 @@ def listeners(*several: Listener) -> Listener:
                 if listener not in failed:
                     failed.append(listener)
                     with contextlib.suppress(OSError):
-                        told = (type(error).__name__, error)
-                        logging.getLogger("nightjar").warning("the display of results failed: %s: %s", *told)
+                        why = (type(error).__name__, error)
+                        logging.getLogger("nightjar").warning("the display of results failed: %s: %s", *why)
 
     return call
 
@@ -92,20 +95,24 @@ class End:
         bad = {"failed", "stopped", "skipped"} & set(counts)
         return cls("failed" if bad else "completed", message)
 
+    @classmethod
+    def of_error(cls, error: Exception) -> Self:
+        """The end of a run that raised an error."""
+        match error:
+            case lock.Held():
+                return cls("skipped", str(error))
+            case lock.WaitStopped():
+                return cls("cancelled", "stopped while it waited")
+            case NightjarError():
+                return cls("failed", str(error))
+        return cls("failed", f"{type(error).__name__}: {error}")
 
-def ending(run: Callable[[], End], failed: Callable[[str], None]) -> End:
-    """The end of a run that nobody watches at a terminal: what it raises becomes a state and a line, and `failed` is
-    called with the line of an error.
-    """
-    try:
-        return run()
-    except lock.Held as error:
-        return End("skipped", str(error))
-    except lock.WaitStopped:
-        return End("cancelled", "stopped while it waited")
-    except NightjarError as error:
-        message = str(error)
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}"
-    failed(message)
-    return End("failed", message)
+
+def counted(line: str) -> tuple[int, int] | None:
+    """How many units are done, and how many there are, by the last "1,200 of 5,000" of a line; None if it has none."""
+    found = None
+    for done, whole in _OF.findall(line):
+        a, b = int(done.replace(",", "")), int(whole.replace(",", ""))
+        if 0 <= a <= b and b > 1:
+            found = a, b
+    return found

@@ -20,10 +20,10 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Shards, load_rebuild
-from pipelines.graph import graph as graphs
-from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.graph import SHOWN, Graph, Stage
+from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
-from pipelines.run.resources import Gpu, Needs, Room, lease_file, longest_way
+from pipelines.run.resources import Gpu, Needs, Room, critical_path, lease_file
 from pipelines.run.results import GOOD, Listener, Result
 from pipelines.run.run_stage import Stages
 from stages._runtime import history
@@ -87,8 +87,8 @@ class Run:
         self._shards = Shards() if self.force else shards.check(self._here, self._needs)
         self._gpu = Gpu(self.graph.root, self._waits)
         upstream = {name: stage.upstream for name, stage in self.graph.stages.items()}
-        way = longest_way(upstream, history.expected(self.graph.root))
-        self._room = Room(limits, way, self._gpu.take, self._gpu.release)
+        remaining = critical_path(upstream, history.expected(self.graph.root))
+        self._room = Room(limits, remaining, self._gpu.take, self._gpu.release)
         self._attempts: Counter[str] = Counter()
         self._underway: set[str] = set()
         self._failed_fast = ""
@@ -126,24 +126,35 @@ class Run:
         return tried and self._attempts[name] < self._needs[name].attempts and not self.stop.is_set()
 
     def attempt(self, name: str) -> Result:
-        """Look at a stage, and run it if DVC says so; returns the result, which the listener gets, too."""
+        """Run a stage if DVC says so, and check its outputs; returns the result, which the listener gets, too."""
         stage = self.graph.stages[name]
         self._attempts[name] += 1
         self._underway.add(name)
         try:
-            result = self._attempt(stage)
+            result, why, runs = self._decide(stage)
+            if result is None:
+                with self._room.taken(name, self._needs[name] if runs else Needs(), self.stop) as granted:
+                    if granted:
+                        self.listen(Result(name, "running", why=why))
+                        log, lines, began = self._log(name), self._pass_on(name), time.monotonic()
+                        result = self._share(stage, log, lines) if runs else None
+                        if result is None:
+                            lease, earlier = self._gpu.descriptor(name), time.monotonic() - began
+                            result = self.stages.run(name, log, lines, self.stop, lease, earlier, self.force)
+                        result = self._checked(stage, self._explained(result, why))
+            result = result or Result(name, "stopped", error=self._stopped)
         except NightjarError as error:
             result = Result(name, "failed", error=str(error))
         except Exception as error:
-            lines = tuple(traceback.format_exc().splitlines())
-            result = Result(name, "failed", error=f"{type(error).__name__}: {error}", lines=lines)
-        self._tell(result)
+            text = f"{type(error).__name__}: {error}"
+            result = Result(name, "failed", error=text, lines=tuple(traceback.format_exc().splitlines()))
+        self._report(result)
         self._underway.discard(name)
         return self.results[name]
 
     def fail(self, name: str, error: str) -> None:
         """Give a stage that was not attempted its result."""
-        self._tell(Result(name, "failed", error=error))
+        self._report(Result(name, "failed", error=error))
 
     def leave_out(self, names: Iterable[str]) -> list[str]:
         """Give each of the stages `names`, whose tasks have ended and which were not attempted, its result: skipped if
@@ -154,9 +165,9 @@ class Run:
             bad = [it for up in self.upstream(name) if (it := self.results.get(up)) and it.state not in GOOD]
             if bad and bad[0].state != "stopped" and not self._failed_fast:
                 cause = bad[0].error if bad[0].state == "skipped" else bad[0].stage
-                self._tell(Result(name, "skipped", why=f"needs {cause}", error=cause))
+                self._report(Result(name, "skipped", why=f"needs {cause}", error=cause))
             elif self.stop.is_set():
-                self._tell(Result(name, "stopped", error=self._stopped))
+                self._report(Result(name, "stopped", error=self._stopped))
             else:
                 lost.append(name)
         return lost
@@ -177,7 +188,7 @@ class Run:
     def _stopped(self) -> str:
         return f"stopped because {self._failed_fast} failed" if self._failed_fast else "the run was stopped"
 
-    def _tell(self, result: Result) -> None:
+    def _report(self, result: Result) -> None:
         self.results[result.stage] = result
         if result.state == "failed" and self.again(result.stage):
             number, pauses = self._attempts[result.stage], self.pauses(result.stage)
@@ -194,64 +205,58 @@ class Run:
     def _waits(self, stage: str, message: str) -> None:
         self.listen(Result(stage, "waiting", why=message))
 
-    def _attempt(self, stage: Stage) -> Result:
+    def _decide(self, stage: Stage) -> tuple[Result | None, str, bool]:
+        """The result of a stage that has nothing to do, or None; then why, and whether its command runs."""
+        name = stage.name
         if self.stop.is_set():
-            return Result(stage.name, "stopped", error=self._stopped)
-        runs, why = True, "force"
-        if not self.force:
-            before = [it for name in self.upstream(stage.name) if (it := self.results.get(name))]
-            known = _known(stage, [it for it in before if it.changed])
-            # Nothing before it changed since the graph was read, so the state that was found then still holds.
-            found: dict[str, Any] = {"state": stage.state}
-            if self._attempts[stage.name] > 1:
-                found = {"state": "would run", "why": "it failed"}
-            elif stage.state != "would run" or any(it.kind == "upstream" for it in stage.reasons):
-                found = self.stages.look(stage.name, self.stop)
-            if found["state"] in ("failed", "stopped"):
-                return Result(stage.name, found["state"], why=known, error=found["error"])
-            if found["state"] == "would fail":  # DVC would fail with an exception of Python
-                return Result(stage.name, "failed", why=known, error=found["why"])
-            if found["state"] == "up to date":
-                why = f"no difference in what it needs ({known})" if known else "nothing changed"
-                return self._checked(stage, Result(stage.name, "unchanged", why=why))
-            runs, why = found["state"] == "would run", known or found["why"]
-        with self._room.taken(stage.name, self._needs[stage.name] if runs else Needs(), self.stop) as had:
-            if not had:
-                return Result(stage.name, "stopped", error=self._stopped)
-            return self._checked(stage, self._run(stage, runs, why))
+            return Result(name, "stopped", error=self._stopped), "", False
+        if self.force:
+            return None, "force", True
+        before = [it for up in self.upstream(name) if (it := self.results.get(up))]
+        known = _known(stage, [it for it in before if it.changed])
+        # Nothing before it changed since the graph was read, so the state that was found then still holds.
+        found: dict[str, Any] = {"state": stage.state}
+        if self._attempts[name] > 1:
+            found = {"state": "would run", "why": "it failed"}
+        elif stage.state != "would run" or any(it.kind == "upstream" for it in stage.reasons):
+            found = self.stages.status(name, self.stop)
+        if found["state"] in ("failed", "stopped"):
+            return Result(name, found["state"], why=known, error=found["error"]), known, False
+        if found["state"] == "would fail":  # DVC would fail with an exception of Python
+            return Result(name, "failed", why=known, error=found["why"]), known, False
+        if found["state"] == "up to date":
+            why = f"no difference in what it needs ({known})" if known else "nothing changed"
+            return self._checked(stage, Result(name, "unchanged", why=why)), why, False
+        return None, known or found["why"], found["state"] == "would run"
+
+    def _share(self, stage: Stage, log: Path, lines: Lines) -> Result | None:
+        """Run the shares of a stage that has some; None, or its result if they failed."""
+        if not self._needs[stage.name].shards or self._shards.count < 2:
+            return None
+        return shards.share(self._here, stage, self._shards, log, lines, self.stop)
+
+    def _explained(self, result: Result, why: str) -> Result:
+        """The result of a command with why it ran, and the log's path from the root."""
+        if result.state == "failed" and result.exit_code is not None:
+            result = replace(result, error=f"exit status {result.exit_code}: {result.error}")
+        if self.force and result.state in ("restored", "unchanged"):
+            result = replace(result, state="failed", error="DVC did not run it; is it frozen?")
+        if result.state == "unchanged":
+            why = f"no difference in what it needs ({why})"
+        if (number := self._attempts[result.stage]) > 1:
+            why = f"after {number} attempts ({why})"
+        return replace(result, why=why, log=Path(result.log).relative_to(self.graph.root).as_posix())
 
     def _checked(self, stage: Stage, result: Result) -> Result:
         good = result.state in GOOD and self.clone is None
         return checks.checked(self.graph.root, stage, result) if good else result
 
-    def _run(self, stage: Stage, runs: bool, why: str) -> Result:
-        number = self._attempts[stage.name]
-        more = f".attempt-{number}" if number > 1 else ""
-        log = self.logs / f"{safe_name(stage.name)}{more}.log"
+    def _log(self, name: str) -> Path:
+        number = self._attempts[name]
+        return self.logs / f"{safe_name(name)}{f'.attempt-{number}' if number > 1 else ''}.log"
 
-        def hear(lines: list[str]) -> None:
-            self.listen(Result(stage.name, "running", why=lines[-1], lines=tuple(lines)))
-
-        self.listen(Result(stage.name, "running", why=why))
-        result, shared = None, 0.0
-        if runs and self._needs[stage.name].shards and self._shards.count > 1:
-            began = time.monotonic()
-            result = shards.share(self._here, stage, self._shards, log, hear, self.stop)
-            shared = time.monotonic() - began
-        if result is not None:
-            result = replace(result, seconds=shared)
-        else:
-            lease = self._gpu.descriptor(stage.name)
-            result = self.stages.run(stage.name, log, hear, self.stop, lease, shared, self.force)
-            if result.state == "failed":
-                result = replace(result, error=f"exit status {result.exit_code}: {result.error}")
-        if self.force and result.state in ("restored", "unchanged"):
-            return Result(stage.name, "failed", why=why, error="DVC did not run it; is it frozen?")
-        if result.state == "unchanged":
-            why = f"no difference in what it needs ({why})"
-        if number > 1:
-            why = f"after {number} attempts ({why})"
-        return replace(result, why=why, log=Path(result.log).relative_to(self.graph.root).as_posix())
+    def _pass_on(self, name: str) -> Lines:
+        return lambda lines: self.listen(Result(name, "running", why=lines[-1], lines=tuple(lines)))
 
 
 def _known(stage: Stage, changed: list[Result]) -> str:
@@ -259,8 +264,6 @@ def _known(stage: Stage, changed: list[Result]) -> str:
     `changed`.
     """
     reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
-    before = [
-        f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed[: graphs.SHOWN]
-    ]
-    more = [f"{len(changed) - graphs.SHOWN} more before it"] if len(changed) > graphs.SHOWN else []
+    before = [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed[:SHOWN]]
+    more = [f"{len(changed) - SHOWN} more before it"] if len(changed) > SHOWN else []
     return "; ".join([*reasons, *before, *more])

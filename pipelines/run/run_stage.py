@@ -10,14 +10,11 @@ import contextlib
 import json
 import math
 import os
-import re
-import select
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from io import RawIOBase
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, Self
@@ -25,14 +22,11 @@ from typing import Any, Self
 from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_worker
 from pipelines.graph.graph import Graph
-from pipelines.process.child import GRACE, Child
+from pipelines.process.child import FOLLOWED, Child, Lines, Output
 from pipelines.project.names import without
 from pipelines.run.results import Result
 from stages._runtime import history
 
-BATCH_SECONDS = 0.5
-BATCH_LINES = 200
-LONGEST_LINE = 65_536
 # How often a stage is tried again whose files another DVC process has reserved.
 BUSY_SECONDS = 1.0
 # How long a stage that is stopped waits for a request to DVC that has begun.
@@ -40,9 +34,6 @@ STOP_SECONDS = 2.0
 KILLED = "the process that runs DVC was killed"
 
 Message = dict[str, Any]
-Lines = Callable[[list[str]], None]
-
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 def environment() -> dict[str, str]:
@@ -75,11 +66,11 @@ class Stages:
         self._worker: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
 
-    def look(self, stage: str, stop: threading.Event) -> Message:
+    def status(self, stage: str, stop: threading.Event) -> Message:
         """What DVC would do with `stage` now: its `state` as in `nightjar plan`, and `why`. If that is not known, the
         state is failed or stopped, with an `error`.
         """
-        return self._settled({"do": "look", "stage": stage}, stop)
+        return self._settled({"do": "status", "stage": stage}, stop)
 
     def graph(self, stop: threading.Event | None = None) -> Graph:
         """The graph of the repository, with states and reasons. Raises NightjarError as graph.read does."""
@@ -109,43 +100,40 @@ class Stages:
         another DVC process, such as a `dvc repro`, has reserved the stage's files, the stage waits. Raises only what
         `lines` raises, and OSError.
         """
-        stop = stop or threading.Event()
-        began = time.monotonic() - earlier
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb", buffering=0) as file:
-            ended = self._run(stage, Output(file, lines), stop, lease, force)
+        stop, began, code = stop or threading.Event(), time.monotonic() - earlier, 0
+        stdin = subprocess.DEVNULL if lease is None else lease
+        with Output(log, lines) as output:
+            answer = self._settled({"do": "begin", "stage": stage, "force": force}, stop, output.show)
+            if answer["state"] == "run":
+                output.write([f"Running stage '{stage}':"])
+                commands, folder = list(answer["commands"]), Path(answer["folder"])
+                try:
+                    while commands and not code and not stop.is_set():
+                        command = commands.pop(0)
+                        output.write([f"> {command[-1]}"])
+                        with Child(command, folder, answer["environment"], stdin=stdin, **FOLLOWED) as child:
+                            code = output.follow(child, stop)
+                except BaseException:
+                    self._ask({"do": "abandon", "stage": stage}, stop)
+                    raise
+                answer = self._record(stage, code, bool(commands), output.last, stop)
         seconds = time.monotonic() - began
-        if ended["state"] == "ran":
+        if answer["state"] == "ran":
             with contextlib.suppress(OSError):  # the outputs are recorded, even if the disk is full
                 history.append(self._root, stage, seconds)
-        error, code = ended.get("error", ""), ended.get("code")
-        return Result(stage, ended["state"], seconds, error=error, log=str(log), exit_code=code)
+        error, exit_code = answer.get("error", ""), answer.get("code")
+        return Result(stage, answer["state"], seconds, error=error, log=str(log), exit_code=exit_code)
 
-    def _run(
-        self, stage: str, output: Output, stop: threading.Event, lease: int | None, force: bool
-    ) -> Message:
-        answer = self._settled({"do": "begin", "stage": stage, "force": force}, stop, output.show)
-        if answer["state"] != "run":
-            return answer
-        output.write([f"Running stage '{stage}':"])
-        code, commands = 0, list(answer["commands"])
-        folder, variables = Path(answer["folder"]), answer["environment"]
-        try:
-            while commands and not code and not stop.is_set():
-                output.write([f"> {commands[0][-1]}"])
-                code = run_command(commands.pop(0), folder, variables, output, stop, lease)
-        except BaseException:
-            self._ask({"do": "abandon", "stage": stage}, stop)
-            raise
-        if not code and not commands:
+    def _record(self, stage: str, code: int, unfinished: bool, last: str, stop: threading.Event) -> Message:
+        """Let DVC record the outputs of commands that ended well, or give up the stage."""
+        if not code and not unfinished:
             answer = self._settled({"do": "finish", "stage": stage}, stop)
             if answer["state"] in ("ran", "failed"):
                 return answer
         self._ask({"do": "abandon", "stage": stage}, stop)
         if stop.is_set():
             return {"state": "stopped", "error": "stopped before its end"}
-        error = output.last or f"exit status {code}, without any output"
-        return {"state": "failed", "code": code, "error": error}
+        return {"state": "failed", "code": code, "error": last or f"exit status {code}, without any output"}
 
     def _settled(self, request: Message, stop: threading.Event, show: Lines | None = None) -> Message:
         """The worker's answer to a request, which is repeated while another DVC process is in its way."""
@@ -233,91 +221,12 @@ def dvc(
     variables: Mapping[str, str] | None = None,
 ) -> Result:
     """Run a command of DVC, such as `checkout`, with `variables` in its environment. Its output goes to `log`."""
-    began = time.monotonic()
-    log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments]
-    with log.open("wb", buffering=0) as file:
-        output = Output(file, None)
-        code = run_command(command, root, environment() | dict(variables or {}), output, stop)
+    began, command = time.monotonic(), [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments]
+    with (
+        Output(log) as output,
+        Child(command, root, environment() | dict(variables or {}), **FOLLOWED) as child,
+    ):
+        code = output.follow(child, stop)
     state = "stopped" if code and stop.is_set() else "failed" if code else "ran"
     error = output.last.removeprefix("ERROR: ") if code else ""
     return Result(arguments[0], state, time.monotonic() - began, error=error, log=str(log), exit_code=code)
-
-
-def run_command(
-    command: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    output: Output,
-    stop: threading.Event,
-    lease: int | None = None,
-    grace: float = GRACE,
-) -> int:
-    """Run a command to its end, or until `stop` is set; returns its exit status."""
-    with Child(
-        command,
-        folder,
-        environment,
-        stdin=subprocess.DEVNULL if lease is None else lease,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        grace=grace,
-    ) as child:
-        follow(child, stop, output.hear)
-        while child.poll() is None and not stop.wait(0.05):
-            pass
-        return child.end()
-
-
-class Output:
-    """What a stage writes: all of it to the log, and what it says itself to `lines`."""
-
-    def __init__(self, log: RawIOBase, lines: Lines | None) -> None:
-        self._log, self._lines = log, lines
-        # The last line that is not empty.
-        self.last = ""
-
-    def write(self, lines: list[str]) -> None:
-        """Write lines to the log only."""
-        with contextlib.suppress(OSError):  # the disk is full: the stage itself fails if it needs space
-            self._log.write("".join(line + "\n" for line in lines).encode())
-
-    def show(self, lines: list[str]) -> None:
-        """Pass lines on only."""
-        if self._lines is not None:
-            self._lines(lines)
-
-    def hear(self, lines: list[str]) -> None:
-        """Write lines to the log, and pass on those that are not empty."""
-        self.write(lines)
-        if said := [line for line in lines if line.strip()]:
-            self.last = said[-1].strip()
-            self.show(said)
-
-
-def follow(child: Child, stop: threading.Event, hear: Lines) -> None:
-    """Pass on the output of `child` every half second, in lines, until it ends, or `stop` is set.
-
-    What the command left running does not end the output: it is read until the command and its group have ended.
-    """
-    stream, rest, batch = child.stdout, b"", list[str]()
-    passed, over = time.monotonic(), False
-    while stream is not None and not over:
-        over = stop.is_set() or child.poll() is not None  # asked first: what it wrote last is read
-        if select.select([stream], [], [], 0.0 if over else 0.1)[0]:
-            data = os.read(stream.fileno(), 65_536)
-            over = not data or stop.is_set()
-            *whole, rest = (rest + data).split(b"\n")
-            batch += map(cleaned, whole)
-        if rest and (over or len(rest) > LONGEST_LINE):
-            batch, rest = [*batch, cleaned(rest)], b""
-        now = time.monotonic()
-        if batch and (over or now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
-            hear(batch)
-            batch, passed = [], now
-
-
-def cleaned(line: bytes) -> str:
-    """A line without colours; of one that was redrawn by carriage returns the last stays."""
-    text = _ESCAPES.sub("", line.decode("utf-8", errors="replace")).rstrip("\r")
-    return text.rsplit("\r", 1)[-1].rstrip()

@@ -14,20 +14,25 @@ import re
 import shlex
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Shards, load_shards
 from pipelines.graph.graph import Graph, Stage
-from pipelines.process.child import GRACE, Child
+from pipelines.process.child import FOLLOWED, GRACE, Child, Lines, Output
 from pipelines.run.resources import Needs
 from pipelines.run.results import Result
-from pipelines.run.run_stage import Lines, Output, environment, run_command
+from pipelines.run.run_stage import environment
 
 # Characters that have a meaning for a shell. A command with one of them is not split into arguments.
 _SHELL = frozenset("|&;<>()$`*?[]{}~\n")
+POLL_SECONDS = 0.1
+# A command that was killed has the exit status 128 + the number of the signal.
+KILLED = 128
+
 _NUMBER = re.compile(r"shard (\d+)/\d+: ")
 
 
@@ -52,6 +57,18 @@ class Work(Model):
         # The folder of the logs has the name of the run: another folder with the project's path has none.
         with self.share_log(number).open("ab") as log:
             return Child(command, self.folder, environment(), stdout=log, stderr=log)
+
+
+# Runs a share until it ends, or an event is set; returns the exit status of its command.
+Execute = Callable[[Work, int, threading.Event], int]
+
+
+def here(work: Work, number: int, stop: threading.Event) -> int:
+    """Run a share on this machine."""
+    with work.start(number) as child:
+        while child.poll() is None and not stop.wait(POLL_SECONDS):
+            pass
+        return child.end()
 
 
 def simple(stage: Stage) -> list[str]:
@@ -82,7 +99,7 @@ def check(graph: Graph, needs: Mapping[str, Needs]) -> Shards:
 
 
 def share(
-    graph: Graph, stage: Stage, settings: Shards, log: Path, tell: Lines, stop: threading.Event
+    graph: Graph, stage: Stage, settings: Shards, log: Path, lines: Lines, stop: threading.Event
 ) -> Result | None:
     """Run the shares of the stage and wait for them; None, or the result of the stage if they failed.
 
@@ -92,18 +109,19 @@ def share(
     root, log = graph.root.resolve(), log.resolve()
     work = Work(command=simple(stage), folder=root / stage.folder, log=log, settings=settings)
     states = log.with_name(f"{log.stem}.shards.log")
-    log.parent.mkdir(parents=True, exist_ok=True)
     # -P: a folder `pipelines` of the repository must not be imported instead of this package.
     command = [sys.executable, "-P", "-m", "pipelines.run.shards_run", work.model_dump_json()]
-    with states.open("wb", buffering=0) as file:
-        output = Output(file, tell)
-        # Its shares need the grace to end, and it ends after them.
-        code = run_command(command, work.folder, environment(), output, stop, grace=2 * GRACE)
+    began = time.monotonic()
+    # Its shares need the grace to end, and it ends after them.
+    with (
+        Output(states, lines) as output,
+        Child(command, work.folder, environment(), grace=2 * GRACE, **FOLLOWED) as child,
+    ):
+        code = output.follow(child, stop)
     if not code or stop.is_set():
         return None
     error = output.last.removeprefix("nightjar: ")
     # The error begins with the share that failed, if one did; that has a log of its own.
     number = _NUMBER.match(error)
-    return Result(
-        stage.name, "failed", error=error, log=str(work.share_log(int(number[1])) if number else states)
-    )
+    at = str(work.share_log(int(number[1])) if number else states)
+    return Result(stage.name, "failed", time.monotonic() - began, error=error, log=at)

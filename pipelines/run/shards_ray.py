@@ -15,14 +15,13 @@ from ray.exceptions import RayError, RayTaskError
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.params.drivers import Shards
 from pipelines.process.child import GRACE
-from pipelines.run.shards import Work
-from pipelines.run.shards_run import KILLED, POLL_SECONDS, Run, here
+from pipelines.run.shards import KILLED, POLL_SECONDS, Execute, Work, here
 
 CONNECT_SECONDS = 10.0
 FIX = "every worker must see the project's folder under the same path, and have the same environment (docs/scaling.md)"
 
 
-def connect(settings: Shards) -> Run:
+def connect(settings: Shards) -> Execute:
     """Connect to the cluster of the settings, or start one on this machine (`local`). Raises NightjarError."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     address = str(settings.address)

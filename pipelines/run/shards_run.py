@@ -12,28 +12,12 @@ import itertools
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from nightjar.core import display
 from nightjar.core.errors import NightjarError
 from pipelines.process.child import last_line
-from pipelines.run.shards import Work
-
-POLL_SECONDS = 0.1
-# A command that was killed has the exit status 128 + the number of the signal.
-KILLED = 128
-
-# Runs a share until it ends, or an event is set; returns the exit status of its command.
-Run = Callable[[Work, int, threading.Event], int]
-
-
-def here(work: Work, number: int, stop: threading.Event) -> int:
-    """Run a share on this machine."""
-    with work.start(number) as child:
-        while child.poll() is None and not stop.wait(POLL_SECONDS):
-            pass
-        return child.end()
+from pipelines.run.shards import KILLED, Execute, Work, here
 
 
 def main() -> None:
@@ -44,7 +28,7 @@ def main() -> None:
     display.protect()
     work, stop = Work.model_validate_json(sys.argv[1]), threading.Event()
     count = work.settings.count
-    run: Run = here
+    run: Execute = here
     try:
         if work.settings.address is not None:
             from pipelines.run.shards_ray import connect
@@ -65,7 +49,7 @@ def main() -> None:
         raise SystemExit(f"nightjar: {error}") from None
 
 
-def _until_done(work: Work, number: int, run: Run, stop: threading.Event) -> None:
+def _until_done(work: Work, number: int, run: Execute, stop: threading.Event) -> None:
     """Run a share until it has succeeded. One that was killed is lost, and started again.
 
     Raises NightjarError if it failed by itself or was lost too often.

@@ -66,12 +66,12 @@ class Attended:
         """Wait until the server has the last states of the run and of so many of its tasks, but not long."""
         deadline = time.monotonic() + RECORD_SECONDS
         states = {"state": {"type": {"any_": list(ENDED)}}}
-        wanted = {"flow_runs": {"id": {"any_": [run]}}, "task_runs": states}
+        chosen = {"flow_runs": {"id": {"any_": [run]}}, "task_runs": states}
         api = Api(self.url)
         while time.monotonic() < deadline:
             with contextlib.suppress(httpx.HTTPError):
                 over = api.ask(f"flow_runs/{run}", seconds=1.0)["state"]["type"] in ENDED
-                if over and api.ask("task_runs/count", wanted, seconds=1.0) >= tasks:
+                if over and api.ask("task_runs/count", chosen, seconds=1.0) >= tasks:
                     return True
             time.sleep(0.1)
         return False

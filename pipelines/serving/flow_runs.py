@@ -94,9 +94,9 @@ def settle(root: Path, api: Api, deployments: Mapping[str, str] | None = None) -
                 crashed(root, known_of.get("kind", "run"), path.name)
             path.unlink()
     if deployments:
-        wanted: dict[str, Any] = {"deployment_id": {"any_": list(deployments)}}
-        wanted["state"] = {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}
-        for run in api.ask("flow_runs/filter", {"flow_runs": wanted}):
+        chosen: dict[str, Any] = {"deployment_id": {"any_": list(deployments)}}
+        chosen["state"] = {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}
+        for run in api.ask("flow_runs/filter", {"flow_runs": chosen}):
             if run["id"] not in known and _end(api, run["id"], KILLED):
                 crashed(root, deployments[run["deployment_id"]].partition("/")[0], run["id"])
 
@@ -125,32 +125,32 @@ MOST = 50
 
 
 class Runs:
-    """What has been said of the runs of `deployments`, which are names such as `rebuild/project` by their ids."""
+    """What has been reported of the runs of `deployments`, which are names such as `rebuild/project` by their ids."""
 
     def __init__(self, api: Api, deployments: Mapping[str, str]) -> None:
         self._api = api
         self._deployments = deployments
-        self._said: set[tuple[str, bool]] = set()
+        self._reported: set[tuple[str, bool]] = set()
         self._first = True
 
     def news(self) -> list[str]:
         """A line for each run that has started or ended since the last call, none at the first. Empty if the server
         does not answer.
         """
-        wanted = {
+        chosen = {
             "deployment_id": {"any_": list(self._deployments)},
             "state": {"type": {"any_": ["RUNNING", "CANCELLING", *ENDED]}},
         }
-        body = {"flow_runs": wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": MOST}
+        body = {"flow_runs": chosen, "sort": "EXPECTED_START_TIME_DESC", "limit": MOST}
         try:
             found = self._api.ask("flow_runs/filter", body)
         except httpx.HTTPError:
             return []
         # By the run's id: it gets another name after its start.
         lines = {key: line for run in reversed(found) for key, line in self._lines(run).items()}
-        new = [] if self._first else [line for key, line in lines.items() if key not in self._said]
+        new = [] if self._first else [line for key, line in lines.items() if key not in self._reported]
         self._first = False
-        self._said |= lines.keys()
+        self._reported |= lines.keys()
         return new
 
     def _lines(self, run: dict[str, Any]) -> dict[tuple[str, bool], str]:
@@ -160,6 +160,6 @@ class Runs:
         if not over or run.get("start_time"):
             lines[run["id"], False] = f"{name} started: {self._api.url}/runs/flow-run/{run['id']}"
         if over:
-            told = f": {state['message']}" if state.get("message") else ""
-            lines[run["id"], True] = f"{name} ended: {state['name']}{told}"
+            message = f": {state['message']}" if state.get("message") else ""
+            lines[run["id"], True] = f"{name} ended: {state['name']}{message}"
         return lines

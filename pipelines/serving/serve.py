@@ -55,8 +55,8 @@ def forget_others(api: Api, deployment: str, when: str) -> None:
 
     Prefect deletes those to come, but the late ones would be made up for.
     """
-    wanted = {"deployment_id": {"any_": [deployment]}, "state": {"type": {"any_": ["SCHEDULED"]}}}
-    for run in api.ask("flow_runs/filter", {"flow_runs": wanted}):
+    chosen = {"deployment_id": {"any_": [deployment]}, "state": {"type": {"any_": ["SCHEDULED"]}}}
+    for run in api.ask("flow_runs/filter", {"flow_runs": chosen}):
         if run["auto_scheduled"] and when not in run["tags"]:
             api.ask(f"flow_runs/{run['id']}", method="DELETE")
 

@@ -97,8 +97,8 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     return {**kept, "NO_PROXY": direct, "no_proxy": direct, "DO_NOT_TRACK": "1", **ours}
 
 
-def healthy(url: str, seconds: float = 2.0) -> bool:
-    """Whether the server at `url` answers that it is well."""
+def healthy(url: str, seconds: float) -> bool:
+    """Whether the server at `url` answers within so many seconds that it is well."""
     # Not httpx: it reads the certificates of the system for each call, and a start asks ten times a second.
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=seconds)
     try:
@@ -119,28 +119,32 @@ def recorded(root: Path) -> Server | None:
     return server if alive(server.pid, server.started) else None
 
 
-def find(root: Path) -> Server | None:
+def find(root: Path, at_once: float = 2.0) -> Server | None:
     """The server that runs for the project at `root`; None if none runs.
 
-    One that is busy, or is just starting, is waited for. Raises NightjarError if it does not answer in BUSY_SECONDS:
-    a second one must not use the same database.
+    One that does not answer `at_once`, because it is busy or just starting, is waited for. Raises NightjarError if it
+    does not answer in BUSY_SECONDS: a second one must not use the same database.
     """
-    deadline = None
-    while (server := recorded(root)) is not None and not healthy(server.url):
-        if deadline is None:
-            deadline = time.monotonic() + BUSY_SECONDS
-            waits = f"does not answer yet; waiting up to {BUSY_SECONDS:.0f} s"
-            print(f"nightjar: the Prefect server (process {server.pid}) {waits}", file=sys.stderr, flush=True)
-        elif time.monotonic() > deadline:
+    server = recorded(root)
+    if server is None or healthy(server.url, at_once):
+        return server
+    waits = f"does not answer yet; waiting up to {BUSY_SECONDS:.0f} s"
+    print(f"nightjar: the Prefect server (process {server.pid}) {waits}", file=sys.stderr, flush=True)
+    deadline = time.monotonic() + BUSY_SECONDS
+    while (server := recorded(root)) is not None:
+        # One long request: a server with much to do answers none that is given up soon.
+        if healthy(server.url, max(0.1, deadline - time.monotonic())):
+            return server
+        if time.monotonic() > deadline:
             what = f"the Prefect server (process {server.pid}) does not answer"
             raise NightjarError(what, server.url, "end it with `nightjar ui --stop`, then run again")
         time.sleep(0.1)
-    return server
+    return None
 
 
-def free_port(wanted: int = 0) -> int:
-    """`wanted` if nothing listens there, else a port that the system gives."""
-    for port in (wanted, 0):
+def free_port(preferred: int = 0) -> int:
+    """`preferred` if nothing listens there, else a port that the system gives."""
+    for port in (preferred, 0):
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((HOST, port))
@@ -172,7 +176,7 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
 def wait(root: Path, server: Server, process: Process) -> None:
     """Wait until the server answers. Raises NightjarError with the last line of its log if it ends or takes longer."""
     deadline = time.monotonic() + STARTING_SECONDS
-    while not healthy(server.url):
+    while not healthy(server.url, max(0.1, deadline - time.monotonic())):
         if process.poll() is not None:
             what = f"the Prefect server ended: {last_line(root / LOG)}"
             raise NightjarError(what, root / LOG, "read that file")

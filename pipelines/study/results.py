@@ -207,8 +207,6 @@ def check_folder(root: Path, name: str) -> None:
 
 def write(root: Path, name: str, result: Result) -> Path:
     """Write the files of the study, the plot where there is something to draw; returns the folder."""
-    from pipelines.study.results import draw
-
     folder, rows, stream = root / paths.STUDIES / name, flat(result), io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()

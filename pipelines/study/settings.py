@@ -71,24 +71,24 @@ def text(value: Any) -> str:
 
 def label(values: Mapping[Axis, Any]) -> str:
     """The values of a point as they are shown: of the axes that have several, or of all."""
-    told = [axis for axis in values if len(axis.values) > 1] or list(values)
-    if len(told) == 1:
-        return text(values[told[0]])
-    return ", ".join(f"{axis.name}={text(values[axis])}" for axis in told)
+    varied = [axis for axis in values if len(axis.values) > 1] or list(values)
+    if len(varied) == 1:
+        return text(values[varied[0]])
+    return ", ".join(f"{axis.name}={text(values[axis])}" for axis in varied)
 
 
-def axes(given: Sequence[str]) -> list[Axis]:
-    """The settings of `KEY=V1,V2`, `NAME` or `NAME=V1,V2`, values in YAML; a value that is given twice counts once.
+def axes(words: Sequence[str]) -> list[Axis]:
+    """The settings of `KEY=V1,V2`, `NAME` or `NAME=V1,V2`, values in YAML; a value that is repeated counts once.
 
     Raises NightjarError for values that are no YAML, and for none at all.
     """
     found: list[Axis] = []
-    words = list(given)
-    for word in words:
+    left = list(words)
+    for word in left:
         name, sign, listed = word.partition("=")
         first, *more = KINDS.get(name := name.strip(), (name,))
         key, _, published = first.partition("=")
-        words += more  # the loop reads them too
+        left += more  # the loop reads them too
         where = shown(name, quoted=False)
         try:
             values = parse(f"[{listed if sign else published}]", where)
@@ -123,7 +123,7 @@ def chosen(
 
     def rank(system: System) -> list[bool]:
         readers = any("{reader}" in axis.key for axis in varied)
-        passages = [not system.evidence.startswith(f"{it}/") for it in (paths.RERANKED, paths.RETRIEVED)]
+        passages = [it / system.benchmark != system.evidence for it in (paths.RERANKED, paths.RETRIEVED)]
         return [Path(system.weights).parent == paths.BASE_MODELS, *(readers and it for it in passages)]
 
     suited = [it for it in params.predict.systems.values() if depends(it)]
@@ -167,8 +167,8 @@ def settings(
             found[key] = str((root / value).resolve())
             found[f"{key.removesuffix('source')}sha256"] = digest(root / value)
         else:
-            given = "/" in value and os.path.lexists(root / value) and not _provided(graph, known, value)
-            found[key] = str((root / value).resolve()) if given else value
+            external = "/" in value and os.path.lexists(root / value) and not _provided(graph, known, value)
+            found[key] = str((root / value).resolve()) if external else value
     return found
 
 

@@ -18,23 +18,27 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, parse, read_text
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.params import validate
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
 from pipelines.run.clone import Clone, remove, saved
 from pipelines.run.profiles import EVERY_KEY, edited, put
-from pipelines.run.results import Result
+from pipelines.run.results import End, Result
 from pipelines.run.run import Run
-from pipelines.study.results import is_there
+from pipelines.study import results
 from pipelines.study.settings import Axis, axes, chosen, label, settings
+
+if TYPE_CHECKING:
+    from pipelines.serving.session import Session
 
 
 @dataclass(frozen=True)
@@ -74,24 +78,26 @@ class Study:
     def missing(self, root: Path) -> list[Point]:
         """The points without an experiment, or whose files DVC no longer has."""
         done = saved(root, self.start.commit, [it.name for it in self.points])
-        return [it for it in self.points if it.name not in done or not is_there(root, done[it.name], self)]
+        return [
+            it for it in self.points if it.name not in done or not results.is_there(root, done[it.name], self)
+        ]
 
 
-def plan(root: Path, given: Sequence[str], benchmark: str | None = None, recipe: str | None = None) -> Study:
-    """The study of `given`, which `settings.axes` reads: the product of their values. Runs nothing.
+def plan(root: Path, words: Sequence[str], benchmark: str | None = None, recipe: str | None = None) -> Study:
+    """The study of `words`, which `settings.axes` reads: the product of their values. Runs nothing.
 
     Raises NightjarError for an unknown key, a value that the parameters refuse, a missing input, and if no system of
     `benchmark` and `recipe` depends on the settings.
     """
     from nightjar.benchmarks import registry
 
-    varied, start = axes(given), baseline(root)
+    varied, start = axes(words), baseline(root)
     text = read_text(root / PARAMS_FILE)
     params = validate(parse(text, root / PARAMS_FILE))
     present, graph = params.model_dump(mode="json"), graphs.outline(root)
     system = chosen(graph, params, varied, benchmark, recipe)
     target = str(StageName.predict(system.benchmark, system.system))
-    names = [*(it.partition("=")[0].strip() for it in given), *filter(None, (benchmark, recipe))]
+    names = [*(it.partition("=")[0].strip() for it in words), *filter(None, (benchmark, recipe))]
     name = "-".join(names)[:200]
     grid = [dict(zip(varied, values, strict=True)) for values in product(*(axis.values for axis in varied))]
     sets = [settings(root, graph, start.known, params, values, system) for values in grid]
@@ -136,7 +142,7 @@ def _inputs(
 def run(
     root: Path,
     study: Study,
-    tell: Callable[[str], None],
+    say: Callable[[str], None],
     execute: Callable[[Run], dict[str, Result]],
     stop: threading.Event,
     wait: bool = False,
@@ -144,32 +150,32 @@ def run(
     """Run the points that are missing, one after another, until `stop` is set; returns those that failed with the
     reason.
 
-    `tell` gets a line for every step, and `execute` runs the stages of a run. A point that fails does not stop the
+    `say` gets a line for every step, and `execute` runs the stages of a run. A point that fails does not stop the
     others. Raises NightjarError if a rebuild or another study is running and `wait` is not set.
     """
     failed: dict[str, str] = {}
     with rebuild_lock(root, wait, stop):
         remove(root)
         missing = study.missing(root)
-        tell(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
+        say(f"{len(study.points)} experiments, {len(study.points) - len(missing)} of them done already")
         if not missing:
             return failed
         if names := [name for name in study.start.untracked if name != "dvc.lock"]:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            tell(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
+            say(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
         with Clone(root, study.start) as clone:
             for number, point in enumerate(missing, start=1):
                 if stop.is_set():
                     break
-                tell(f"[{number}/{len(missing)}] {point.label} ({point.name})")
+                say(f"[{number}/{len(missing)}] {point.label} ({point.name})")
                 began = time.monotonic()
                 logs = root / paths.STUDY_LOGS / point.name
                 try:
-                    _run(clone, study, point, logs, tell, execute, stop)
-                    tell(f"    {time.monotonic() - began:.1f} s")
+                    _run(clone, study, point, logs, say, execute, stop)
+                    say(f"    {time.monotonic() - began:.1f} s")
                 except NightjarError as error:
                     failed[point.label] = f"{error} (see {logs.relative_to(root)})"
-                    tell(f"    failed: {failed[point.label]}")
+                    say(f"    failed: {failed[point.label]}")
     return failed
 
 
@@ -178,7 +184,7 @@ def _run(
     study: Study,
     point: Point,
     logs: Path,
-    tell: Callable[[str], None],
+    say: Callable[[str], None],
     execute: Callable[[Run], dict[str, Result]],
     stop: threading.Event,
 ) -> None:
@@ -187,12 +193,12 @@ def _run(
 
     def listen(result: Result) -> None:
         if result.state == "waiting":
-            tell(f"    {result.stage} {result.why}")
+            say(f"    {result.stage} {result.why}")
         elif result.lines and result.stage not in begun:
             begun.add(result.stage)
-            tell(f"    {result.stage} …")
+            say(f"    {result.stage} …")
         elif result.changed:
-            tell(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
+            say(f"    {result.stage}: {result.state}, {result.seconds:.1f} s")
 
     params = edited(study.params, point.settings)
     write_text(clone.path / PARAMS_FILE, params)
@@ -212,3 +218,42 @@ def _check_inputs(clone: Clone, study: Study, point: Point) -> None:
     now = clone.inputs(study.target)
     if changed := sorted(path for path, _ in now.items() ^ point.inputs.items()):
         raise NightjarError("it changed since the study was started", changed[0], "start the study again")
+
+
+def conduct(
+    session: Session,
+    settings: Sequence[str],
+    benchmark: str | None,
+    recipe: str | None,
+    wait: bool,
+) -> End:
+    """Run a study: see flows.study. A command gives the plan, and what is called with each line and with the reasons of
+    the points that failed, as `prepared`.
+
+    Raises NightjarError for a setting that is not available.
+    """
+    if session.prepared is not None:
+        study, say, ended = session.prepared
+    else:
+        study, say = plan(session.root, settings, benchmark, recipe), session.log
+        results.check_folder(session.root, study.name)
+
+        def ended(failed: Mapping[str, str]) -> None:
+            finish(session.root, study, study.name, failed)
+
+    session.name(f"{counted_as(len(study.points), 'point')} of {' '.join(settings)}")
+    failed = run(session.root, study, say, session.stages, session.stop, wait)
+    if session.stop.is_set():
+        return End("cancelled", "stopped; the points that are done are kept")
+    ended(failed)
+    done = len(study.points) - len(failed)
+    return End(
+        "failed" if failed else "completed", f"{done} of {counted_as(len(study.points), 'point')} done"
+    )
+
+
+def finish(root: Path, study: Study, name: str, failed: Mapping[str, str]) -> dict[str, Any]:
+    """Collect and write the results of a study; returns them, with their folder."""
+    commits = saved(root, study.start.commit, [point.name for point in study.points])
+    result = results.collect(root, study, commits, failed)
+    return result | {"folder": results.write(root, name, result).relative_to(root)}

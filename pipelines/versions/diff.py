@@ -16,7 +16,7 @@ import pyarrow.dataset as datasets
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.tables import UNREADABLE
-from pipelines.graph.graph import opened
+from pipelines.graph.repository import opened
 from pipelines.versions import row_diff
 from pipelines.versions.files import Hashes, cached, changes, commit_of
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FOLDER, check_input
-from pipelines.graph.graph import opened
+from pipelines.graph.repository import opened
 
 if TYPE_CHECKING:
     from dvc.repo import Repo

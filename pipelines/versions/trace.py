@@ -1,5 +1,5 @@
-"""Follow a prediction back: the evidence it saw, its question, the row that the question was made of, and the raw line
-of that row.
+"""Follow a prediction back: its evidence, its question, the row that the question was made of, and the raw line of that
+row.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import parse_at
+from nightjar.params.groups import artifact
 from pipelines.graph import lock_file
 from pipelines.project.names import StageName
 
@@ -44,15 +45,15 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     """
     params = read_yaml(root / PARAMS_FILE) if (root / PARAMS_FILE).is_file() else {}
     predictions = _predictions(root, name, system, benchmark)
-    for things, column in (("benchmarks", "benchmark"), ("tasks", "task_id")):
+    for kind, column in (("benchmarks", "benchmark"), ("tasks", "task_id")):
         if len(found := sorted({row[column] for row in predictions})) > 1:
             fix = f"--benchmark {found[0]}" if column == "benchmark" else f"one as {found[0]}:{name}"
-            raise NightjarError(f"{len(found)} {things} have that id", name, f"give {fix}")
+            raise NightjarError(f"{len(found)} {kind} have that id", name, f"give {fix}")
     own, task, id = (predictions[0][column] for column in ("benchmark", "task_id", "id"))
     where = (pc.field("task_id") == task) & (pc.field("id") == id)
-    asked = paths.QUESTIONS / own
-    question = _one(root, asked, [contracts.QUESTIONS], where)
-    question["parts"] = parse_at(question["parts"], asked, "run nightjar rebuild")
+    questions = paths.QUESTIONS / own
+    question = _one(root, questions, [contracts.QUESTIONS], where)
+    question["parts"] = parse_at(question["parts"], questions, "run nightjar rebuild")
     del question["shared"]
     dataset = paths.INGESTED / question["dataset"]
     sources = _paths(params, f"benchmarks.{own}.split", f"benchmarks.{own}.data")
@@ -71,7 +72,7 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     if evidence:
         walked += [Path(row["artifact"]) for row in evidence]
         walked += [paths.CONSISTENCY / own, paths.INDEX, corpus, *_files(params, corpus, paths.CORPUS.name)]
-    walked += [asked, *sources, *folder]
+    walked += [questions, *sources, *folder]
     return {
         "benchmark": own,
         "id": id,
@@ -153,8 +154,8 @@ def _paths(params: Any, *keys: str) -> list[Path]:
         value = params
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-        if isinstance(value, str):
-            found.append(Path(value))
+        if isinstance(value, str) and (path := artifact(value)):
+            found.append(path)
     return found
 
 
@@ -204,9 +205,9 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
                     {"artifact": (stage / benchmark).as_posix(), **row, "passage": passage, **place, **known}
                 )
             first = first or ranks
-    wanted = tables.among(contracts.PASSAGES, "passage", (row["passage"] for row in found))
+    chosen = tables.among(contracts.PASSAGES, "passage", (row["passage"] for row in found))
     columns = ["passage", "document_id", "title", "text"]
-    passages = _rows(root, paths.INDEX, contracts.PASSAGES, wanted, columns) if found else []
+    passages = _rows(root, paths.INDEX, contracts.PASSAGES, chosen, columns) if found else []
     texts = {row["passage"]: row for row in passages}
     return [row | texts.get(row["passage"], dict.fromkeys(columns[1:], "")) for row in found]
 
@@ -214,7 +215,7 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
 def _add_sources(
     root: Path, params: Mapping[str, Any], corpus: Path, evidence: list[Row], predictions: list[Row]
 ) -> None:
-    """Add to the passages which systems saw them and where their documents came from."""
+    """Add to the passages which systems have them in their prompts and where their documents came from."""
     where = tables.among(contracts.DOCUMENTS, "id", (row["document_id"] for row in evidence))
     columns = ["dataset", "id", "file"]
     # A document may be an instance of the tasks, whose files are in another folder than the corpus.

@@ -13,8 +13,7 @@ from nightjar.core.identity import code, contents, digest
 from nightjar.tools import Toolbox, make
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
-from stages.augment.chains import chains
-from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
+from stages.augment.texts import Source, chains, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
     from nightjar.params.augment import ToolParams
@@ -26,13 +25,13 @@ PACKAGES = ("torch", "transformers")
 def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
     own = params.tools[name]
-    tool = make(name, Path(own.resource), stage.params.tools[name])
+    tool = make(name, own.resource, stage.params.tools[name])
     documents = from_documents(tables.read_rows(paths.CORPUS, contracts.DOCUMENTS))
-    held = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
+    held_ids = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
     chosen: list[Source] = []
     counts: dict[str, Any] = {}
     rules: Counter[str] = Counter()
-    others = [one for one in documents if one.id not in held]
+    others = [one for one in documents if one.id not in held_ids]
     targets = from_instances(tables.read_rows(paths.SPLIT, contracts.TRAIN))
     for source, sources, words, most in (
         ("corpus", others, params.max_document_words, params.max_documents),
@@ -114,7 +113,7 @@ def run(stage: Stage) -> None:
         output = paths.CANDIDATES / name
         with tables.ArtifactWriter(output) as writer:
             writer.write(contracts.CANDIDATES, rows)
-    stage.reads(*dict.fromkeys([paths.CORPUS, paths.SPLIT, paths.LANGUAGE_MODEL, Path(own.resource)]))
+    stage.reads(paths.CORPUS, paths.SPLIT, paths.LANGUAGE_MODEL, *([own.resource] if own.resource else []))
     stage.writes(output)
     kept = sum(one["status"] == "kept" for one in rows)
     stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)
@@ -157,7 +156,6 @@ if __name__ == "__main__":
     main(
         "augment",
         run,
-        items=lambda params: params.augment.tools,
         packages=PACKAGES,
         threads=True,
         shards=True,

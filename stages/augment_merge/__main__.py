@@ -12,17 +12,19 @@ from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import find
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
-from stages.augment_merge.chains import Key, key_of, written
 from stages.augment_merge.merge import (
     Body,
     Chosen,
+    Key,
     Rules,
     call_names,
     choose,
     examples,
+    key_of,
     merged_texts,
+    read_bodies,
+    written,
 )
-from stages.augment_merge.texts import read_bodies
 
 SOURCES = ("corpus", "train")
 # The filter thresholds of table 2 of the paper.

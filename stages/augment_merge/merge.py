@@ -1,15 +1,91 @@
-"""From candidate calls to texts with calls: Toolformer's C* (section 2 and appendix B)."""
+"""From candidate calls to texts with calls: Toolformer's C* (section 2 and appendix B).
+
+A chain is a call and the calls behind it at the same place; the best part of it is merged as a whole.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
-from nightjar.tools.syntax import TOOLS, find, insert
-from stages.augment_merge.chains import Candidate, Chains, Key, before, call_of, key_of, place_of, written
+from nightjar.tools.syntax import ARROW, TOOLS, Call, Found, find, insert, write
+
+# A row of contracts.CANDIDATES, and the text that it belongs to: source, task_id, id, target.
+Candidate = Mapping[str, Any]
+Key = tuple[str, str | None, str, int]
+
+
+def key_of(row: Candidate) -> Key:
+    return row["source"], row["task_id"], row["id"], row["target"]
+
+
+def place_of(row: Candidate, earlier: str) -> tuple[Key, int, str, str]:
+    """What identifies the place of a call: its text, the offset, its tool, and the calls that are before it there."""
+    return key_of(row), row["offset"], row["tool"], earlier
+
+
+def call_of(row: Candidate) -> Call:
+    """The call of a candidate with a result. Raises NightjarError if it is none, which a damaged artifact has."""
+    return _last(row).call
+
+
+def before(row: Candidate) -> str:
+    """The earlier calls of a candidate's chain, as they are written in a text; "" for the first of a chain."""
+    if ARROW not in row["call"]:  # most have none, and reading all calls takes time
+        return ""
+    return f" {row['call']}"[: _last(row).start]
+
+
+def written(row: Candidate) -> str:
+    """A candidate's chain up to and with its own result, as it is written in a text."""
+    return before(row) + write(call_of(row), row["result"])
+
+
+class Chains:
+    """The chains that begin with a call.
+
+    `rows` are those that may be merged, `worth` is the gain of one less its price. A call whose chain is broken, since
+    the one before it is not among `rows`, is in none.
+    """
+
+    def __init__(self, rows: Iterable[Candidate], worth: Callable[[Candidate], float]) -> None:
+        self._worth = worth
+        self._behind: dict[tuple[Key, int, str, str], list[Candidate]] = defaultdict(list)
+        for row in rows:
+            if earlier := before(row):
+                self._behind[place_of(row, earlier)].append(row)
+
+    def best(self, row: Candidate) -> list[Candidate]:
+        """The calls from `row` on that are worth most together; the first of equals, the shortest of these."""
+        if not self._behind:
+            return [row]
+        behind = self._behind.get(place_of(row, written(row)), ())
+        rest = max(map(self.best, behind), key=self._total, default=[])
+        return [row, *rest] if self._total(rest) > 0 else [row]
+
+    def worth(self, row: Candidate) -> float:
+        """What the best chain that begins with `row` is worth."""
+        return self._total(self.best(row))
+
+    def _total(self, rows: Iterable[Candidate]) -> float:
+        return sum(map(self._worth, rows))
+
+
+def _last(row: Candidate) -> Found:
+    """The candidate's own call among those of its chain. Raises NightjarError if `call` has anything but calls."""
+    text = f" {row['call']}"
+    found = find(text, names=None)
+    if "".join(text[one.start : one.end] for one in found) != text:
+        raise NightjarError(
+            f"{row['call']!r} is no call", paths.CANDIDATES / row["tool"], "nightjar rebuild augment"
+        )
+    return found[-1]
+
 
 OWN_CALLS = "its text contains a call already"
 LOOK_AHEAD = "its input occurs in the text only after the call"
@@ -105,7 +181,7 @@ def _body(bodies: Mapping[Key, Body], key: Key) -> Body:
     if key not in bodies:
         where = " ".join(str(part) for part in key if part is not None)
         raise NightjarError(
-            "calls were sampled for a text that is not there", where, "nightjar rebuild augment"
+            "calls were sampled for a text that is missing", where, "nightjar rebuild augment"
         )
     return bodies[key]
 
@@ -182,3 +258,14 @@ def examples(calls: Iterable[Candidate], source: str) -> dict[str, int]:
         if row["source"] == source:
             texts[row["tool"]].add(key_of(row))
     return {tool: len(keys) for tool, keys in texts.items()}
+
+
+def read_bodies(corpus: Path, split: Path) -> Iterator[tuple[Key, Body]]:
+    """Every text that calls may have been sampled for: the documents, then the targets of training instances."""
+    for batch in tables.batches(corpus, contracts.DOCUMENTS, ["id", "text"]):
+        for row in batch.to_pylist():
+            yield ("corpus", None, row["id"], 0), Body(row["text"].strip())
+    for batch in tables.batches(split, contracts.TRAIN, ["task_id", "id", "input", "outputs"]):
+        for row in batch.to_pylist():
+            for target, output in enumerate(row["outputs"]):
+                yield ("train", row["task_id"], row["id"], target), Body(output.strip(), row["input"])

@@ -15,8 +15,7 @@ def run(stage: Stage) -> None:
     from nightjar.core import contracts, tables
     from nightjar.models.load import prepare
     from nightjar.search.rankings import Passages, read_rankings
-    from stages.consistency.build import means, write_consistency
-    from stages.consistency.labels import labeller
+    from stages.consistency.build import labeller, means, write_consistency
 
     registry.check(stage.params)
     card = registry.card(stage.item)
@@ -46,7 +45,6 @@ if __name__ == "__main__":
     main(
         "consistency",
         run,
-        items=lambda params: params.consistency.benchmarks,
         packages=("pyarrow", "torch", "transformers"),
         threads=True,
     )

@@ -22,17 +22,17 @@ def run(stage: Stage) -> None:
     n = stage.params.contamination.ngram
     facts = build(benchmarks, paths.SPLIT, paths.CORPUS, paths.INDEX, paths.CONTAMINATION, n)
     stage.writes(paths.CONTAMINATION)
-    asked = sum(it["questions"] for it in facts["benchmarks"].values())
-    stage.count(asked, asked)
+    count = sum(it["questions"] for it in facts["benchmarks"].values())
+    stage.count(count, count)
     stage.details.update(facts)
     for name, it in facts["benchmarks"].items():
-        told = (
+        message = (
             f"{it['sides'][ANY]['overlapping']} of {it['questions']} test questions share {n} words in a row"
         )
-        told += " (shorter ones: all of them) with a training text"
+        message += " (shorter ones: all of them) with a training text"
         if it["evidence"] is not None:
-            told += f"; {it['evidence']['reference']} have a reference in their retrieved passages"
-        log.info("contamination: %s: %s", name, told)
+            message += f"; {it['evidence']['reference']} have a reference in their retrieved passages"
+        log.info("contamination: %s: %s", name, message)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,8 @@ from nightjar.core.contracts import (
     TASK_OVERLAPS,
     TRAIN,
 )
-from stages.contamination.asked import Asked, questions, training
-from stages.contamination.evidence import evidence_rows
-from stages.contamination.held import Held, Overlap, Source
+from stages.contamination.overlaps import Overlap, OverlapFinder, Source
+from stages.contamination.questions import QuestionTexts, evidence_rows, questions, training
 
 CORPUS, QUESTIONS = "corpus", "questions"
 SPLIT_SIDES = (TRAIN, DEV, SUPERVISED)
@@ -51,18 +50,18 @@ def build(
     """Write the artifact `output`; returns the facts: texts of each side and distinct n-grams looked at, and for each
     benchmark its questions, those with an overlap by side, and those whose passages hold them or their references
     (None: no passages are retrieved for it). Raises NightjarError if a table is missing."""
-    asked = {it.card.name: questions(it.card, it.questions) for it in benchmarks}
-    rows = [one for of in asked.values() for one in of]
+    tested = {it.card.name: questions(it.card, it.questions) for it in benchmarks}
+    rows = [one for of in tested.values() for one in of]
     inputs, references = ([one.texts for one in rows], [one.references for one in rows])
-    held = Held(pa.array(inputs, STRINGS), pa.array(references, STRINGS), n)
-    texts = {side.name: _hold(held, side.name, _instances(split, side)) for side in SPLIT_SIDES}
-    texts[QUESTIONS] = _hold(held, QUESTIONS, _questions(benchmarks))
-    texts[CORPUS] = _hold(held, CORPUS, _documents(corpus))
+    finder = OverlapFinder(pa.array(inputs, STRINGS), pa.array(references, STRINGS), n)
+    texts = {side.name: _compare(finder, side.name, _instances(split, side)) for side in SPLIT_SIDES}
+    texts[QUESTIONS] = _compare(finder, QUESTIONS, _questions(benchmarks))
+    texts[CORPUS] = _compare(finder, CORPUS, _documents(corpus))
     heads = [one.head for one in rows]
-    overlaps = held.overlaps()
+    overlaps = finder.overlaps()
     by_task = task_rows(heads, overlaps)
     evidence = {
-        it.card.name: list(evidence_rows(asked[it.card.name], it.retrieved, index, n))
+        it.card.name: list(evidence_rows(tested[it.card.name], it.retrieved, index, n))
         for it in benchmarks
         if it.retrieved is not None
     }
@@ -70,11 +69,11 @@ def build(
         writer.write(OVERLAPS, [_row(heads[it.row], it) for it in overlaps])
         writer.write(TASK_OVERLAPS, by_task)
         writer.write(EVIDENCE_OVERLAPS, [row for of in evidence.values() for row in of])
-    told = {name: _told(name, len(of), by_task, evidence.get(name)) for name, of in asked.items()}
-    return {"ngram": n, "texts": texts, "ngrams": len(held.grams[n]), "benchmarks": told}
+    by_benchmark = {name: _facts(name, len(of), by_task, evidence.get(name)) for name, of in tested.items()}
+    return {"ngram": n, "texts": texts, "ngrams": len(finder.grams[n]), "benchmarks": by_benchmark}
 
 
-def _told(
+def _facts(
     name: str, number: int, by_task: Sequence[Mapping[str, Any]], evidence: Sequence[Mapping[str, Any]] | None
 ) -> dict[str, Any]:
     sides = {
@@ -89,11 +88,11 @@ def _told(
 
 def counts(evidence: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Of rows of contracts.EVIDENCE_OVERLAPS: how many, and in how many the first passage, or any, has what."""
-    told = {"questions": len(evidence)}
+    found = {"questions": len(evidence)}
     for part in ("question", "reference"):
         ranks = [row[f"{part}_rank"] for row in evidence]
-        told |= {f"{part}_first": ranks.count(1), part: len(ranks) - ranks.count(None)}
-    return told
+        found |= {f"{part}_first": ranks.count(1), part: len(ranks) - ranks.count(None)}
+    return found
 
 
 _TASK = ("benchmark", "track", "category", "task_id")
@@ -121,15 +120,15 @@ def task_rows(rows: list[dict[str, Any]], overlaps: list[Overlap]) -> list[dict[
             of_side = found.setdefault(key, {name: set() for name in _COUNTS})
             for name in names:
                 of_side[name].add(it.row)
-    told = []
+    result = []
     for task, number in instances.items():
         head = dict(zip(_TASK, task, strict=True))
         for side in (*SIDES, ANY):
             of_side = found.get((head["benchmark"], head["task_id"], side), {})
             counted = {name: len(of_side.get(name, ())) for name in _COUNTS}
             share = counted["overlapping"] / number
-            told.append({**head, "side": side, "instances": number, **counted, "share": share})
-    return told
+            result.append({**head, "side": side, "instances": number, **counted, "share": share})
+    return result
 
 
 def _row(instance: dict[str, Any], it: Overlap) -> dict[str, Any]:
@@ -138,12 +137,12 @@ def _row(instance: dict[str, Any], it: Overlap) -> dict[str, Any]:
     return {**instance, **{name: getattr(it, name) for name in names}, **source}
 
 
-def _hold(held: Held, side: str, batches: Iterator[tuple[pa.Array, list[Source]]]) -> int:
-    """Hold all texts of a side against the test side; returns how many there were."""
-    held.add(side, pa.array([], pa.string()), list[Source]().__getitem__)
+def _compare(finder: OverlapFinder, side: str, batches: Iterator[tuple[pa.Array, list[Source]]]) -> int:
+    """Compare all texts of a side with the test side; returns how many there were."""
+    finder.add(side, pa.array([], pa.string()), list[Source]().__getitem__)
     number = 0
     for texts, sources in batches:
-        held.add(side, texts, sources.__getitem__)
+        finder.add(side, texts, sources.__getitem__)
         number += len(texts)
     return number
 
@@ -169,7 +168,7 @@ def _questions(benchmarks: Iterable[Benchmark]) -> Iterator[tuple[pa.Array, list
             yield pa.array([text for text, _, _ in texts], pa.string()), [_source(*of[1:]) for of in texts]
 
 
-def _source(one: Asked, part: str) -> Source:
+def _source(one: QuestionTexts, part: str) -> Source:
     return Source(f"{one.head['benchmark']}/{one.head['task_id']}", one.head["id"], part)
 
 

@@ -1,8 +1,11 @@
 """All n-grams of some texts, and where another text has one of them: exact, and fast by 64-bit hashes.
 
-Words are numbered by the vocabulary of the first texts; a window with any other word cannot match, which leaves few to
-hash. Windows are hashed by doubling (a hash of 2k words from two of k), looked up in a bitmap, then among
-the sorted hashes, and at last compared word by word, so that no chance equality of hashes is reported.
+Words are lower-cased, without punctuation and symbols, cut at white space, as published for n-gram overlap. A script
+without spaces between words gives long "words": there only texts as a whole can be found.
+
+Words are numbered by the vocabulary of the first texts. A window with any other word cannot match, which leaves few to
+hash. Windows are hashed by doubling (a hash of 2k words from two of k), looked up in a bitmap, then among the sorted
+hashes, and at last compared word by word, so that no chance equality of hashes is reported.
 """
 
 from __future__ import annotations
@@ -14,7 +17,40 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from stages.contamination.words import Ints, Words
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of some texts one after another; the words of text i are those from offsets[i] to offsets[i + 1]."""
+
+    flat: pa.Array
+    offsets: Ints
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.offsets)
+
+    def joined(self, texts: Ints) -> pa.Array:
+        """The words of the texts of these numbers, joined by single blanks."""
+        lists = pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), self.flat)
+        return pc.binary_join(lists.take(pa.array(texts)), " ")
+
+
+def words(texts: pa.Array) -> Words:
+    """The words of every text; a text of none has length 0."""
+    bare = pc.replace_substring_regex(pc.utf8_lower(texts), pattern=r"[\p{P}\p{S}]+", replacement="")
+    lists = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(bare))
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    flat = lists.values.slice(offsets[0], offsets[-1] - offsets[0])
+    offsets -= offsets[0]
+    # A text of no words comes as one empty word.
+    real = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
+    if not real.all():
+        before = np.concatenate([[0], np.cumsum(real)])
+        offsets, flat = before[offsets], flat.filter(pa.array(real))
+    return Words(flat, offsets)
+
 
 Hashes = NDArray[np.uint64]
 _MOST_BITS = 24
@@ -83,15 +119,15 @@ class Grams:
     the texts they are in, `which` the distinct n-gram of each. `among` says which of the texts count.
     """
 
-    def __init__(self, given: Numbered, among: NDArray[np.bool_], n: int) -> None:
+    def __init__(self, numbered: Numbered, among: NDArray[np.bool_], n: int) -> None:
         self.n = n
-        lengths = np.diff(given.offsets)
+        lengths = np.diff(numbered.offsets)
         chosen = np.flatnonzero(among & (lengths >= n))
-        places, starts = _runs(given.offsets[chosen], lengths[chosen])
-        self.numbers = given.numbers[places]  # the words of these texts alone
+        places, starts = _runs(numbered.offsets[chosen], lengths[chosen])
+        self.numbers = numbered.numbers[places]  # the words of these texts alone
         windows, _ = _runs(starts, lengths[chosen] - n + 1)
         self.windows, self.texts = places[windows], np.repeat(chosen, lengths[chosen] - n + 1)
-        words = int(given.numbers.max(initial=0)) + 1
+        words = int(numbered.numbers.max(initial=0)) + 1
         for seed in range(8):
             random = np.random.default_rng(seed)
             self._table = random.integers(0, 2**64, words, np.uint64)
@@ -112,19 +148,19 @@ class Grams:
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def find(self, given: Numbered) -> Hits:
+    def find(self, numbered: Numbered) -> Hits:
         """Every place of an n-gram in other texts, numbered by the same vocabulary."""
-        windows = np.flatnonzero(given.ahead >= self.n)
+        windows = np.flatnonzero(numbered.ahead >= self.n)
         if not len(windows) or not len(self):
             return Hits(windows[:0], windows[:0])
-        hashes = rolling(np.maximum(given.numbers, 0), self.n, self._table, self._factor)[windows]
+        hashes = rolling(np.maximum(numbered.numbers, 0), self.n, self._table, self._factor)[windows]
         maybe = self._bitmap[hashes >> self._shift]
         windows, hashes = windows[maybe], hashes[maybe]
         grams = np.minimum(np.searchsorted(self._hashes, hashes), len(self) - 1)
         same = self._hashes[grams] == hashes
         windows, grams = windows[same], grams[same]
-        same = self._equal(given.numbers, windows, grams)
-        return Hits(grams[same], given.owners(windows[same]))
+        same = self._equal(numbered.numbers, windows, grams)
+        return Hits(grams[same], numbered.owners(windows[same]))
 
     def _equal(self, numbers: NDArray[np.int32], windows: Ints, grams: Ints) -> NDArray[np.bool_]:
         """Whether the words of each window are those of its n-gram."""

@@ -1,6 +1,7 @@
 """python -m stages.encode RECIPE: data/encode/RECIPE, the token ids that the recipe trains on."""
 
 from importlib.metadata import version
+from pathlib import Path
 
 from nightjar.core import paths
 from nightjar.core.identity import code, contents
@@ -24,8 +25,9 @@ def run(stage: Stage) -> None:
 
     recipe = stage.params.train.recipe(stage.item)
     output = paths.ENCODED / stage.item
+    texts = Path(stage.params.train.recipes[stage.item].texts)
     work, read = work_of(stage.params, stage.item)
-    sides = [paths.SPLIT / unit.contract.name for unit in work.units] if recipe.data not in UNITS else []
+    sides = [texts / unit.contract.name for unit in work.units] if recipe.data not in UNITS else []
     files = [path for path in sorted(paths.LANGUAGE_MODEL.iterdir()) if path.suffix in (".json", ".model")]
     cache_key = {
         "recipe": [recipe.data, recipe.calls, recipe.evidence, recipe.sequence_tokens],
@@ -42,7 +44,7 @@ def run(stage: Stage) -> None:
         if encoded is None:
             return
         outcome = work.write(output, encoded)
-    stage.reads(*([paths.SPLIT] if sides else []), *read, paths.LANGUAGE_MODEL)
+    stage.reads(*([texts] if sides else []), *read, paths.LANGUAGE_MODEL)
     stage.writes(output)
     # Instances, texts or questions; a long text is several rows of the artifact.
     stage.count(sum(unit.rows for unit in work.units), outcome.read, outcome.refused)
@@ -54,6 +56,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main(
-        "encode", run, items=lambda params: params.train.recipes, packages=PACKAGES, threads=True, shards=True
-    )
+    main("encode", run, packages=PACKAGES, threads=True, shards=True)

@@ -25,9 +25,9 @@ def run(stage: harness.Stage) -> None:
     group = stage.params.benchmarks[card.name]
     settings = registry.settings(card, group.settings())
     source, out = (stage.folder / it / card.name for it in (paths.QUESTIONS, paths.SCORES))
-    if group.encoder not in (None, (paths.QUESTIONS / card.name).as_posix()):
-        card = card.with_encoder(Path(group.encoder))
-        stage.reads(Path(group.encoder))
+    if group.encoder:
+        card = card.with_encoder(group.encoder)
+        stage.reads(group.encoder)
     systems = stage.params.predict.of(card.name)
     predicted = {system: stage.folder / paths.PREDICTIONS / card.name / system for system in systems}
     stage.reads(source, *predicted.values())
@@ -109,6 +109,5 @@ if __name__ == "__main__":
     harness.main(
         "evaluate",
         run,
-        items=lambda params: params.benchmarks,
         packages=PACKAGES,
     )

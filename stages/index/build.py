@@ -1,8 +1,10 @@
-"""Builds the artifact of the index stage: passages, vectors, BM25."""
+"""Builds the artifact of the index stage: passages without repetitions, vectors, BM25."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,15 +15,64 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core.contracts import PASSAGES
+from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ROWS_PER_GROUP, ArtifactWriter, batches
 from nightjar.params.search import Index
 from nightjar.search.dense import DenseIndex, kind_for
 from nightjar.search.encoders import Encoder, identity, load_encoder
 from nightjar.search.lexical import LexicalIndex
-from nightjar.search.passages import searchable
-from stages.index.source import Source
+from nightjar.search.passages import cut, cut_sentences, searchable
+
+REPEATED, SHORT = "the same text as an earlier passage", "fewer than index.min_words words"
+NO_WORDS, NOTHING_LEFT = "no words", "no passage of its own that is long enough"
+
+
+class Source:
+    """Iterating gives rows of contracts.PASSAGES, numbered from 0; a document without any is rejected.
+
+    Counted on the way: `documents`, `pieces` (what the documents were cut into), `words` of the passages, and `dropped`
+    pieces by reason: pieces = passages + dropped. Two texts are the same if they differ in white space alone; the first
+    remains. That takes about 120 bytes of memory a passage.
+    """
+
+    def __init__(self, corpus: Path, settings: Index, writer: ArtifactWriter) -> None:
+        self._corpus, self._settings, self._writer = corpus, settings, writer
+        self._cut = cut_sentences if settings.granularity == "sentences" else cut
+        self._seen: set[bytes] = set()
+        self.documents = self.pieces = self.words = 0
+        self.dropped: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        number = 0
+        for batch in batches(self._corpus, DOCUMENTS, ["dataset", "file", "id", "title", "text"]):
+            for row in batch.to_pylist():
+                self.documents += 1
+                pieces = self._cut(row["text"], self._settings.passage_words)
+                self.pieces += len(pieces)
+                own = number
+                for start, text in pieces:
+                    if self._taken(text):
+                        same = {"document_id": row["id"], "title": row["title"]}
+                        yield {"passage": number, **same, "text": text, "start": start}
+                        number += 1
+                if own == number:
+                    reason = NOTHING_LEFT if pieces else NO_WORDS
+                    self._writer.reject(row["dataset"], row["file"], reason, row["text"], row["id"])
+
+    def _taken(self, text: str) -> bool:
+        words = text.split()
+        if len(words) < self._settings.min_words:
+            self.dropped[SHORT] += 1
+            return False
+        key = hashlib.blake2b(" ".join(words).encode(), digest_size=16).digest()
+        if key in self._seen:
+            self.dropped[REPEATED] += 1
+            return False
+        self._seen.add(key)
+        self.words += len(words)
+        return True
+
 
 # One row group a part: a tool reads the parts of the passages that it finds.
 PASSAGES_PER_PART = ROWS_PER_GROUP
@@ -71,14 +122,14 @@ def build(
     model = None if settings.dense == "none" else load_encoder(encoder, threads)
     with ArtifactWriter(output) as writer:
         source = Source(corpus, settings, writer)
-        count = _write_passages(source, writer)
+        count = writer.write_parts(PASSAGES, source, PASSAGES_PER_PART)
         if not count:
             raise NightjarError(
                 "no passage can be made of its documents", corpus, "check index.corpus, index.min_words"
             )
         texts = _Texts(writer.temporary, titles=settings.granularity == "words")
         # The passages are read again, once for each index, instead of being held in memory.
-        dense = None if settings.dense == "none" else kind_for(settings.dense, count, settings.exact_up_to)
+        dense = None if settings.dense == "none" else kind_for(settings.dense, count)
         with resumed(*_encoding(texts, count, model)) if model else nullcontext() as values:
             if model and dense:
                 folder = writer.folder("dense")
@@ -100,15 +151,6 @@ def build(
             dense=dense or "none",
             encoder=identity(model) if model else {},
         )
-
-
-def _write_passages(source: Source, writer: ArtifactWriter) -> int:
-    """Write the passages in parts; how many there are."""
-    rows, part = iter(source), 0
-    while chunk := list(islice(rows, PASSAGES_PER_PART)):
-        writer.write(PASSAGES, chunk, part=f"part-{part:05d}")
-        part += 1
-    return writer.rows(PASSAGES)
 
 
 class _Texts:

@@ -1,14 +1,15 @@
-"""What an ingest counts: files, rows in, rows out, and why rows were refused."""
+"""What every ingest does: files read ahead, rows counted, and refused rows kept with the reason."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, kind
@@ -57,7 +58,7 @@ class Statistics:
     not be read at all counts as one row. `left_out` counts entries of a task's head, such as a NaN in its
     list of URLs, that were left out while the task was kept. `bytes` is the size of the files read;
     `lists` has the number of names of each published list, by track and role, and `collection` describes
-    what the tasks are (`stages.ingest.describe`); both are None for documents. `source` says what documents were
+    what the tasks are (`describe`); both are None for documents. `source` says what documents were
     made of (files, training inputs); None for tasks. `remarks` counts what is odd in rows that were kept, None if
     nothing is.
     """
@@ -122,8 +123,46 @@ class Ledger:
         if not numbers.rows_out:
             read = f"{numbers.files} files, {numbers.rows_in} rows"
             what = f"nothing in it can be used ({read}; first {self._first})"
-            raise NightjarError(what, where, "mend the files or give another folder")
+            raise NightjarError(what, where, "fix the files or give another folder")
         if numbers.rows_in != numbers.rows_out + numbers.rows_rejected:
             what = f"{numbers.rows_in} rows in, {numbers.rows_out} out, {numbers.rows_rejected} rejected"
             raise NightjarError(what, where, "this is a fault of the stage: please report it")
         return numbers
+
+
+T = TypeVar("T")
+
+# Arrow works outside Python's global lock, so that two threads use two cores.
+_THREADS = 2
+# How much may be read ahead of the reader; a file larger than that is read alone.
+_READ_AHEAD_BYTES = 12_000_000
+
+
+def read_ahead(files: Sequence[Path], work: Callable[[Path], T]) -> Iterator[tuple[Path, int, T]]:
+    """Every file with its size in bytes and what `work` makes of it, in the order of `files`."""
+    pending: deque[tuple[Path, int, Future[T]]] = deque()
+    waiting = deque(files)
+    ahead = 0
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="ingest") as pool:
+        try:
+            while waiting or pending:
+                while waiting and (not pending or ahead + file_size(waiting[0]) <= _READ_AHEAD_BYTES):
+                    file = waiting.popleft()
+                    size = file_size(file)
+                    ahead += size
+                    pending.append((file, size, pool.submit(work, file)))
+                file, size, future = pending.popleft()
+                result = future.result()
+                del future  # it holds the result
+                ahead -= size
+                yield file, size, result
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def file_size(file: Path) -> int:
+    """The size in bytes; 0 for a missing file."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

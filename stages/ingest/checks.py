@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nightjar.core.json_text import Doubled, NotJson, doubled_key, exact, has_constant
+from nightjar.core.contracts import STRINGS
+from nightjar.core.json_text import Doubled, NotJson, doubled_key, exact, has_constant, is_text
 from stages.ingest.accounts import UnreadableFile
 from stages.ingest.check_head import check_head, is_whole, printable
-from stages.ingest.check_instances import REPEATED_ID, Rows, check_instances, name_of, named, refuse
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Found
 from stages.ingest.task_file import blank_texts, ordinary
@@ -63,8 +64,8 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
         rows, count = check_instances(instances, found), len(instances)
     check_head(head, hierarchy, found)
     if not FEWEST_INSTANCES < count <= MOST_INSTANCES:
-        wanted = f"more than {FEWEST_INSTANCES} and at most {MOST_INSTANCES:,} are wanted"
-        found.error(2, f"{count:,} instances; {wanted}{'' if count else ' (ingest refuses the file)'}")
+        limits = f"more than {FEWEST_INSTANCES} and at most {MOST_INSTANCES:,} are wanted"
+        found.error(2, f"{count:,} instances; {limits}{'' if count else ' (ingest refuses the file)'}")
     _inputs(rows, head, found)
     _outputs(rows, task_id, found)
     return found, count
@@ -96,11 +97,11 @@ def _laxities(value: dict[str, Any], constants: bool) -> Iterator[tuple[str, lis
     pairs = value.pairs if isinstance(value, Doubled) else list(value.items())
     # Instances are reported one by one, but not such a list as another of the same name hides.
     outside = [(key, item) for key, item in pairs if item is not instances or not listed]
-    later = "seen only when a first parse fails"
+    later = "found only when a first parse fails"
     key = value.key if isinstance(value, Doubled) else doubled_key([item for _, item in outside])
-    yield f"a key stands twice, {later} (ingest refuses the file)", [] if key is None else [printable(key)]
+    yield f"a duplicate key, {later} (ingest refuses the file)", [] if key is None else [printable(key)]
     double = [name_of(item, index) for index, item in enumerate(listed) if doubled_key(item) is not None]
-    yield f"a key of an instance stands twice, {later} (ingest refuses them)", double
+    yield f"a duplicate key in an instance, {later} (ingest refuses them)", double
     if constants:
         passes = "NaN passes: a bare NaN or infinity, which JSON does not have"
         yield (
@@ -145,13 +146,13 @@ def _inputs(rows: Rows, head: dict[str, Any], found: Found) -> None:
         found.warning(7, "a link in the input", named(rows.names, linked))
     if not _examples_readable(head):
         found.partly((10,), "not every positive example has a text as input")
-    examples = {printable(it["input"]) for it in _examples(head) if isinstance(it.get("input"), str)}
+    examples = {printable(it["input"]) for it in _positive_examples(head) if isinstance(it.get("input"), str)}
     shared = pc.is_in(rows.inputs, pa.array(sorted(examples), pa.string())).to_numpy(zero_copy_only=False)
     if shared.any():
         found.error(10, "the input of a positive example", named(rows.names, shared))
 
 
-def _examples(head: dict[str, Any]) -> list[dict[str, Any]]:
+def _positive_examples(head: dict[str, Any]) -> list[dict[str, Any]]:
     examples = head.get("Positive Examples")
     return [it for it in examples if isinstance(it, dict)] if isinstance(examples, list) else []
 
@@ -200,3 +201,127 @@ def normalised_entropy(counts: Sequence[int]) -> float:
         return float("nan")
     shares = np.asarray(counts) / sum(counts)
     return float(-(shares * np.log(shares) / np.log(len(counts))).sum())
+
+
+REPEATED_ID = "an id that an earlier instance has"
+# Older forms, which ingest takes all the same.
+NO_ID, ONE_OUTPUT = "no id", "output is not a list"
+TAKEN = frozenset({NO_ID, ONE_OUTPUT})
+
+
+@dataclass
+class Rows:
+    """The inputs that are strings, with the names of their instances; likewise the outputs that are lists of
+    strings, or one string, which counts as a list of it.
+    """
+
+    names: pa.Array
+    inputs: pa.Array
+    output_names: pa.Array
+    outputs: pa.Array
+
+
+def name_of(instance: Any, index: int) -> str:
+    """What an instance is called: its id, or its position where it has none."""
+    own_id = instance.get("id") if isinstance(instance, dict) else None
+    return own_id if is_text(own_id) and own_id.strip() else f"#{index}"
+
+
+def check_instances(instances: Sequence[Any], found: Found) -> Rows:
+    """Check 3, instance by instance; their texts, and word to the checks that ask texts of how many have none."""
+    wrong: dict[str, list[str]] = {}
+    let_pass: dict[str, list[str]] = {}
+    seen: set[Any] = set()
+    inputs: list[tuple[str, str]] = []
+    outputs: list[tuple[str, list[str]]] = []
+    for index, item in enumerate(instances):
+        name = name_of(item, index)
+        for problem in _problems(item):
+            wrong.setdefault(problem, []).append(name)
+        if not isinstance(item, dict):
+            continue
+        own_id, text = item.get("id"), item.get("input")
+        texts: list[str] = []
+        if isinstance(text, str):
+            texts.append(text)
+            inputs.append((name, printable(text)))
+        if (answers := _answers(item.get("output"))) is not None:
+            texts += answers
+            outputs.append((name, [printable(answer) for answer in answers]))
+        if "id" in item and not isinstance(own_id, list | dict):
+            blank = own_id is None or (isinstance(own_id, str) and not own_id.strip())
+            if own_id in seen:
+                again = f"{REPEATED_ID}, blank" if blank else REPEATED_ID
+                wrong.setdefault(again, []).append(name)
+            seen.add(own_id)
+            if blank:
+                what = "an id that is null or blank; it only has to be unique (ingest makes one in its place)"
+                let_pass.setdefault(what, []).append(name)
+            elif not isinstance(own_id, str):
+                what = "an id that is not a string; it only has to be unique (ingest refuses them)"
+                let_pass.setdefault(what, []).append(name)
+            else:
+                texts.append(own_id)
+        if not all(map(is_text, texts)):
+            what = "half a character; any string is enough (ingest refuses them)"
+            let_pass.setdefault(what, []).append(name)
+    for problem, where in wrong.items():
+        refuse(problem, where, found)
+    for what, where in let_pass.items():
+        found.allowed(3, what, where)
+    count = len(instances)
+    if len(inputs) < count:
+        found.partly((6, 7, 10), f"no text as input in {count - len(inputs):,} of {count:,} instances")
+    if len(outputs) < count:
+        found.partly((8, 9), f"no texts as output in {count - len(outputs):,} of {count:,} instances")
+    return Rows(*_columns(inputs, pa.string()), *_columns(outputs, STRINGS))
+
+
+def _columns(pairs: Sequence[tuple[str, Any]], kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
+    return pa.array([name for name, _ in pairs], pa.string()), pa.array([value for _, value in pairs], kind)
+
+
+def _answers(value: Any) -> list[str] | None:
+    """The outputs, if all are strings."""
+    listed = [value] if isinstance(value, str) else value
+    return listed if isinstance(listed, list) and all(isinstance(it, str) for it in listed) else None
+
+
+def _problems(item: Any) -> Iterator[str]:
+    if not isinstance(item, dict):
+        yield "not an object"
+        return
+    yield from (f"no {key}" for key in ("id", "input", "output") if key not in item)
+    if isinstance(item.get("id"), list | dict):
+        yield "id is a list or an object"
+    if "input" in item and not isinstance(item["input"], str):
+        yield "input is not a string"
+    if item.get("input") == "":
+        yield "input is empty"
+    if "output" not in item:
+        return
+    if isinstance(item["output"], str):
+        yield ONE_OUTPUT
+    elif not isinstance(item["output"], list):
+        yield "output is neither a list nor a string"
+    elif not item["output"]:
+        yield "output is empty"
+    elif not all(isinstance(text, str) for text in item["output"]):
+        yield "output has an entry that is not a string"
+
+
+def refuse(problem: str, names: Sequence[str], found: Found) -> None:
+    """An error of check 3 in these instances, if there are any, and what ingest does with them."""
+    if not names:
+        return
+    if problem == f"{REPEATED_ID}, blank":
+        problem += " (ingest makes one in its place)"
+    elif problem not in TAKEN:
+        problem += " (ingest refuses them)"
+    found.error(3, problem, names)
+
+
+def named(names: pa.Array, mask: np.ndarray) -> list[str]:
+    """The names where the mask is set."""
+    chosen: list[str] = names.filter(pa.array(mask)).to_pylist()
+    return chosen

@@ -1,22 +1,209 @@
-"""A folder of plain documents to Parquet: JSON Lines, Parquet and text files (stages.ingest.corpus_files)."""
+"""The documents in a file of a corpus: JSON Lines, Parquet or text, such as the corpus of Toolformer.
+
+A row of a .jsonl or .parquet file is {"id", "title", "text", "url"}, of which only the text is needed; without an id it
+gets FILE#ROW. A .txt file gives a document a paragraph (paragraphs are separated by blank lines) or a line, with the id
+FILE#N. The date is the first valid one in the URL, as /2023/01/30/ or 2023-01-30: the calendar tool's "today" of a
+document (Schick et al. 2023, appendix A).
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
+import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import raw_text
+from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
 from nightjar.core.tables import ArtifactWriter
-from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, open_file
-from stages.ingest.corpus_files import DATASET, SUFFIXES, Row, Unit, rows
-from stages.ingest.read_ahead import file_size
+from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, file_size, open_file
 from stages.ingest.training_inputs import ROWS_PER_PART, ingest_training_inputs, is_split
+
+DATASET = "corpus"
+SUFFIXES = (".jsonl", ".parquet", ".txt")
+Unit = Literal["paragraphs", "lines"]
+# Its bytes, and a document, a refusal, or None for a blank line.
+Row = tuple[int, dict[str, Any] | Refused | None]
+
+_YEAR = r"((?:19|20)\d\d)"
+_DATE = re.compile(rf"/{_YEAR}/(\d{{1,2}})/(\d{{1,2}})(?!\d)|(?<!\d){_YEAR}-(\d{{2}})-(\d{{2}})(?!\d)")
+_PARAGRAPHS = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
+_COLUMNS = ("id", "title", "text", "url")
+_ROWS = 4096
+
+log = logging.getLogger("nightjar")
+
+
+def url_date(url: str) -> date | None:
+    """The first valid date in a URL (/2023/01/30/ or 2023-01-30, years 1900 to 2099), or None."""
+    for found in _DATE.finditer(url):
+        year, month, day = (int(part) for part in found.groups() if part is not None)
+        try:
+            return date(year, month, day)
+        except ValueError:
+            continue
+    return None
+
+
+def rows(file: Path, name: str, encoding: str = "utf-8", unit: Unit = "paragraphs") -> Iterator[Row]:
+    """Every document of a file, whose name as it is recorded is `name`; the bytes of all rows add up to the file's.
+
+    `encoding` is that of a .jsonl or .txt file; a `unit` of a .txt file is a document. Raises UnreadableFile if the
+    file cannot be opened, is not in its encoding or format, or has no text.
+    """
+    if file.suffix == ".parquet":
+        return _parquet(file, name)
+    if file.suffix == ".jsonl":
+        return _lines(file, name, encoding)
+    return _text_lines(file, name, encoding) if unit == "lines" else _paragraphs(file, name, encoding)
+
+
+def _lines(file: Path, name: str, encoding: str) -> Iterator[Row]:
+    for number, size, line in _decoded(file, name, encoding):
+        if isinstance(line, Refused):
+            yield size, line
+        else:
+            yield size, _line(line, name, f"{name}#{number}") if line.strip() else None
+
+
+def _decoded(file: Path, name: str, encoding: str) -> Iterator[tuple[int, int, str | Refused]]:
+    """The number, the bytes and the text of each line; the first that is not in the encoding is logged."""
+    warned = False
+    with open_file(file) as handle:
+        for number, line in enumerate(handle, 1):
+            try:
+                text: str | Refused = line.decode(_codec(encoding) if number == 1 else encoding)
+            except UnicodeDecodeError:
+                raw = line.decode("utf-8", "backslashreplace").rstrip("\n")
+                error = _not_in(encoding, name, number)
+                text = Refused(error.reason, raw, detail=error.detail)
+                if not warned:
+                    log.warning("warning: %s: a line is left out: %s", name, error)
+                warned = True
+            yield number, len(line), text
+
+
+def _codec(encoding: str) -> str:
+    """The codec for the start of a file, which may be a byte order mark."""
+    return "utf-8-sig" if encoding == "utf-8" else encoding
+
+
+def _not_in(encoding: str, name: str, line: int) -> UnreadableFile:
+    shown = "UTF-8" if encoding == "utf-8" else encoding
+    other = "latin-1" if encoding == "utf-8" else "utf-8"
+    fix = f"set ingest.corpus.encodings to {{{json.dumps(name)}: {other}}}, or to its encoding"
+    return UnreadableFile(f"not {shown}", f"line {line}; {fix}")
+
+
+def _line(line: str, name: str, default_id: str) -> dict[str, Any] | Refused:
+    try:
+        value = exact(line.encode())
+    except NotJson as error:
+        return Refused(error.reason, line.rstrip("\n"), detail=error.detail)
+    return _check(value, name, default_id)
+
+
+def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
+    if not isinstance(value, dict):
+        return Refused("not an object", raw_text(value))
+    id = value.get("id")
+    if isinstance(id, int) and not isinstance(id, bool):
+        id = str(id)
+    if id is None or id == "":
+        id = default_id
+    known = id if is_text(id) else None
+
+    def refuse(reason: str, detail: str = "") -> Refused:
+        return Refused(reason, raw_text(value), known, detail)
+
+    key = doubled_key(value)
+    if key is not None:
+        return refuse("a duplicate key", raw_text(key))
+    if "text" not in value:
+        return refuse("no text")
+    fields: dict[str, Any] = {
+        "id": id,
+        "title": value.get("title"),
+        "text": value["text"],
+        "url": value.get("url"),
+    }
+    for name in ("title", "url"):
+        fields[name] = "" if fields[name] is None else fields[name]
+    for name, item in fields.items():
+        if not is_text(item):
+            return refuse(f"{name} is {not_text(item)}")
+    if not fields["text"].strip():
+        return refuse("text is blank")
+    return {"dataset": DATASET, "file": file, **fields, "date": url_date(fields["url"])}
+
+
+def _parquet(file: Path, name: str) -> Iterator[Row]:
+    """Every row of a Parquet file; the file's bytes are counted with the first."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    open_file(file).close()
+    size, number = file_size(file), 0
+    try:
+        with pq.ParquetFile(file) as source:
+            schema = source.schema_arrow
+            columns = [column for column in _COLUMNS if column in schema.names]
+            if "text" not in columns:
+                raise UnreadableFile("no column text", f"columns are {', '.join(schema.names)}"[:300])
+            for column in columns:
+                kind = schema.field(column).type
+                numbers = column == "id" and pa.types.is_integer(kind)
+                if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or numbers):
+                    raise UnreadableFile(f"column {column} is not a string", str(kind))
+            for batch in source.iter_batches(_ROWS, columns=columns, use_threads=False):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield (size if number == 1 else 0), _check(row, name, f"{name}#{number}")
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        detail = " ".join(str(error).split())[:300]
+        raise UnreadableFile("not readable as Parquet", detail) from None
+    if not number:
+        raise UnreadableFile("no rows")
+
+
+def _paragraphs(file: Path, name: str, encoding: str) -> Iterator[Row]:
+    """Every paragraph of a text file; the file's bytes are counted with the first."""
+    with open_file(file) as handle:
+        data = handle.read()
+    try:
+        text = data.decode(_codec(encoding)).replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise _not_in(encoding, name, data.count(b"\n", 0, error.start) + 1) from None
+    paragraphs = [part.strip() for part in _PARAGRAPHS.split(text)]
+    paragraphs = [part for part in paragraphs if part]
+    if not paragraphs:
+        raise UnreadableFile("text is blank")
+    for number, part in enumerate(paragraphs, 1):
+        row = {"id": f"{name}#{number}", "title": name.removesuffix(".txt"), "text": part}
+        yield (len(data) if number == 1 else 0), _document(name, row)
+
+
+def _text_lines(file: Path, name: str, encoding: str) -> Iterator[Row]:
+    """Every line of a text file that is not blank. Its title is empty: a line says nothing of the others."""
+    for number, size, line in _decoded(file, name, encoding):
+        if isinstance(line, Refused):
+            yield size, line
+        else:
+            text = line.strip()
+            yield (
+                size,
+                _document(name, {"id": f"{name}#{number}", "title": "", "text": text}) if text else None,
+            )
+
+
+def _document(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    return {"dataset": DATASET, "file": name, **row, "url": "", "date": None}
 
 
 def ingest_corpus(
@@ -32,7 +219,7 @@ def ingest_corpus(
 
     `encodings`: pattern of a file's name to its encoding (default UTF-8); `unit`: what is a document in a .txt file.
     Where `path` is an artifact of the stage split, its training inputs are the documents: at most `max_inputs`, drawn
-    by `seed`. Raises NightjarError if the folder is not there, has no such file, nothing in it can be used, or a
+    by `seed`. Raises NightjarError if the folder is missing, has no such file, nothing in it can be used, or a
     pattern matches no file.
     """
     if is_split(path):
@@ -54,11 +241,9 @@ def ingest_corpus(
         ledger = Ledger(DATASET, writer)
         numbers = ledger.statistics
         numbers.source = "files"
-        chosen = [(file, _rows(file, encodings, unit)) for file in files]
-        documents, part = _documents(chosen, ledger, progress, total), 0
-        while chunk := list(islice(documents, ROWS_PER_PART)):
-            numbers.rows_out += writer.write(DOCUMENTS, chunk, part=f"part-{part:05d}")
-            part += 1
+        chosen = [(file, _file_rows(file, encodings, unit)) for file in files]
+        documents = _documents(chosen, ledger, progress, total)
+        numbers.rows_out = writer.write_parts(DOCUMENTS, documents, ROWS_PER_PART)
         return ledger.close(path)
 
 
@@ -66,7 +251,7 @@ def _name(file: Path) -> str:
     return file.name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _rows(file: Path, encodings: Mapping[str, str], unit: Unit) -> Iterator[Row]:
+def _file_rows(file: Path, encodings: Mapping[str, str], unit: Unit) -> Iterator[Row]:
     """The rows of a file in the encoding of the first pattern that matches it."""
     found = (encoding for pattern, encoding in encodings.items() if fnmatchcase(file.name, pattern))
     return rows(file, _name(file), next(found, "utf-8"), unit)

@@ -9,17 +9,25 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nightjar.core.contracts import INSTANCES, TASKS
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import check_input
 from nightjar.core.tables import ArtifactWriter
-from stages.ingest.accounts import Ledger, Progress, Statistics, UnreadableFile, log, open_file
-from stages.ingest.describe import describe
-from stages.ingest.documents import ROLES, TRACKS
-from stages.ingest.read_ahead import file_size, read_ahead
+from stages.ingest.accounts import (
+    Ledger,
+    Progress,
+    Statistics,
+    UnreadableFile,
+    file_size,
+    log,
+    open_file,
+    read_ahead,
+)
+from stages.ingest.documents import ROLES, TRACKS, read_document
 from stages.ingest.task_file import TaskFile, read_task
 
 DATASET = "natural_instructions"
@@ -69,7 +77,7 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
 
 
 def task_files(path: Path) -> list[Path]:
-    """The task files of a dataset folder, by name. Raises NightjarError if it is not there or has none."""
+    """The task files of a dataset folder, by name. Raises NightjarError if it is missing or has none."""
     if not path.exists():
         raise NightjarError(
             "no such folder", path, "set ingest.natural_instructions.path or give another --input"
@@ -144,15 +152,8 @@ def _copy_lists(folder: Path, writer: ArtifactWriter) -> dict[str, dict[str, int
     for track in TRACKS:
         for role, name in zip(ROLES, LISTS, strict=True):
             file = folder / track / name
-            check_input(file)
-            if not file.exists():
+            if (text := read_document(file)) is None:
                 continue
-            try:
-                text = file.read_text(encoding="utf-8")
-            except UnicodeDecodeError as error:
-                raise NightjarError(
-                    f"not UTF-8 at byte {error.start}", file, "save the list as UTF-8"
-                ) from None
             target = writer.folder("splits") / track
             target.mkdir(exist_ok=True)
             (target / file.name).write_text(text, encoding="utf-8", newline="\n")
@@ -179,3 +180,59 @@ def _tell_lists(path: Path, tasks: Path, lists: dict[str, dict[str, int]]) -> No
         )
     else:
         log.info("no published lists in %s: the rule alone decides the split", folder)
+
+
+ENGLISH = frozenset({"English"})
+# Name, tasks, instances.
+Count = list[Any]
+
+
+def describe(tasks: Sequence[Mapping[str, Any]], instances: Mapping[str, int]) -> dict[str, Any]:
+    """The figures of table 2 and the distributions of figure 10 (Wang et al. 2022) for rows of the table `tasks`.
+
+    `instances`: the number of instances that ingest takes of each task, by task id. Where the paper leaves the counting
+    open: a task is English if the union of its input and output languages is exactly {English} (split_tasks.py). A task
+    counts once for each of its languages, task types and domains. A domain is the part of its name before the first
+    arrow. Words of a definition are what is between white space, of the first text where there are several.
+
+    Means are over tasks. `distributions` has a list of [name, tasks, instances] for each of task_types,
+    languages, domains and domains_in_full (names with their arrows), most tasks first.
+    """
+    languages = {row["task_id"]: {*row["input_language"], *row["output_language"]} for row in tasks}
+    values = {
+        "task_types": {row["task_id"]: set(row["categories"]) for row in tasks},
+        "languages": languages,
+        "domains": {row["task_id"]: {top_level(domain) for domain in row["domains"]} for row in tasks},
+        "domains_in_full": {row["task_id"]: set(row["domains"]) for row in tasks},
+    }
+    distributions = {name: _distribution(of, instances) for name, of in values.items()}
+    return {
+        "tasks": len(tasks),
+        **{name: len(counts) for name, counts in distributions.items()},
+        "non_english_tasks": sum(of != ENGLISH for of in languages.values()),
+        "definition_words": _mean(len(row["definition"][0].split()) for row in tasks),
+        "positive_examples": _mean(len(row["positive_examples"]) for row in tasks),
+        "negative_examples": _mean(len(row["negative_examples"]) for row in tasks),
+        "instances_per_task": _mean(instances[row["task_id"]] for row in tasks),
+        "distributions": distributions,
+    }
+
+
+def top_level(domain: str) -> str:
+    """A domain without its branches: `Code -> Repo -> Github` is `Code`."""
+    return domain.partition("->")[0].strip()
+
+
+def _distribution(values: Mapping[str, set[str]], instances: Mapping[str, int]) -> list[Count]:
+    tasks: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
+    for task_id, names in values.items():
+        for name in names:
+            tasks[name] += 1
+            rows[name] += instances[task_id]
+    return [[name, tasks[name], rows[name]] for name in sorted(tasks, key=lambda name: (-tasks[name], name))]
+
+
+def _mean(numbers: Iterable[int]) -> float:
+    listed = list(numbers)
+    return round(sum(listed) / len(listed), 2) if listed else 0.0

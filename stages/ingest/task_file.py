@@ -12,6 +12,8 @@ them.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +26,6 @@ import pyarrow.json
 from nightjar.core.contracts import INSTANCES, STRINGS
 from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
 from stages.ingest.accounts import Refused, UnreadableFile
-from stages.ingest.instances import check, make_id
 
 # Column, the key in the file, and whether a file without it is refused: the split and the prompts need those.
 _LISTS = (
@@ -113,8 +114,8 @@ def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile
     number = task_id.partition("_")[0]
     if ids.null_count:
         triples = zip(ids.to_pylist(), inputs.to_pylist(), outputs.to_pylist(), strict=True)
-        made = [given or make_id(number, text, out) for given, text, out in triples]
-        ids = pa.array(made, pa.string())
+        full = [own or make_id(number, text, out) for own, text, out in triples]
+        ids = pa.array(full, pa.string())
     index = np.arange(len(ids), dtype=np.int32)
     refused: list[Refused] = []
     texts = outputs.flatten()
@@ -122,8 +123,8 @@ def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile
         np.flatnonzero(blank_texts(inputs)), pc.list_parent_indices(outputs).to_numpy()[blank_texts(texts)]
     )
     if len(blank):
-        given = pa.table({"id": columns.ids, "input": inputs, "output": outputs}).take(pa.array(blank))
-        results = [check(row, number, set()) for row in given.to_pylist()]
+        rows = pa.table({"id": columns.ids, "input": inputs, "output": outputs}).take(pa.array(blank))
+        results = [check_instance(row, number, set()) for row in rows.to_pylist()]
         refused = [result for result in results if isinstance(result, Refused)]
         index = np.delete(index, blank)
         ids, inputs, outputs = (column.take(pa.array(index)) for column in (ids, inputs, outputs))
@@ -180,7 +181,7 @@ def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bo
         [item for name, item in value.items() if name != "Instances"]
     )
     if key is not None:
-        raise UnreadableFile("a key stands twice", raw_text(key))
+        raise UnreadableFile("a duplicate key", raw_text(key))
     if not isinstance(instances, list):
         raise UnreadableFile("no instances" if instances is None else "Instances is not a list")
     if not instances:
@@ -191,7 +192,7 @@ def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bo
     taken: list[tuple[int, tuple[str, str, list[str]]]] = []
     refused: list[Refused] = []
     for index, item in enumerate(instances):
-        result = check(item, number, seen)
+        result = check_instance(item, number, seen)
         if isinstance(result, Refused):
             refused.append(result)
         else:
@@ -271,3 +272,64 @@ def _examples(examples: list[Any], key: str, left_out: list[str]) -> Iterator[di
             yield {"input": fields["input"], "output": output, "explanation": explanation}
         else:
             left_out.append(f"{key}: number {number} is not {{input, output, explanation}} of strings")
+
+
+# id, input, outputs
+Instance = tuple[str, str, list[str]]
+
+
+def make_id(number: str, input: str, outputs: list[str]) -> str:
+    """An id for an instance that came without one: the task's number, then the SHA-1 of input and outputs."""
+    text = json.dumps([input, outputs], ensure_ascii=False)
+    return f"{number}-{hashlib.sha1(text.encode('utf-8'), usedforsecurity=False).hexdigest()}"
+
+
+def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refused:
+    """One instance as it is in the file, checked; `seen` holds the ids taken so far and gets this one.
+
+    An instance is {id, input, output}: the id unique in its task, the input not blank, the output a list of strings
+    none of which is blank (Wang et al. 2022). Two forms of older files are taken too: an output that is one string, and
+    no id, which `make_id` replaces. Other keys are ignored.
+    """
+    if not isinstance(value, dict):
+        return Refused("not an object", raw_text(value))
+    own_id = value.get("id")
+    known = own_id if is_text(own_id) else None
+
+    def refuse(reason: str, detail: str = "") -> Refused:
+        return Refused(reason, raw_text(value), known, detail)
+
+    key = doubled_key(value)
+    if key is not None:
+        return refuse("a duplicate key", raw_text(key))
+    text = value.get("input")
+    if "input" not in value:
+        return refuse("no input")
+    if not is_text(text):
+        return refuse(f"input is {not_text(text)}")
+    if _blank(text):
+        return refuse("input is blank")
+    if "output" not in value:
+        return refuse("no output")
+    outputs = [value["output"]] if isinstance(value["output"], str) else value["output"]
+    if not isinstance(outputs, list):
+        return refuse(f"output is {not_text(outputs)}")
+    if not outputs:
+        return refuse("output is empty")
+    for output in outputs:
+        if not is_text(output):
+            return refuse(f"output is {not_text(output)}")
+        if _blank(output):
+            return refuse("output is blank")
+    if own_id is None or (isinstance(own_id, str) and _blank(own_id)):
+        known = make_id(number, text, outputs)
+    elif known is None:
+        return refuse(f"id is {not_text(own_id)}")
+    if known in seen:
+        return refuse("the same id twice", known)
+    seen.add(known)
+    return known, text, outputs
+
+
+def _blank(text: str) -> bool:
+    return not text or text.isspace()

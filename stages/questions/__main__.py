@@ -20,7 +20,8 @@ def run(stage: Stage) -> None:
     registry.check(stage.params)
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]
-    data, split = Path(group.data), Path(group.split)
+    data = Path(group.data)
+    split = group.split or data
     settings = registry.settings(card, group.settings())
     output = paths.QUESTIONS / card.name
     sources, seed = Sources(data, split), stage.params.seed
@@ -59,4 +60,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("questions", run, items=lambda params: params.benchmarks)
+    main("questions", run)

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from nightjar.benchmarks import evaluated, registry
+from nightjar.benchmarks import evaluation, registry
 from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
@@ -15,12 +15,12 @@ from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.tables import read_rows
 from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
-from stages.report import headline, pages
+from stages.report import leaderboard, pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.project import calls, contamination
 from stages.report.project.calls import Tool
-from stages.report.read import facts, rankings, systems
+from stages.report.read import facts, systems
 
 PACKAGES = ("jinja2",)
 NO_SYSTEM = "predict.systems has no system for this benchmark"
@@ -46,8 +46,11 @@ def run(stage: harness.Stage) -> None:
     unanswered = {name: {"all tasks": NO_SYSTEM} for name in params.benchmarks if name not in answered}
     if not answered:
         raise NightjarError("predict.systems has no system", PARAMS_FILE, "add one, or apply a profile")
-    benchmarks = [benchmark.read(systems.of(params, name), nodes, params, own) for name in answered]
-    entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
+    read: list[Path] = []
+    benchmarks = [
+        benchmark.read(systems.of(params, name), nodes, params, own, read.append) for name in answered
+    ]
+    entries = [entry for one in benchmarks for entry in leaderboard.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (own / paths.CANDIDATES / tool).is_dir()]
     files = {
@@ -57,7 +60,7 @@ def run(stage: harness.Stage) -> None:
             sampled,
             params,
             contamination.read(own / paths.CONTAMINATION),
-            {**unanswered, **evaluated.left_out(own)},
+            {**unanswered, **evaluation.left_out(own)},
         ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
@@ -75,11 +78,8 @@ def run(stage: harness.Stage) -> None:
         stage.reads(paths.QUESTIONS / name, paths.SCORES / name)
         stage.reads(*(paths.PREDICTIONS / name / system for system in models))
         listed = [params.predict.systems[f"{name}-{system}"] for system in models]
-        passages = {path for system in listed if (path := instances.evidence(system))}
-        if one.ranked:
-            passages |= {rankings.folder(step, name) for step in rankings.STAGES}
-            passages |= {paths.CONSISTENCY / name, paths.INDEX}
-        stage.reads(*sorted(passages))
+        read += [path for system in listed if (path := instances.evidence(system))]
+    stage.reads(*sorted(set(read)))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
     stage.writes(own / paths.REPORT)

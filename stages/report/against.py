@@ -1,4 +1,4 @@
-"""Two reports compared: which numbers moved, by how much and beyond chance, and which answers changed."""
+"""Two reports compared: which numbers changed significantly and by how much, and which answers changed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.capabilities import Average, Matching
 from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.sections import cut
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.statistics import Bootstrap, enough, verdict
 from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
-from stages.report.benchmark.answers import Key, cut, first
+from stages.report.benchmark.answers import Key, first
 from stages.report.read.results import HEADLINE
 from stages.report.site import Site
 
@@ -206,7 +207,7 @@ def _shown(card: Card, answers: Sequence[str]) -> str:
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """The numbers as texts, those that moved beyond chance first, then others that moved."""
+    """The numbers as texts, the significant changes first, then other changes."""
     order = {"worse": 0, "better": 1, "unchanged": 2, "not comparable": 3}
     rows = sorted(found["numbers"], key=lambda row: (order[row["verdict"]], not row["value"]))
     for row in rows:

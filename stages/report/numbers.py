@@ -61,8 +61,3 @@ def axis(metric: Metric, highest: float) -> tuple[float, float]:
     low, high = metric.range
     low = low if math.isfinite(low) else 0.0
     return low, high if math.isfinite(high) else max(highest, low + 1.0)
-
-
-def initial(text: str) -> str:
-    """The text with a capital letter at its beginning; the others remain."""
-    return text[:1].upper() + text[1:]

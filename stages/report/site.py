@@ -1,22 +1,35 @@
-"""The files of the report: pages from templates, and the drawings and numbers of the plots on them."""
+"""The files of the report: pages from templates, and the sections and plots on them."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from nightjar.benchmarks.sections import (
+    Block,
+    Cell,
+    Fold,
+    Gains,
+    Intervals,
+    Noted,
+    Section,
+    Table,
+    Text,
+    Value,
+)
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
 from stages.report import numbers
-from stages.report.plots import svg
-from stages.report.plots.plot import Plot
+from stages.report.plots import curves, drawings, svg
+from stages.report.plots.svg import Plot
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -67,6 +80,13 @@ def marked(value: Any) -> Any:
     return Markup().join(one if _escaped(one) == one else mark.format(_escaped(one)) for one in value)
 
 
+def prose(text: str) -> Markup:
+    """A text in which `code` and **bold** parts are marked."""
+    safe = str(escape(marked(text)))
+    code = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
+    return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", code))  # noqa: S704 - escaped above
+
+
 def _escaped(text: str) -> str:
     return printable(text, keep="\n\t")
 
@@ -87,5 +107,51 @@ def environment() -> Environment:
     made.globals["script"] = Markup(script)  # noqa: S704 - our own file
     made.globals["script_hash"] = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     made.globals["colours"] = Markup(svg.variables())  # noqa: S704 - our own constants
+    made.filters["prose"] = prose
     made.filters["count"] = numbers.count
     return made
+
+
+def section_context(section: Section, order: Mapping[str, int]) -> dict[str, Any]:
+    """The section with its texts and plots; `order` is the place of each system among those of all benchmarks."""
+    return {
+        "id": section.id,
+        "title": section.title,
+        "short": section.short or section.title,
+        "blocks": [_block(one, order) for one in section.blocks],
+    }
+
+
+def _block(it: Block, order: Mapping[str, int]) -> dict[str, Any]:
+    if isinstance(it, Text):
+        return {"kind": "text", "text": it.text, "note": it.note, "items": it.items}
+    if isinstance(it, Fold):
+        blocks = [_block(one, order) for one in it.blocks]
+        return {"kind": "fold", "title": it.title, "open": it.open, "blocks": blocks}
+    if isinstance(it, Table):
+        rows = [
+            {"cells": [cell(one) for one in row.cells], "published": row.published, "heading": row.heading}
+            for row in it.rows
+        ]
+        lines = it.caption.split("\n") if it.caption else []
+        return {"kind": "table", "caption": lines, "columns": it.columns, "rows": rows}
+    if isinstance(it, Intervals):
+        systems = [name for name in order if any(name in lanes for *_, lanes in it.rows)]
+        return {"kind": "plot", "plot": drawings.scores(it.name, it.rows, systems, order, it.label)}
+    if isinstance(it, Gains):
+        panels = [(system, order[system], rows) for system, rows in it.systems.items()]
+        return {"kind": "plot", "plot": curves.gains(it.name, panels, it.metric)}
+    return {"kind": "plot", "plot": curves.points(it, order)}
+
+
+def cell(it: Cell) -> dict[str, Any]:
+    """The text of a cell, the note below it, and whether it is bold."""
+    if isinstance(it, Noted):
+        return {"text": it.text, "note": it.note, "bold": False}
+    if not isinstance(it, Value):
+        return {"text": "–" if it is None else it, "note": "", "bold": False}
+    shown, interval = (
+        (numbers.signed, numbers.signed_interval) if it.signed else (numbers.value, numbers.interval)
+    )
+    note = interval(it.metric, it.low, it.high, it.n) if it.n or it.low is not None else ""
+    return {"text": shown(it.metric, it.value), "note": note, "bold": it.bold}

@@ -14,11 +14,21 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.contracts import SPLIT_TASKS, TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Split
-from stages.split import official, rule
 from stages.split.choose import choose_balanced, choose_dev, choose_tasks
 from stages.split.disagree import disagreements
+from stages.split.roles import (
+    ROLES,
+    TRACKS,
+    Lists,
+    Role,
+    Task,
+    describe_lists,
+    read_lists,
+    roles_by_lists,
+    roles_by_rule,
+    task_of,
+)
 from stages.split.rows import Sides, SideWriter, Written, disjoint
-from stages.split.rule import TRACKS, Role, Task
 
 log = logging.getLogger("nightjar")
 
@@ -37,15 +47,15 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
     NightjarError if a track's lists contradict each other or let a test task of either track train, if the dev
     tasks leave none to train on, or if an instance would be on two sides.
     """
-    tasks = {row["task_id"]: rule.task_of(row) for row in tables.read_rows(ingested, TASKS)}
+    tasks = {row["task_id"]: task_of(row) for row in tables.read_rows(ingested, TASKS)}
     use = settings.official_lists == "use"
-    lists = official.read_lists(ingested / "splits") if use else {}
-    log.info("%s", official.told(ingested / "splits", lists, use))
+    lists = read_lists(ingested / "splits") if use else {}
+    log.info("%s", describe_lists(ingested / "splits", lists, use))
     roles: dict[str, dict[str, Role]] = {}
     for track in TRACKS:
-        given = lists.get(track)
+        published = lists.get(track)
         known = tasks.values()
-        roles[track] = official.roles(known, track, given) if given else rule.roles(known, track)
+        roles[track] = roles_by_lists(known, track, published) if published else roles_by_rule(known, track)
     testing = {task: track for track in TRACKS for task in _with_role(roles[track], "test")}
     groups = {task: (track, tasks[task].category) for task, track in testing.items()}
     training = _with_role(roles[settings.track], "train")
@@ -78,7 +88,7 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
 
 
 def _with_role(roles: Mapping[str, Role], role: str) -> set[str]:
-    return {task for task, given in roles.items() if given.role == role}
+    return {task for task, own in roles.items() if own.role == role}
 
 
 def _rows(roles: Mapping[str, Mapping[str, Role]], trained: str, dev: set[str]) -> list[dict[str, str]]:
@@ -92,7 +102,7 @@ def _rows(roles: Mapping[str, Mapping[str, Role]], trained: str, dev: set[str]) 
     return rows
 
 
-def _published_order(testing: Mapping[str, str], lists: Mapping[str, official.Lists]) -> Iterable[str]:
+def _published_order(testing: Mapping[str, str], lists: Mapping[str, Lists]) -> Iterable[str]:
     """The test tasks, default before xlingual, as they are in the lists; those on none after them, by name."""
     for track in TRACKS:
         here = {task for task, other in testing.items() if other == track}
@@ -112,37 +122,32 @@ def _balanced_facts(
     ingested: Path,
     tasks: Mapping[str, Task],
     testing: Mapping[str, str],
-    lists: Mapping[str, official.Lists],
+    lists: Mapping[str, Lists],
 ) -> dict[str, int]:
     """What keeps the balanced choice from being the publishers' own draw for draw."""
     refused = set(tables.read_rejected(ingested).column("file").to_pylist())
     files = {row["task_id"]: row["file"] for row in tables.read_rows(ingested, TASKS, ["task_id", "file"])}
     return {
-        "listed_test_tasks_absent": sum(
-            given.absent(tasks.values()).get("test", 0) for given in lists.values()
-        ),
+        "listed_test_tasks_absent": sum(one.absent(tasks.values()).get("test", 0) for one in lists.values()),
         "test_tasks_with_refused_instances": sum(files[task] in refused for task in testing),
     }
 
 
 def _details(
-    tasks: Mapping[str, Task], roles: Mapping[str, Mapping[str, Role]], lists: Mapping[str, official.Lists]
+    tasks: Mapping[str, Task], roles: Mapping[str, Mapping[str, Role]], lists: Mapping[str, Lists]
 ) -> dict[str, Any]:
     """Tasks of each role and track, those of each category, and what the published lists name in vain."""
     by_category = {
         track: {
-            role: dict(sorted(Counter(tasks[task].category for task in _with_role(given, role)).items()))
+            role: dict(sorted(Counter(tasks[task].category for task in _with_role(own, role)).items()))
             for role in ("train", "test")
         }
-        for track, given in roles.items()
+        for track, own in roles.items()
     }
     return {
         "tasks": {
-            track: {role: len(_with_role(given, role)) for role in official.ROLES}
-            for track, given in roles.items()
+            track: {role: len(_with_role(own, role)) for role in ROLES} for track, own in roles.items()
         },
         "tasks_by_category": by_category,
-        "lists": {
-            track: {"listed_but_absent": given.absent(tasks.values())} for track, given in lists.items()
-        },
+        "lists": {track: {"listed_but_absent": one.absent(tasks.values())} for track, one in lists.items()},
     }

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from stages.split.official import Lists
-from stages.split.rule import EVALUATION_CATEGORIES, TRACKS, Role, Task, roles
+from stages.split.roles import EVALUATION_CATEGORIES, TRACKS, Lists, Role, Task, roles_by_rule
 
 NONE = "none"
 _TWELVE = f"{len(EVALUATION_CATEGORIES)} evaluation categories"
@@ -31,7 +30,7 @@ def disagreements(tasks: Iterable[Task], lists: Mapping[str, Lists]) -> list[dic
         if track not in lists:
             continue
         explain = _Explain(known, lists, track)
-        for task_id, role in roles(known.values(), track).items():
+        for task_id, role in roles_by_rule(known.values(), track).items():
             listed = lists[track].role_of.get(task_id, NONE)
             if listed == role.role or (listed == NONE and role.role not in lists[track].roles):
                 continue
@@ -54,10 +53,10 @@ class _Explain:
         self.tests: dict[str, str] = {}
         for other in TRACKS:
             if other in lists and "test" in lists[other].roles:
-                given = lists[other].role_of
+                role_of = lists[other].role_of
             else:
-                given = {name: role.role for name, role in roles(tasks.values(), other).items()}
-            self.tests.update((name, other) for name, role in given.items() if role == "test")
+                role_of = {name: role.role for name, role in roles_by_rule(tasks.values(), other).items()}
+            self.tests.update((name, other) for name, role in role_of.items() if role == "test")
         self.absent = sorted(self.tests.keys() - tasks.keys())
         self.names = sorted(lists[track].role_of.keys() - tasks.keys())
         self.source_of: dict[str, str] = {}
@@ -121,16 +120,16 @@ class _Explain:
         )
         text += f"({_some(task.sources)})"
         word = task.task_id.partition("_")[2].partition("_")[0]
-        alike = [name for name in self.absent if _alike(task, name)]
-        alike.sort(key=lambda name: not name.partition("_")[2].startswith(f"{word}_"))
-        return f"{text}; by its name, {alike[0]} may be one" if alike else text
+        similar = [name for name in self.absent if _similar(task, name)]
+        similar.sort(key=lambda name: not name.partition("_")[2].startswith(f"{word}_"))
+        return f"{text}; by its name, {similar[0]} may be one" if similar else text
 
 
 def _some(values: tuple[str, ...]) -> str:
     return ", ".join(map(repr, values)) or "none"
 
 
-def _alike(task: Task, name: str) -> bool:
+def _similar(task: Task, name: str) -> bool:
     """Whether another task's name begins with a source of `task`, as its own name writes it or as Source does."""
     sources = [_plain(source) for source in task.sources]
     own = _plain(task.task_id.partition("_")[2].partition("_")[0])

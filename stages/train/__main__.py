@@ -5,12 +5,11 @@ from stages._runtime.stage import Stage, main
 
 
 def run(stage: Stage) -> None:
-    from nightjar.params import check_training
     from stages.train.fit import fit
     from stages.train.launch import launch
 
     launcher = stage.params.train.launcher
-    check_training(stage.params, stage.item)
+    stage.params.train.check(stage.item)
     facts = (fit if launcher == "none" else launch)(stage.item, stage.params)
     instances = facts.pop("instances")
     stage.reads(paths.ENCODED / stage.item, paths.LANGUAGE_MODEL)
@@ -21,4 +20,4 @@ def run(stage: Stage) -> None:
 
 if __name__ == "__main__":
     packages = ("torch", "transformers", "accelerate", "peft")
-    main("train", run, items=lambda params: params.train.recipes, packages=packages, threads=True)
+    main("train", run, packages=packages, threads=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -18,14 +19,14 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.identity import sha256_of
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.params import Params, check_training
+from nightjar.params import Params
 from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.stage import log
-from stages.train import checkpoint, logs
+from stages.train import checkpoint
 from stages.train.checkpoint import Checkpoints
-from stages.train.examples import Examples
-from stages.train.loop import Dev, Step, Trained, Trainer
+from stages.train.loop import Dev, History, Step, Trained, Trainer
 from stages.train.model import save
+from stages.train.plan import Examples
 
 # What may change the last bits of a trained model: a checkpoint of other versions is not gone on from.
 PACKAGES = ("torch", "transformers", "accelerate", "peft", "numpy")
@@ -40,7 +41,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     """
     recipe = params.train.recipe(name)
     sharded = params.train.launcher in SHARDED
-    check_training(params, name)
+    params.train.check(name)
     prepare(params.seed, params.threads)
     examples = Examples(paths.ENCODED / name)
     whole = recipe.method == "full" or sharded
@@ -66,16 +67,16 @@ def fit(name: str, params: Params) -> dict[str, Any]:
         "versions": {package: version(package) for package in PACKAGES},
     }
     checkpoints = Checkpoints(paths.CHECKPOINTS / checkpoint.digest(configuration))
-    curve = logs.Log(paths.CURVES / name)
+    curve = Log(paths.CURVES / name)
     texts = recipe.data == "corpus"
-    told = "step %d of %d, perplexity %.2f" if texts else "step %d of %d, dev loss %.3f"
+    message = "step %d of %d, perplexity %.2f" if texts else "step %d of %d, dev loss %.3f"
 
     def report(row: Step | Dev, steps: int) -> None:
         if not accelerator.is_main_process:
             return
         curve.follow(trainer.history)
         if isinstance(row, Dev):
-            log.info(told, row.step, steps, math.exp(row.loss) if texts else row.loss)
+            log.info(message, row.step, steps, math.exp(row.loss) if texts else row.loss)
         elif row.step % 5 == 0 or row.step in (1, steps):
             log.info("step %d of %d, loss %.3f", row.step, steps, row.loss)
 
@@ -101,7 +102,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     return facts
 
 
-def publish(trained: Trained, output: Path, made: dict[str, Any], curve: logs.Log) -> str:
+def publish(trained: Trained, output: Path, made: dict[str, Any], curve: Log) -> str:
     """Write model, recipe.json, steps.jsonl, dev.jsonl and the loss curve, all or nothing; returns the digest."""
     temporary = temporary_sibling(output)
     try:
@@ -155,3 +156,43 @@ def _dev_facts(trained: Trained, recipe: Recipe) -> dict[str, Any]:
         "perplexity_before": values.get(0),
         "perplexities": [{"step": step, "perplexity": value} for step, value in values.items()],
     }
+
+
+class Log:
+    """Follows the history of one run into a folder, which it empties first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._live: Any = None
+        self._steps = self._dev = 0
+
+    def follow(self, history: History) -> None:
+        """Write what the history has gained."""
+        live = self._open()
+        for step in history.steps[self._steps :]:
+            live.step = step.step
+            live.log_metric("train/loss", step.loss)
+            live.log_metric("train/learning_rate", step.learning_rate)
+        for dev in history.dev[self._dev :]:
+            live.step = dev.step
+            live.log_metric("dev/loss", dev.loss)
+        self._steps, self._dev = len(history.steps), len(history.dev)
+
+    def publish(self, output: Path) -> None:
+        """Close the log and put a copy into the folder `output`."""
+        self._open().end()
+        shutil.copytree(self.folder, output)
+
+    def _open(self) -> Any:
+        if self._live is None:
+            os.environ.setdefault("DVC_STUDIO_OFFLINE", "true")  # nothing leaves this machine
+            from dvclive import Live
+            from scmrepo.exceptions import SCMError
+
+            shutil.rmtree(self.folder, ignore_errors=True)
+            try:
+                self._live = Live(str(self.folder), report=None, save_dvc_exp=False, dvcyaml=None)
+            except SCMError as error:
+                what = f"dvclive cannot log in this Git repository ({error})"
+                raise NightjarError(what, ".", "make a first commit: git add . && git commit") from None
+        return self._live

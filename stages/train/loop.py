@@ -24,10 +24,9 @@ from nightjar.core.errors import first_line
 from nightjar.params.train import Recipe
 from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights
-from stages.train.examples import Examples
 from stages.train.model import batch, learner, learning, loss_of, to
 from stages.train.packing import Packed, Padded
-from stages.train.plan import Plan, Unit
+from stages.train.plan import Examples, Plan, Unit
 
 SHARDED = frozenset({DistributedType.FSDP, DistributedType.DEEPSPEED})
 CLIP = 1.0

@@ -12,9 +12,8 @@ import torch
 
 from nightjar.models.weights import write_checksums
 from nightjar.params.train import Recipe
-from stages.train.examples import Examples
 from stages.train.packing import IGNORED, Packed, Padded, pack, pad
-from stages.train.plan import Unit, pairs
+from stages.train.plan import Examples, Unit, pairs
 
 
 def learner(model: Any, recipe: Recipe, encoder_decoder: bool) -> Any:

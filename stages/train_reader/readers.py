@@ -88,8 +88,8 @@ def train(stage: Stage) -> None:
         publish(work, output, record | {"tasks": facts})
     remove(work)
     stage.reads(paths.QUESTIONS / card.name, Path(inputs.base))
-    if recipe.passages:
-        stage.reads(Path(inputs.evidence), Path(inputs.resource))
+    if recipe.passages and inputs.evidence and inputs.index:
+        stage.reads(inputs.evidence, inputs.index)
     stage.writes(output)
     stage.count(rows_in=questions, rows_out=questions)
     stage.details |= {"tasks": facts, "base_sha256": base.sha256}

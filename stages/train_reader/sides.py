@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,13 +91,13 @@ def read_tasks(
             most = recipe.text_maxlength
             read = with_demonstrations(reading, recipe.form, asked, pools, seed, tokens, most)
         else:
-            evidence = Path(inputs.evidence) if recipe.passages else None
+            evidence = inputs.evidence if recipe.passages else None
             read = with_passages(
                 reading,
                 recipe.form,
                 asked,
                 evidence,
-                Path(inputs.resource),
+                inputs.index,
                 side,
                 recipe.passages,
                 recipe.temperature,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.protoqa import EIGHT, answers, made, ours, plain
-from nightjar.benchmarks.protoqa.formats import Cluster
+from nightjar.benchmarks.protoqa.clusters import Cluster
 from nightjar.benchmarks.protoqa.wordnet import wordnet
 
 CLUSTERS = (

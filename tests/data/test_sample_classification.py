@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.classification.labels import LABELS
-from nightjar.benchmarks.classification.load import load
+from nightjar.benchmarks.classification.formats import load
+from nightjar.benchmarks.classification.tasks import LABELS
 from nightjar.benchmarks.question import Record
 
 # The sample has no pairs of sentences.

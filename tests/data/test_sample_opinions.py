@@ -7,7 +7,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from nightjar.benchmarks.protoqa.load import load
+from nightjar.benchmarks.protoqa.formats import load
 from nightjar.benchmarks.question import Record
 
 FOLDER = Path(__file__).parents[2] / "data" / "sample" / "protoqa"

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from pipelines.cli import main
 from tests.conftest import ROOT
-from tests.in_process import captured
+from tests.in_process import captured, run_stage
 
 GUIDE = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
 
@@ -161,3 +162,31 @@ def test_an_encoder_indexes_and_finds(installed: Path, project: Path) -> None:
         "print(encoder.encode(['Paris', 'sirap', 'Oslo']).round(3).argmax(axis=1).tolist(), encoder.dimension)\n"
     )
     assert run(installed, "-c", code) == "[0, 0, 14] 26\n"
+
+
+def test_a_model_is_evaluated_and_asked(
+    installed: Path, source: Path, project: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "models/base").mkdir(parents=True)
+    (project / "models/base/language_model").symlink_to(tiny_model)
+    Path("capitals.csv").write_text("France,Paris\nJapan,Kyoto\n")
+    # The package, and where pip left what it registers.
+    for folder in (source, *installed.glob("lib/python*/site-packages")):
+        monkeypatch.syspath_prepend(folder)
+    registry._points.cache_clear()
+    model = ["--model", "entry:gazetteer#capitals.csv"]
+    try:
+        for stage in ("ingest", "questions"):
+            assert run_stage(stage, "capitals").returncode == 0
+        done = captured(main, ["evaluate", *model, "--benchmark", "capitals", "--output", "../run", "--json"])
+        assert done.returncode == 0, done.stderr
+        asked = captured(main, ["ask", "What is the capital of Japan?", *model])
+        assert (asked.returncode, asked.stdout) == (0, "Kyoto.\n")
+    finally:
+        registry._points.cache_clear()
+        registry.card.cache_clear()
+    record = json.loads(done.stdout)
+    assert record["name"] == "gazetteer_capitals_csv"
+    assert [(row["system"], row["accuracy"]) for row in record["scores"]] == [(record["name"], 50.0)]
+    rows = tables.read_rows(Path("../run/data/predict/capitals", record["name"]), contracts.PREDICTIONS)
+    assert [(row["answers"], row["new_tokens"]) for row in rows] == [(["Paris."], 1), (["Kyoto."], 1)]

@@ -16,9 +16,9 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.params import load
-from nightjar.predict.prompts import write_prompts
-from pipelines.graph import graph as graphs
+from nightjar.predict.requests import write_prompts
 from pipelines.graph import leftovers
+from pipelines.graph import repository as graphs
 from tests.conftest import ROOT
 from tests.pipelines import forked
 from tests.pipelines.conftest import Api, Repo
@@ -74,7 +74,7 @@ def overlay(values: dict[str, Any], changes: dict[str, Any]) -> None:
 def without_texts(values: dict[str, Any]) -> None:
     """Leave out the recipes that train on documents with calls, and their systems: a random model writes no calls."""
     recipes, systems = values["train"]["recipes"], values["predict"]["systems"]
-    for name in [name for name in recipes if values["train"][name]["data"] == "corpus"]:
+    for name in [name for name in recipes if recipes[name]["data"] == "corpus"]:
         del recipes[name]
         for system in [key for key, it in systems.items() if it["weights"] == f"models/train/{name}"]:
             del systems[system]

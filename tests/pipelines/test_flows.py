@@ -160,7 +160,7 @@ def test_an_automation_on_a_failed_run_fires(api: Api, automation: str, ran: Ran
         asked = {"deployment_id": {"any_": [automation]}}
         return {run["parameters"]["failed"] for run in api.ask("flow_runs/filter", flow_runs=asked)}
 
-    wait_for(lambda: started() >= wanted, 60, "the runs of the automation")
+    wait_for(lambda: started() >= wanted, what="the runs of the automation")
     assert not started() & {run for run, state, _ in ran.runs.values() if state != "FAILED"}
 
 
@@ -200,5 +200,5 @@ def _tasks(api: Api, run: str) -> list[dict[str, Any]]:
         found = api.ask("task_runs/filter", flow_runs={"id": {"any_": [run]}})
         return found if all(task["end_time"] for task in found) else []
 
-    tasks: list[dict[str, Any]] = wait_for(ended, 60, "the ends of the tasks")
+    tasks: list[dict[str, Any]] = wait_for(ended, what="the ends of the tasks")
     return tasks

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from tests.pipelines.conftest import Repo
 
 # The system that is named first ends last. A path may be named twice, as where a recipe has no evidence of its own.

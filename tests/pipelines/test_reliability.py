@@ -49,7 +49,7 @@ RUNS = Path(".nightjar/runs")
 
 def pid(repo: Repo) -> int:
     path = repo.root / "pid"
-    text: str = wait_for(lambda: path.exists() and path.read_text().strip(), 60, "the stage")
+    text: str = wait_for(lambda: path.exists() and path.read_text().strip(), what="the stage")
     path.unlink()
     return int(text)
 
@@ -193,10 +193,10 @@ def write_away(repo: Repo, tables: Path) -> None:
 def test_a_server_that_dies_stops_no_stage_and_is_replaced(repo: Repo, tables: Path) -> None:
     write_away(repo, tables)
     rebuild = replace(repo, server=None).start("rebuild")
-    wait_for((repo.root / "begun").exists, 60, "the stage")
-    first = wait_for(lambda: shown(repo), 90, "the flow run")
+    wait_for((repo.root / "begun").exists, what="the stage")
+    first = wait_for(lambda: shown(repo), what="the flow run")
     os.killpg(first.pid, signal.SIGKILL)
-    second = wait_for(lambda: replaced(repo, first), 90, "another server")
+    second = wait_for(lambda: replaced(repo, first), what="another server")
     assert second.url == first.url
     (repo.root / "go").touch()
     out, err = rebuild.communicate(timeout=200)
@@ -218,8 +218,8 @@ def test_a_server_of_others_that_hangs_is_left_alone_and_the_next_run_records_th
     server = servers.find(repo.root)
     assert server is not None
     rebuild = repo.start("rebuild")
-    wait_for((repo.root / "begun").exists, 60, "the stage")
-    wait_for(lambda: shown(repo), 90, "the flow run")
+    wait_for((repo.root / "begun").exists, what="the stage")
+    wait_for(lambda: shown(repo), what="the flow run")
     os.killpg(server.pid, signal.SIGSTOP)
     (repo.root / "go").touch()
     wait_for((repo.root / "b.out").exists, 120, "the stage after it")
@@ -244,7 +244,7 @@ def test_a_server_of_others_that_hangs_is_left_alone_and_the_next_run_records_th
 def replaced(repo: Repo, first: servers.Server) -> servers.Server | None:
     """Another server than the `first`, once it answers."""
     found = servers.recorded(repo.root)
-    return found if found and found.pid != first.pid and servers.healthy(found.url) else None
+    return found if found and found.pid != first.pid and servers.healthy(found.url, 2.0) else None
 
 
 def shown(repo: Repo) -> servers.Server | None:

@@ -6,6 +6,7 @@ import http.server
 import json
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -29,6 +30,7 @@ class Busy:
 
         class Health(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                time.sleep(busy.seconds)
                 busy.refusals -= 1
                 if busy.refusals == 0:
                     busy.last()
@@ -39,6 +41,8 @@ class Busy:
                 pass
 
         self.refusals = refusals
+        # How long each answer takes.
+        self.seconds = 0.0
         self.process = subprocess.Popen(["sleep", "300"], start_new_session=True)
         self.port = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
         threading.Thread(target=self.port.serve_forever, daemon=True).start()
@@ -74,6 +78,13 @@ def test_a_busy_server_is_waited_for(busy: Busy, tmp_path: Path, capsys: pytest.
     assert told.count("\n") == 1 and f"process {server.pid}" in told and "waiting" in told
     assert servers.find(tmp_path) == server
     assert capsys.readouterr().err == "", "nothing is said of a server that answers at once"
+
+
+def test_a_server_that_answers_slowly_each_time_is_found(busy: Busy, tmp_path: Path) -> None:
+    busy.refusals, busy.seconds = 0, 0.3
+    server = busy.record(tmp_path)
+    assert not servers.healthy(server.url, 0.05)
+    assert servers.find(tmp_path, at_once=0.05) == server
 
 
 def test_a_server_that_ends_while_it_is_waited_for_is_none(busy: Busy, tmp_path: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training
+from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training, Turns
 from nightjar.benchmarks.card import Card, Choice, Metric, Task
-from nightjar.benchmarks.classification.labels import LABELS, NAME, TITLES, names
-from nightjar.benchmarks.classification.load import load
-from nightjar.benchmarks.classification.prompts import choice
+from nightjar.benchmarks.classification.formats import load
+from nightjar.benchmarks.classification.metrics import score
+from nightjar.benchmarks.classification.prompts import choice, reader_question
 from nightjar.benchmarks.classification.prompts import query as reranker_query
 from nightjar.benchmarks.classification.published import CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.classification.questions import (
     Settings,
-    alone,
     demonstrated,
     inputs,
     prefixes,
@@ -20,9 +19,12 @@ from nightjar.benchmarks.classification.questions import (
     questions,
     targets,
     training,
+    turns,
 )
-from nightjar.benchmarks.classification.scoring import score
+from nightjar.benchmarks.classification.report import sections
+from nightjar.benchmarks.classification.tasks import LABELS, NAME, TITLES, names
 from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.sections import ReportSections
 from nightjar.statistics import matthews
 
 TASKS = {
@@ -53,9 +55,11 @@ CARD = Card(
         Query(query),
         FileEncodings(load),
         Training(training),
+        Turns(turns),
         Reranking(reranker_query, prefixes),
         # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
-        Reading(("intended", "published"), inputs, demonstrated, targets, alone),
+        Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),
         Papers(PUBLISHED, TABLES, CURVES, system="pgra"),
+        ReportSections(sections),
     ),
 )

@@ -1,4 +1,4 @@
-"""The published forms of the data sets: which files they have, and how a line becomes a label and a sentence."""
+"""The file formats of the data sets: which files they have, and how a line becomes a label and a sentence."""
 
 from __future__ import annotations
 
@@ -8,39 +8,35 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from nightjar.benchmarks.classification.labels import LABELS, PAIR, of_code
-from nightjar.benchmarks.classification.sides import Sentence, Side, Sizes
-from nightjar.benchmarks.question import Refused
-from nightjar.core.errors import NightjarError, from_os_error
-from nightjar.core.files import check_input
-from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, shown
+from nightjar.benchmarks.classification.splits import Sentence, Sizes, Split, divide, with_dev
+from nightjar.benchmarks.classification.tasks import LABELS, PAIR, of_code
+from nightjar.benchmarks.question import Record, Refused
+from nightjar.benchmarks.rows import InvalidRow, json_row, need, read_bytes
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import is_text, shown
 
 # Blanks around a sentence. Not str.strip(): in Latin-1 files a dash or a dot of Windows is a control character.
 _BLANKS = " \t\r"
 
 
-class Unfit(ValueError):
-    """A line that cannot be used; the message is the reason."""
-
-
 @dataclass(frozen=True)
 class Part:
-    """A file of a form: its side (None: the set has no published split), and the label of all its sentences."""
+    """A file of a format: its split (None: the set has no published splits), and the label of all its sentences."""
 
     file: str
-    side: Side | None = None
+    split: Split | None = None
     label: str | None = None
 
 
 @dataclass(frozen=True)
-class Form:
-    """One published form of a task's data set.
+class Format:
+    """One published format of a task's data set.
 
     `read` makes (label code, sentence) of a line, and the id if the line has one; `header` is a first line that is
     skipped. `encoding`: "utf-8", or "latin-1" for files in that encoding, which are read as UTF-8 if all of their
-    bytes are. `sizes`: those of the sides where no split is published; test sides of 2,000 are LM-BFF's. `more` are
+    bytes are. `sizes`: those of the splits where none are published; test splits of 2,000 are LM-BFF's. `more` are
     files that a set may lack.
     """
 
@@ -54,8 +50,8 @@ class Form:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The files without which the set is not complete: all but the dev side and `more`."""
-        return tuple(part.file for part in self.parts if part.side != "dev" and part.file not in self.more)
+        """The files without which the set is not complete: all but the dev split and `more`."""
+        return tuple(part.file for part in self.parts if part.split != "dev" and part.file not in self.more)
 
 
 def _label_first(line: str) -> tuple[str, str]:
@@ -69,7 +65,7 @@ def _coarse_first(line: str) -> tuple[str, str]:
     label, text = _label_first(line)
     coarse, colon, _ = label.partition(":")
     if not colon:
-        raise Unfit("no label COARSE:fine before the sentence")
+        raise InvalidRow("no label COARSE:fine before the sentence")
     return coarse, text
 
 
@@ -81,7 +77,7 @@ def _tabs(line: str) -> tuple[str, str]:
     """Sentence TAB label, or the four columns of CoLA: source, label, the author's mark, sentence."""
     cells = line.split("\t")
     if len(cells) not in (2, 4):
-        raise Unfit(f"{len(cells)} columns instead of 2 or 4")
+        raise InvalidRow(f"{len(cells)} columns instead of 2 or 4")
     return (cells[1], cells[3]) if len(cells) == 4 else (cells[1], cells[0])
 
 
@@ -89,10 +85,10 @@ def _pair(line: str) -> tuple[str, str]:
     """Index, two sentences and label, or MRPC's label, two ids and two sentences, with tabs between (GLUE)."""
     cells = [cell.strip(_BLANKS) for cell in line.split("\t")]
     if len(cells) not in (4, 5):
-        raise Unfit(f"{len(cells)} columns instead of 4 or 5")
+        raise InvalidRow(f"{len(cells)} columns instead of 4 or 5")
     label, first, second = (cells[0], *cells[3:]) if len(cells) == 5 else (cells[3], *cells[1:3])
     if not (first and second):
-        raise Unfit("a sentence of the pair is blank")
+        raise InvalidRow("a sentence of the pair is blank")
     return label, first + PAIR + second
 
 
@@ -100,7 +96,7 @@ def _comma(line: str) -> tuple[str, str]:
     """label,text: as published split at the first comma. A text in quotes, as pandas writes it, loses them."""
     label, comma, text = line.strip(_BLANKS).partition(",")
     if not comma:
-        raise Unfit("no comma after the label")
+        raise InvalidRow("no comma after the label")
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].replace('""', '"')
     return label, text
@@ -108,36 +104,25 @@ def _comma(line: str) -> tuple[str, str]:
 
 def _claim(line: str) -> tuple[str, str, str]:
     """A JSON object with id, label and claim."""
-    try:
-        row = exact(line.encode())
-    except NotJson as error:
-        raise Unfit(str(error)) from None
-    if not isinstance(row, dict):
-        raise Unfit("not an object")
-    if (key := doubled_key(row)) is not None:
-        raise Unfit(f"the key {shown(key)} occurs twice")
-    return _text(row, "label"), _text(row, "claim"), str(_id(row))
-
-
-def _text(row: Mapping[str, Any], key: str) -> str:
-    if not is_text(row.get(key)):
-        raise Unfit(f"{key} is not a text" if key in row else f"no {key}")
-    return str(row[key])
-
-
-def _id(row: Mapping[str, Any]) -> int | str:
-    id = row.get("id")
+    row = json_row(1, line.encode())
+    if row.fault:
+        raise InvalidRow(row.fault)
+    id = row.value.get("id")
     if isinstance(id, bool) or not (isinstance(id, int) or (is_text(id) and id)):
-        raise Unfit("id is not a number or a text" if "id" in row else "no id")
-    return id
+        raise InvalidRow("id is not a number or a text" if "id" in row.value else "no id")
+    label, claim = (need(row.value, key) for key in ("label", "claim"))
+    for name, value in (("label", label), ("claim", claim)):
+        if not is_text(value):
+            raise InvalidRow(f"{name} is not a text")
+    return label, claim, str(id)
 
 
-def _sides(pattern: str, *sides: Side) -> tuple[Part, ...]:
-    return tuple(Part(pattern.format(side), side) for side in sides)
+def _splits(pattern: str, *splits: Split) -> tuple[Part, ...]:
+    return tuple(Part(pattern.format(split), split) for split in splits)
 
 
 def _tested_by_dev(folder: str) -> tuple[Part, ...]:
-    """Of GLUE, where the labels of the test side are not published: the published dev side tests."""
+    """The files of GLUE, whose test labels are not published: the published dev split tests."""
     return Part(f"{folder}/train.tsv", "train"), Part(f"{folder}/dev.tsv", "test")
 
 
@@ -145,33 +130,35 @@ def _two(negative: str, positive: str, first: str, second: str) -> tuple[Part, .
     return Part(negative, label=first), Part(positive, label=second)
 
 
-_ALL: tuple[Side, ...] = ("train", "dev", "test")
-_GLUE = partial(Form, read=_pair)
-_CSV = partial(Form, read=_comma, header=("label,text", "label,sentence"))
-FORMS = (
-    Form("sst2", _sides("stsa.binary.{}", *_ALL), _label_first),
-    Form("sst2", _tested_by_dev("SST-2"), _tabs, header=("sentence\tlabel",)),
-    Form("sst5", _sides("stsa.fine.{}", *_ALL), _label_first),
-    _CSV("sst5", _sides("sst-5/{}.csv", *_ALL)),
-    Form("cola", (Part("cola.train.tsv", "train"), Part("cola.dev.tsv", "test")), _tabs),
-    Form("cola", _tested_by_dev("CoLA"), _tabs),
-    Form("trec", _sides("TREC.{}", "train", "test"), _coarse_first, "latin-1"),
-    _CSV("trec", _sides("trec/{}.csv", *_ALL)),
-    Form("cr", _two("custrev.neg", "custrev.pos", "negative", "positive"), _sentence_only, "latin-1"),
-    _CSV("cr", _sides("cr/{}.csv", *_ALL)),
-    Form("mr", _two("rt-polarity.neg", "rt-polarity.pos", "negative", "positive"), _sentence_only, "latin-1"),
-    _CSV("mr", _sides("mr/{}.csv", *_ALL)),
-    Form("mpqa", _two("mpqa.neg", "mpqa.pos", "negative", "positive"), _sentence_only, "latin-1"),
-    _CSV("mpqa", _sides("mpqa/{}.csv", *_ALL)),
-    Form(
+_ALL: tuple[Split, ...] = ("train", "dev", "test")
+_GLUE = partial(Format, read=_pair)
+_CSV = partial(Format, read=_comma, header=("label,text", "label,sentence"))
+FORMATS = (
+    Format("sst2", _splits("stsa.binary.{}", *_ALL), _label_first),
+    Format("sst2", _tested_by_dev("SST-2"), _tabs, header=("sentence\tlabel",)),
+    Format("sst5", _splits("stsa.fine.{}", *_ALL), _label_first),
+    _CSV("sst5", _splits("sst-5/{}.csv", *_ALL)),
+    Format("cola", (Part("cola.train.tsv", "train"), Part("cola.dev.tsv", "test")), _tabs),
+    Format("cola", _tested_by_dev("CoLA"), _tabs),
+    Format("trec", _splits("TREC.{}", "train", "test"), _coarse_first, "latin-1"),
+    _CSV("trec", _splits("trec/{}.csv", *_ALL)),
+    Format("cr", _two("custrev.neg", "custrev.pos", "negative", "positive"), _sentence_only, "latin-1"),
+    _CSV("cr", _splits("cr/{}.csv", *_ALL)),
+    Format(
+        "mr", _two("rt-polarity.neg", "rt-polarity.pos", "negative", "positive"), _sentence_only, "latin-1"
+    ),
+    _CSV("mr", _splits("mr/{}.csv", *_ALL)),
+    Format("mpqa", _two("mpqa.neg", "mpqa.pos", "negative", "positive"), _sentence_only, "latin-1"),
+    _CSV("mpqa", _splits("mpqa/{}.csv", *_ALL)),
+    Format(
         "subj",
         _two("subj.subjective", "subj.objective", "subjective", "objective"),
         _sentence_only,
         "latin-1",
     ),
-    _CSV("subj", _sides("subj/{}.csv", *_ALL)),
+    _CSV("subj", _splits("subj/{}.csv", *_ALL)),
     # The sizes of Guo et al. 2023. Without its own training file, the set is divided.
-    Form(
+    Format(
         "fever",
         (Part("fever.train.jsonl", "train"), Part("fever.paper_dev.jsonl")),
         _claim,
@@ -184,16 +171,73 @@ FORMS = (
 )
 
 
+def load(folder: Path, encodings: Mapping[str, str] | None = None) -> Iterator[Record | Refused]:
+    """The rows of the data sets whose files are in `folder`, task by task; a missing set is skipped.
+
+    A record's parts are `text` and `side`, its split (train, dev, test, rest). Its reference is its label's name.
+    `encodings`: pattern of a file's path in `folder`, such as "*.pos", to its encoding. Raises NightjarError if no set
+    is there, one is not complete or there in two formats, a pattern matches no file, or a file cannot be read.
+    """
+    encodings = encodings or {}
+    present = [format for task in LABELS if (format := _format(folder, task))]
+    if not present:
+        known = ", ".join(format.required[-1] for format in FORMATS)
+        raise NightjarError("no data set of classification", folder, f"put one in it, such as {known}")
+    files = [part.file for format in present for part in format.parts]
+    for pattern in encodings:
+        if not any(fnmatchcase(file, pattern) for file in files):
+            what = f"ingest.classification.encodings has {shown(pattern)}, which matches no file"
+            raise NightjarError(what, folder, f"files are {', '.join(files)}")
+    for format in present:
+        yield from _records(folder, format, encodings)
+
+
+def _format(folder: Path, task: str) -> Format | None:
+    """The format of the task's set; None if it is missing. Raises NightjarError for several, and for a part."""
+    formats = [format for format in FORMATS if format.task == task]
+    found = [format for format in formats if any((folder / part.file).exists() for part in format.parts)]
+    if len(found) > 1:
+        files = " and ".join(format.required[0] for format in found)
+        raise NightjarError(f"{task} has two formats, {files}", folder, "remove one of them")
+    for name in found[0].required if found else ():
+        if not (folder / name).exists():
+            have = next(part.file for part in found[0].parts if (folder / part.file).exists())
+            raise NightjarError(f"{have} is there without {name}", folder, f"add {name}, or remove {have}")
+    return found[0] if found else None
+
+
+def _records(folder: Path, format: Format, encodings: Mapping[str, str]) -> Iterator[Record | Refused]:
+    published: dict[Split | None, list[Sentence]] = {}
+    for part in format.parts:
+        if (folder / part.file).exists():
+            accepted = published.setdefault(part.split, [])
+            for row in sentences(folder, format, part, encodings):
+                if isinstance(row, Refused):
+                    yield row
+                else:
+                    accepted.append(row)
+    for split, found in _split(format, published).items():
+        for it in found:
+            yield Record(format.task, it.id, it.file, {"text": it.text, "side": split}, (it.label,))
+
+
+def _split(format: Format, published: Mapping[Split | None, list[Sentence]]) -> dict[Split, list[Sentence]]:
+    if None in published:
+        return divide(published[None], format.sizes, published.get("train"))
+    found: dict[Split, list[Sentence]] = {split: rows for split, rows in published.items() if split}
+    return found if "dev" in found else found | with_dev(found["train"])
+
+
 def sentences(
-    folder: Path, form: Form, part: Part, encodings: Mapping[str, str]
+    folder: Path, format: Format, part: Part, encodings: Mapping[str, str]
 ) -> Iterator[Sentence | Refused]:
     """Every line of a file as a sentence, or refused with the reason; a header is neither.
 
     `encodings`: pattern of a file's path in `folder` to its encoding, before the default. Raises NightjarError if the
     file cannot be read or is not in its encoding.
     """
-    content = _read(folder / part.file)
-    encoding = _encoding(form, part.file, content, encodings)
+    content = read_bytes(folder / part.file)
+    encoding = _encoding(format, part.file, content, encodings)
     for number, raw in enumerate(content.removesuffix(b"\n").split(b"\n") if content else [], start=1):
         try:
             line = raw.decode(encoding)
@@ -202,46 +246,38 @@ def sentences(
             fix = f"set ingest.classification.encodings to {{{json.dumps(part.file)}: latin-1}}, or to its encoding"
             raise NightjarError(f"not {encoding} ({byte})", f"{folder / part.file}:{number}", fix) from None
         line = line.removeprefix("\ufeff") if number == 1 else line
-        if number == 1 and line.strip(_BLANKS) in form.header:
+        if number == 1 and line.strip(_BLANKS) in format.header:
             continue
         try:
-            yield _sentence(form, part, number, line)
-        except Unfit as error:
+            yield _sentence(format, part, number, line)
+        except InvalidRow as error:
             yield Refused(part.file, str(error), line, f"{part.file}:{number}")
 
 
-def _sentence(form: Form, part: Part, number: int, line: str) -> Sentence:
+def _sentence(format: Format, part: Part, number: int, line: str) -> Sentence:
     if not line.strip():
-        raise Unfit("a blank line")
-    code, text, *id = form.read(line)
+        raise InvalidRow("a blank line")
+    code, text, *id = format.read(line)
     text = text.strip(_BLANKS)
     if not text.strip():
-        raise Unfit("the sentence is blank")
+        raise InvalidRow("the sentence is blank")
     label = part.label
     if label is None:
-        found = of_code(form.task, code.strip(_BLANKS))
+        found = of_code(format.task, code.strip(_BLANKS))
         if found is None:
-            known = ", ".join(code for one in LABELS[form.task] for code in one.codes)
-            raise Unfit(f"the label is none of {known}")
+            known = ", ".join(code for one in LABELS[format.task] for code in one.codes)
+            raise InvalidRow(f"the label is none of {known}")
         label = found.name
     return Sentence(part.file, number, text, label, *(id or [f"{part.file}:{number}"]))
 
 
-def _encoding(form: Form, file: str, content: bytes, encodings: Mapping[str, str]) -> str:
+def _encoding(format: Format, file: str, content: bytes, encodings: Mapping[str, str]) -> str:
     for pattern, encoding in encodings.items():
         if fnmatchcase(file, pattern):
             return encoding
-    if form.encoding == "latin-1":
+    if format.encoding == "latin-1":
         try:
             content.decode("utf-8")
         except UnicodeDecodeError:
             return "latin-1"
     return "utf-8"
-
-
-def _read(path: Path) -> bytes:
-    check_input(path)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise from_os_error(error, path) or error from None

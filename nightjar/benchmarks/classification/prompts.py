@@ -1,15 +1,22 @@
-"""The prompts of PGRA's reranker and of in-context learning (Guo et al. 2023), from the templates of PromptSource.
+"""The texts of PGRA (Guo et al. 2023): demonstrations, prompts of the reranker and in-context learning, reader texts.
 
-PromptSource shortens a field of more than 2,053 characters to at most 2,048 and strips the prompt. The texts
-of FEVER and of the pairs (RTE, QNLI, MRPC) are Nightjar's own.
+The prompts are from the templates of PromptSource, which shortens a field of more than 2,053 characters to at most
+2,048 and strips the prompt. The texts of FEVER and of the pairs (RTE, QNLI, MRPC) are Nightjar's own.
+
+The reader's texts have two forms. The paper's form ends the sentence with "This is <extra_id_0> ." ("intended"). In the
+published code (src/data.py) a condition is always true, so that every task gets the suffix of sentence pairs
+("published"); the golden vectors have that form. A pair has its mask between the sentences in both forms.
 """
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from nightjar.benchmarks.classification.demonstrations import Labelled
-from nightjar.benchmarks.classification.labels import PAIR, label_of, labels_of
+from nightjar.benchmarks.classification.tasks import PAIR, label_of, labels_of, names
+from nightjar.core.errors import NightjarError
 
 _SENTIMENT = "Does the following sentence have a positive or negative sentiment?\n{}"
 TEMPLATES = {
@@ -32,6 +39,49 @@ CUE = "\nThe answer is"
 HEAD, SEPARATOR = "Follow the demonstrations:\n", "\n\n"
 # Characters of a field, and how many more are left as they are (the leeway of Jinja's filter truncate).
 FIELD, LEEWAY = 2048, 5
+# Demonstrations of a prompt, as published.
+SHOTS = 8
+# What the reader writes is between these.
+MASK, END = "<extra_id_0>", "<extra_id_1>"
+# The task whose mask comes before the sentence.
+_MASK_FIRST = "trec"
+
+
+class Labelled(NamedTuple):
+    """A sentence of a task and its label's name; `id` is unique in the task."""
+
+    task: str
+    id: str
+    text: str
+    label: str
+
+
+def demonstrations(train: Iterable[Labelled], task: str, shots: int = SHOTS, seed: int = 0) -> list[Labelled]:
+    """At least `shots` sentences of the training split with every label among them, in an order that the seed draws.
+
+    The sentences are taken in the order of `train`, at most shots // labels + 1 of a label, until there are `shots` of
+    them and every label has one: of a task with six labels, eight to eleven. Of a label with few sentences there may be
+    so few that it is less than `shots`. As published, the reader does not train on them. The published code shuffles
+    without a seed. With 0 shots there are none. Raises NightjarError for an unknown task, and if a label has no
+    sentence.
+    """
+    if not shots:
+        return []
+    labels = names(task)
+    most = shots // len(labels) + 1
+    chosen: list[Labelled] = []
+    taken: Counter[str] = Counter()
+    for it in train:
+        if taken[it.label] < most:
+            chosen.append(it)
+            taken[it.label] += 1
+        if len(chosen) >= shots and len(taken) == len(labels):
+            break
+    if missing := [label for label in labels if label not in taken]:
+        what = f"no training sentence has the label {' or '.join(missing)}"
+        raise NightjarError(what, task, "add some, or raise train_per_task")
+    random.Random(f"{seed}\x1f{task}").shuffle(chosen)
+    return chosen
 
 
 def shortened(text: str, most: int = FIELD) -> str:
@@ -84,3 +134,34 @@ def fitting(
         while shown and not fits(prefix(task, shown) + query):
             shown = shown[:-1]
     return shown
+
+
+def reader_question(task: str, text: str, form: str = "intended") -> str:
+    """The sentence with the mask that the label takes. Raises NightjarError for an unknown task."""
+    labels_of(task)
+    if form == "published" or PAIR in text:
+        first, _, second = text.partition(PAIR)
+        mask = f" ? {MASK} , "
+        return mask + text if task == _MASK_FIRST else first + mask + second
+    return f"{MASK} : {text}" if task == _MASK_FIRST else f"{text} This is {MASK} ."
+
+
+def reader_passage(task: str, text: str, label: str | None = None) -> str:
+    """A retrieved text; with `label`, the name of a label, one that shows it. Raises NightjarError as `label_of`."""
+    if label is None:
+        return text
+    word = label_of(task, label).reader_word
+    if PAIR in text:
+        return text.replace(PAIR, f" ? {word} , ")
+    return f"{word} :  {text} ." if task == _MASK_FIRST else f"{text} This is {word} ."
+
+
+def reader_inputs(task: str, text: str, passages: Sequence[str], form: str = "intended") -> list[str]:
+    """The encoder's texts, one for each passage (`reader_passage`); without passages, the question alone."""
+    question = reader_question(task, text, form)
+    return [f"{passage} {question}" for passage in passages] or [question]
+
+
+def target(task: str, label: str) -> str:
+    """What the decoder learns to write for a label. Raises NightjarError as `label_of`."""
+    return f"{MASK} {label_of(task, label).reader_word} {END}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.papers import Published, PublishedCurve, PublishedTable
+from nightjar.benchmarks.papers import PublishedCurve, PublishedTable, published_rows
 
 _PAPER = "Guo et al. 2023"
 # The columns of table 2.
@@ -35,7 +35,6 @@ _RUNS = {
         (95.8, 60.0, 59.1, 80.6, 92.9, 91.9, 90.5, 97.6),
     ),
 }
-_FEVER = {"FiD, T5-base": 73.8, "PGRA, T5-base": 77.7}
 
 
 def _mean(runs: tuple[tuple[float, ...], ...]) -> list[float]:
@@ -43,19 +42,13 @@ def _mean(runs: tuple[tuple[float, ...], ...]) -> list[float]:
 
 
 PUBLISHED = (
-    *(
-        Published(system, dict(zip(EIGHT, values, strict=True)), f"{_PAPER}, table 2")
-        for system, values in _TABLE_2.items()
+    *published_rows(_TABLE_2, EIGHT, f"{_PAPER}, table 2"),
+    *published_rows(
+        {f"{system}, mean of {len(runs)} runs": _mean(runs) for system, runs in _RUNS.items()},
+        EIGHT,
+        f"{_PAPER}, table 8",
     ),
-    *(
-        Published(
-            f"{system}, mean of {len(runs)} runs",
-            dict(zip(EIGHT, _mean(runs), strict=True)),
-            f"{_PAPER}, table 8",
-        )
-        for system, runs in _RUNS.items()
-    ),
-    *(Published(system, {"fever": value}, _PAPER) for system, value in _FEVER.items()),
+    *published_rows({"FiD, T5-base": (73.8,), "PGRA, T5-base": (77.7,)}, ("fever",), _PAPER),
 )
 # How many of the first passages after reranking have the label of their question, by the size of the reranker.
 _CONSISTENT: dict[str, tuple[float, ...]] = {
@@ -65,11 +58,10 @@ _CONSISTENT: dict[str, tuple[float, ...]] = {
     "OPT-6.7b": (70.1, 32.0, 69.1, 69.3, 54.2),
     "OPT-13b": (75.2, 30.2, 69.1, 70.5, 57.3),
 }
-CONSISTENCY = tuple(
-    Published(
-        f"reranked by {model}", dict(zip(("sst2", "sst5", "cola", "mr", "mpqa"), values, strict=True)), _PAPER
-    )
-    for model, values in _CONSISTENT.items()
+CONSISTENCY = published_rows(
+    {f"reranked by {model}": values for model, values in _CONSISTENT.items()},
+    ("sst2", "sst5", "cola", "mr", "mpqa"),
+    _PAPER,
 )
 # Studies of the paper. It gives the averages of the eight tasks alone; with FiD at 48 passages too.
 _AVERAGES: tuple[tuple[str, str, dict[str, float]], ...] = (

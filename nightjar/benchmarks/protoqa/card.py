@@ -10,9 +10,7 @@ from nightjar.benchmarks.capabilities import (
     Analysis,
     EncoderMetrics,
     Explain,
-    Labels,
     Matching,
-    Query,
     Ranking,
     Scoring,
     Tracks,
@@ -20,29 +18,27 @@ from nightjar.benchmarks.capabilities import (
 )
 from nightjar.benchmarks.card import OTHERS, Card, Files, Metric, Task
 from nightjar.benchmarks.papers import Papers
-from nightjar.benchmarks.protoqa import readers
-from nightjar.benchmarks.protoqa.agreement import assess, compare_clusterings
-from nightjar.benchmarks.protoqa.concept_net import coverage
+from nightjar.benchmarks.protoqa import formats
+from nightjar.benchmarks.protoqa.analyses import assess, compare_clusterings, coverage
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.filters import MEANINGS
-from nightjar.benchmarks.protoqa.load import load
-from nightjar.benchmarks.protoqa.matches import counted_answers, matches
-from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
-from nightjar.benchmarks.protoqa.questions import Settings, prompt, query, questions, target, training
-from nightjar.benchmarks.protoqa.ranking import ranked
-from nightjar.benchmarks.protoqa.readers import (
-    NAME,
-    PREDICTION,
-    REFERENCE,
-    predictions,
-    reference,
-    references,
+from nightjar.benchmarks.protoqa.formats import NAME, load
+from nightjar.benchmarks.protoqa.metrics import (
+    ENCODER,
+    RULES,
+    counted_answers,
+    explained,
+    matches,
+    metric_name,
+    score,
 )
-from nightjar.benchmarks.protoqa.scoring import ENCODER, RULES, explained, metric_name, score
+from nightjar.benchmarks.protoqa.published import MAIN, PUBLISHED, tables
+from nightjar.benchmarks.protoqa.questions import Settings, prompt, questions, ranked, target, training
+from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import DEFAULT_TRACK
-from nightjar.benchmarks.ranked_lists import Lists
-from nightjar.benchmarks.readers import Readers
+from nightjar.benchmarks.readers import Lists, Readers
+from nightjar.benchmarks.sections import ReportSections
 
 _TITLES = {
     "exact_match": "exact match",
@@ -94,8 +90,8 @@ CARD = Card(
     prompt=prompt,
     score=score,
     files=Files(
-        prediction=PREDICTION,
-        reference=REFERENCE,
+        prediction=formats.PREDICTION,
+        reference=formats.REFERENCE,
         by_task=False,
         # As published: the mean is over the questions that have predictions (protoqa-evaluator, evaluation.py).
         unanswered="left out",
@@ -105,17 +101,16 @@ CARD = Card(
     tasks={OTHERS: Task(kind="sample")},
     capabilities=(
         Tracks({DEFAULT_TRACK: "ranked lists"}),
-        Query(query),
         Training(training, target),
         Ranking(ranked),
         _MATCHING,
-        Labels(MEANINGS),
+        ReportSections(partial(labelled_questions, MEANINGS)),
         Explain(explained),
         EncoderMetrics(_with_encoder),
         Analysis("assessments", "Similarities against people (table 4)", assess, encoder=True),
         Analysis("clusterings", "BLANC of two clusterings of the same strings", compare_clusterings),
         Analysis("concept_net", "Answers that ConceptNet connects with their question", coverage),
-        Readers(predictions, references, reference, readers.questions),
+        Readers(formats.predictions, formats.references, formats.reference, formats.questions),
         # As the published predictions (protoqa-evaluator).
         Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers")),
         Papers(PUBLISHED, tables(_TITLES)),

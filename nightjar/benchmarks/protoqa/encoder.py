@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Floats
-from nightjar.benchmarks.protoqa.formats import Cluster, cleaned, clusters_of
+from nightjar.benchmarks.protoqa.clusters import Cluster, cleaned, clusters_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -58,7 +58,7 @@ class EncoderSimilarity:
     def __init__(self, encoder: ContextEncoder) -> None:
         self._encoder = encoder
         self._fitted: dict[tuple[str, tuple[Cluster, ...]], Fitted] = {}
-        self._known: dict[tuple[str, tuple[Cluster, ...], tuple[str, ...]], Floats] = {}
+        self._computed: dict[tuple[str, tuple[Cluster, ...], tuple[str, ...]], Floats] = {}
 
     def probabilities(self, question: Question, answers: Sequence[str]) -> Floats:
         """The probability of each answer, cleaned already, to belong to each cluster: shape (answers, clusters).
@@ -69,9 +69,9 @@ class EncoderSimilarity:
         """
         text, clusters = str(question.parts["question"]), clusters_of(question.parts)
         key = text, clusters, tuple(dict.fromkeys(answers))
-        if key not in self._known:
-            self._known[key] = self._probabilities(*key)
-        rows = dict(zip(key[2], self._known[key], strict=True))
+        if key not in self._computed:
+            self._computed[key] = self._probabilities(*key)
+        rows = dict(zip(key[2], self._computed[key], strict=True))
         return np.array([rows[answer] for answer in answers]).reshape(len(answers), len(clusters))
 
     def _probabilities(self, text: str, clusters: tuple[Cluster, ...], answers: tuple[str, ...]) -> Floats:

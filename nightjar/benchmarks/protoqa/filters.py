@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nightjar.benchmarks.protoqa.formats import Asked, by_count
+from nightjar.benchmarks.protoqa.clusters import DatasetQuestion, by_count
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
 TAXONOMIC, STEREOTYPE, SCATTERED = "taxonomic", "stereotype", "scattered"
@@ -42,7 +42,7 @@ _SHARE = 0.5
 _LONGEST = 3
 
 
-def labels(question: Asked) -> Iterator[str]:
+def labels(question: DatasetQuestion) -> Iterator[str]:
     """The labels of a question. Raises NightjarError if WordNet is not installed.
 
     `taxonomic`: it asks for a kind of something, such as "name a fruit", and answers with at least half of the count
@@ -59,7 +59,7 @@ def labels(question: Asked) -> Iterator[str]:
         yield SCATTERED
 
 
-def _is_taxonomic(question: Asked, database: WordNet) -> bool:
+def _is_taxonomic(question: DatasetQuestion, database: WordNet) -> bool:
     classes = _classes(question.text.lower(), database)
     whole = sum(cluster.count for cluster in question.clusters)
     if not classes or not whole:

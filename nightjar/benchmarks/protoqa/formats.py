@@ -1,235 +1,225 @@
-"""Questions with their clusters, from a line of the dataset in its current or an older form (DATAFORMAT.md)."""
+"""The file formats of ProtoQA: those that `load` reads (protoqa-data, DATAFORMAT.md), and those of `nightjar score`."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import codecs
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from nightjar.core.json_text import is_text, not_text, shown
+from nightjar.benchmarks.protoqa.clusters import (
+    DatasetQuestion,
+    best_list,
+    parse_assessments,
+    parse_question,
+    question_id,
+)
+from nightjar.benchmarks.protoqa.filters import labels
+from nightjar.benchmarks.question import Question, Record, Refused
+from nightjar.benchmarks.rows import InvalidRow, Row, json_lines, lines, records
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import PIPE, check_input
+from nightjar.core.json_text import parse_at, read_object, shown
 
-Row = Mapping[str, Any]
-# Where older forms have their clusters.
-OLDER = ("answers-cleaned", "answer-clusters")
-
-# What people assign an answer to that is in no cluster.
-NO_CLUSTER = ("invalid", "valid_new_cluster")
-# Characters of an answer that are compared.
-MOST_CHARACTERS = 50
-
-
-class Unfit(ValueError):
-    """A row that cannot be used; the message is the reason."""
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Answers that mean the same, and how many people gave one of them."""
-
-    id: str
-    count: int | float
-    answers: tuple[str, ...]
-
-    def parts(self) -> dict[str, Any]:
-        """The cluster as JSON."""
-        return {"id": self.id, "count": self.count, "answers": list(self.answers)}
+NAME = "protoqa"
+PREDICTION = (
+    'write {"question_id": "...", "ranked_answers": ["...", "..."]} or {"QUESTION_ID": ["...", "..."]}'
+)
+REFERENCE = "give questions in the form of the dataset, such as dev.crowdsourced.jsonl"
+ASSESSMENT = 'write {"question_id": "...", "assessments": {"ANSWER": "CLUSTER_ID"}}'
+_LISTED, _KEYED = "question_id with ranked_answers", "the id as the key"
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A question as the dataset has it; `clusters` is empty for one whose answers are not published.
+def load(folder: Path) -> Iterator[Record | Refused]:
+    """The rows of the files in `folder`: *.jsonl are questions, or assessments if their name has that word, and *.txt
+    with `pairs` or `finetune` in their name are training pairs. Predictions (.predictions.) are not read.
 
-    `raw` are the answers before cleaning and their counts, None in forms that have none. `remarks` say what is odd.
+    A line of `pairs` is "question TAB answer". One of `finetune` has the prompt itself and a full stop at the end,
+    as ProtoQA_GPT2's finetune_train.txt: the prompt is the part `statement`.
+
+    The task of a record is the name of its file without the ending. A question's parts are those of DatasetQuestion
+    with `remarks`, what is odd in it, and `labels`, the filters that it meets; its references are the list with the
+    largest score. Raises NightjarError if there is no such file, or one cannot be read.
     """
-
-    id: str
-    text: str
-    original: str
-    source: str
-    clusters: tuple[Cluster, ...]
-    raw: Mapping[str, int | float] | None
-    remarks: tuple[str, ...]
-
-    def parts(self) -> dict[str, Any]:
-        """The parts of a record and of a question."""
-        found: dict[str, Any] = {"question": self.text, "original": self.original, "source": self.source}
-        found["clusters"] = [cluster.parts() for cluster in self.clusters]
-        if self.raw is not None:
-            found["raw"] = dict(self.raw)
-        return found
+    files = [(path, read) for path in sorted(folder.iterdir()) if (read := _reader(path))]
+    if not files:
+        fix = "put dev.crowdsourced.jsonl or another file of ProtoQA in it"
+        raise NightjarError("no questions", folder, fix)
+    for path, read in files:
+        yield from read(path)
 
 
-def cleaned(answer: str) -> str:
-    """An answer as it is compared: lower-case, then cut to 50 characters, then without blanks around it."""
-    return answer.lower()[:MOST_CHARACTERS].strip()
-
-
-def by_count(clusters: Sequence[Cluster]) -> list[Cluster]:
-    """The clusters, the largest first; equal ones in their order."""
-    return sorted(clusters, key=lambda cluster: -cluster.count)
-
-
-def best_list(clusters: Sequence[Cluster]) -> tuple[str, ...]:
-    """The list that the score is relative to: the first string of each cluster, the largest first (evaluation.py)."""
-    return tuple(cluster.answers[0] for cluster in by_count(clusters))
-
-
-def clusters_of(parts: Mapping[str, Any]) -> tuple[Cluster, ...]:
-    """The clusters from the parts of a question."""
-    return tuple(Cluster(it["id"], it["count"], tuple(it["answers"])) for it in parts["clusters"])
-
-
-def asked(row: Any) -> Asked:
-    """The question of a line. Raises Unfit if it has no id or no text, or its clusters cannot be used.
-
-    The current form has metadata.id, question.normalized and answers.clusters; older ones have questionid,
-    normalized-question, and answers-cleaned or answer-clusters as a list of {count, answers} or as {string: count}.
-    """
-    if not isinstance(row, dict):
-        raise Unfit("not an object")
-    id = _id(row)
-    text, original = _texts(row)
-    metadata = row.get("metadata")
-    source = metadata.get("source", "") if isinstance(metadata, dict) else row.get("source", "")
-    clusters = tuple(_clusters(row, id))
-    raw = _raw(row)
-    remarks = tuple(_remarks(row, clusters, raw))
-    return Asked(id, text, original, source if is_text(source) else "", clusters, raw, remarks)
-
-
-def assessed(row: Any) -> tuple[str, dict[str, str]]:
-    """The question's id, and the cluster that people assigned each answer to: its id, or one of NO_CLUSTER.
-
-    Raises Unfit for another line than {"question_id", "assessments": {answer: cluster id}}.
-    """
-    if not isinstance(row, dict):
-        raise Unfit("not an object")
-    id, given = row.get("question_id", row.get("question")), row.get("assessments")
-    if not is_text(id):
-        raise Unfit(f"question_id is {not_text(id)}" if id is not None else "no question_id")
-    if not isinstance(given, dict) or not all(map(is_text, given.values())):
-        raise Unfit("assessments is not an object {answer: cluster id}")
-    return id, given
-
-
-def _id(row: Row) -> str:
-    metadata = row.get("metadata")
-    value = metadata.get("id") if isinstance(metadata, dict) else None
-    if value is None and (value := row.get("questionid")) is None:
-        raise Unfit("no metadata.id and no questionid")
-    return _text(value, "the id")
-
-
-def _texts(row: Row) -> tuple[str, str]:
-    """The normalised question and the original one."""
-    question = row.get("question")
-    known = question if isinstance(question, dict) else row
-    original = known.get("original", question if isinstance(question, str) else None)
-    for key in ("normalized", "normalized-question"):
-        if known.get(key) is not None:
-            text = _text(known[key], "the question")
-            return text, text if original is None else _text(original, "the question", blank=True)
-    if original is None:
-        raise Unfit("no question.normalized and no normalized-question")
-    original = _text(original, "the question")
-    return original.lower().strip(), original
-
-
-def _text(value: object, name: str, blank: bool = False) -> str:
-    if not is_text(value):
-        raise Unfit(f"{name} is {not_text(value)}")
-    if not value.strip() and not blank:
-        raise Unfit(f"{name} is blank")
-    return value
-
-
-def _clusters(row: Row, id: str) -> Iterator[Cluster]:
-    """The clusters; none of a question whose answers are not published."""
-    answers = row.get("answers")
-    older = next((key for key in OLDER if key in row), None)
-    if isinstance(answers, dict) and isinstance(answers.get("clusters"), dict):
-        named = list(answers["clusters"].items())
-    elif older:
-        named = list(_older(row[older], older, id))
-    elif "answers" in row:
-        raise Unfit("answers has no object clusters")
-    else:
-        return
-    if not named:
-        raise Unfit("the question has no clusters")
-    for name, cluster in named:
-        yield _cluster(name, cluster)
-
-
-def _older(given: Any, key: str, id: str) -> Iterator[tuple[str, Any]]:
-    """The ids and the clusters of an older form; those without an id are numbered."""
-    if isinstance(given, list):
-        for place, one in enumerate(given):
-            name = one.get("clusterid") if isinstance(one, dict) else None
-            yield name if is_text(name) else f"{id}.{place}", one
-    elif isinstance(given, dict):
-        for place, (string, count) in enumerate(given.items()):
-            yield f"{id}.{place}", {"count": count, "answers": [string]}
-    else:
-        raise Unfit(f"{key} is not a list and not an object")
-
-
-def _cluster(name: str, cluster: Any) -> Cluster:
-    if not isinstance(cluster, dict):
-        raise Unfit(f"the cluster {shown(name)} is not an object")
-    count = _count(cluster.get("count"), f"the count of the cluster {shown(name)}")
-    strings = cluster.get("answers")
-    if not isinstance(strings, list) or not strings:
-        raise Unfit(f"the cluster {shown(name)} has no strings")
-    for one in strings:
-        if not is_text(one):
-            raise Unfit(f"an answer of the cluster {shown(name)} is {not_text(one)}")
-    return Cluster(name, count, tuple(dict.fromkeys(strings)))
-
-
-def _count(count: object, name: str) -> int | float:
-    if isinstance(count, bool) or not isinstance(count, int | float) or count != count:
-        raise Unfit(f"{name} is not a number")
-    if not 0 <= count < 2**53:
-        raise Unfit(f"{name} is {'negative' if count < 0 else 'too large'}")
-    return count
-
-
-def _raw(row: Row) -> dict[str, int | float] | None:
-    """The raw answers with their counts."""
-    answers = row.get("answers")
-    older = row.get("raw-answers-cleaned", row.get("answerstrings"))
-    raw = answers.get("raw") if isinstance(answers, dict) else older
-    if raw is None:
+def _reader(path: Path) -> Callable[[Path], Iterator[Record | Refused]] | None:
+    """What reads a file, by its name; None for one that is not read."""
+    if ".predictions." in path.name:
         return None
-    if not isinstance(raw, dict):
-        raise Unfit("the raw answers are not an object")
-    return {
-        string: _count(count, f"the count of the raw answer {shown(string)}") for string, count in raw.items()
-    }
+    if path.suffix == ".jsonl":
+        return _assessments if "assessments" in path.name else _questions
+    if path.suffix == ".txt" and ("finetune" in path.name or "pairs" in path.name):
+        return partial(_pairs, finetune="finetune" in path.name)
+    return None
 
 
-def _remarks(row: Row, clusters: Sequence[Cluster], raw: Mapping[str, int | float] | None) -> Iterator[str]:
-    """What is odd in a question that is kept."""
-    strings = Counter(string for cluster in clusters for string in cluster.answers)
-    if any(count > 1 for count in strings.values()):
-        yield "a string is in two clusters"
-    if any(cluster.count == 0 for cluster in clusters):
-        yield "a cluster has the count 0"
-    num = row.get("num")
-    if clusters and isinstance(num, dict):
-        counted = {"answers": sum(cluster.count for cluster in clusters), "clusters": len(clusters)}
-        if {key: num.get(key) for key in counted} != counted:
-            yield "num differs from the clusters"
-    if not clusters or raw is None:
-        return
-    if raw.keys() - strings.keys():
-        yield "raw answers are in no cluster"
-    if strings.keys() - raw.keys():
-        yield "a string of a cluster is no raw answer"
-    if any(
-        all(one in raw for one in it.answers) and sum(raw[one] for one in it.answers) != it.count
-        for it in clusters
-    ):
-        yield "the count of a cluster differs from its raw answers"
+def _questions(path: Path) -> Iterator[Record | Refused]:
+    def record(row: dict[str, Any], id: str) -> Record:
+        found = parse_question(row)
+        parts = found.parts() | {"remarks": list(found.remarks), "labels": list(labels(found))}
+        remarks = (*found.remarks, *(f"label: {label}" for label in parts["labels"]))
+        return Record(path.stem, id, path.name, parts, best_list(found.clusters), remarks=remarks)
+
+    return records(path.name, json_lines(path), question_id, record)
+
+
+def _assessments(path: Path) -> Iterator[Record | Refused]:
+    def record(row: dict[str, Any], id: str) -> Record:
+        return Record(path.stem, id, path.name, {"assessments": parse_assessments(row)[1]}, ())
+
+    return records(path.name, json_lines(path), lambda row: parse_assessments(row)[0], record)
+
+
+def _pairs(path: Path, finetune: bool) -> Iterator[Record | Refused]:
+    def record(line: bytes, id: str) -> Record:
+        question, answer = _cells(line.removeprefix(codecs.BOM_UTF8) if id == "1" else line)
+        parts = {"question": question.strip()}
+        if finetune:  # a published prompt may begin or end with a blank
+            parts["statement"] = question
+        answer = answer.strip().removesuffix(".") if finetune else answer.strip()
+        if not parts["question"] or not answer:
+            raise InvalidRow("the answer is blank" if parts["question"] else "the question is blank")
+        return Record(path.stem, id, path.name, parts, (answer,))
+
+    rows = (Row(number, line, line.decode("utf-8", "backslashreplace")) for number, line in lines(path))
+    return records(path.name, rows, None, record)
+
+
+def _cells(line: bytes) -> list[str]:
+    try:
+        cells = line.decode().split("\t")
+    except UnicodeDecodeError as error:
+        raise InvalidRow(f"not UTF-8: at byte {error.start}") from None
+    if len(cells) != 2:
+        raise InvalidRow(f"{len(cells) - 1} tabs, not one between question and answer")
+    return cells
+
+
+def predictions(path: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """The place, the question's id and the ranked answers of every prediction.
+
+    A file NAME.json is one object {id: [answers]}; any other is JSON Lines of {"question_id", "ranked_answers"} or of
+    {id: [answers]} with one key. Raises NightjarError for anything else, for both forms in one file, for answers that
+    are no texts, and for a file without predictions.
+    """
+    found = _object(path) if path.suffix == ".json" else _lines(path)
+    empty = True
+    for where, id, answers in found:
+        empty = False
+        yield where, id, _checked(answers, where, id)
+    if empty:
+        raise NightjarError("no predictions", path, PREDICTION)
+
+
+def _object(path: Path) -> Iterator[tuple[str, str, Any]]:
+    check_input(path)
+    for id, answers in read_object(
+        path, "write {QUESTION_ID: [answers]}, or name a file of JSON Lines .jsonl"
+    ).items():
+        yield str(path), id, answers
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
+    first = ""
+    for where, row in _rows(path, PREDICTION):
+        if not isinstance(row, dict):
+            raise NightjarError("not an object", where, PREDICTION)
+        form = _LISTED if "question_id" in row or "ranked_answers" in row else _KEYED
+        first = first or form
+        if form != first:
+            raise NightjarError(f"{form}, where earlier lines have {first}", where, "use one form in a file")
+        if form == _KEYED:
+            if len(row) != 1:
+                raise NightjarError(f"{len(row)} keys and no question_id", where, PREDICTION)
+            yield where, *next(iter(row.items()))
+            continue
+        for key in ("question_id", "ranked_answers"):
+            if key not in row:
+                raise NightjarError(f"{key} is missing", where, PREDICTION)
+        if not isinstance(row["question_id"], str):
+            what = f"the question_id {shown(str(row['question_id']), quoted=False)} is not a text"
+            raise NightjarError(what, where, "put it in quotation marks")
+        yield where, row["question_id"], row["ranked_answers"]
+
+
+def _checked(answers: Any, where: str, id: str) -> list[str]:
+    if not isinstance(answers, list):
+        raise NightjarError(f"the answers to {shown(id)} are not a list", where, PREDICTION)
+    for place, one in enumerate(answers, start=1):
+        if not isinstance(one, str):
+            what = f"answer {place} to {shown(id)} is {shown(str(one), quoted=False)}, which is not a text"
+            raise NightjarError(what, where, "put it in quotation marks")
+    return answers
+
+
+def references(path: Path) -> Iterator[tuple[str, Question]]:
+    """The place and the question of every line of a file of the dataset, in its current or an older form.
+
+    Raises NightjarError for a line that is no such question, has no clusters, or whose counts are all 0.
+    """
+    for where, found in questions(path):
+        if not found.references:
+            raise NightjarError(f"the question {shown(found.id)} has no clusters", where, REFERENCE)
+        if not any(cluster["count"] for cluster in found.parts["clusters"]):
+            raise NightjarError(f"the counts of {shown(found.id)} are all 0", where, "remove the question")
+        yield where, found
+
+
+def questions(path: Path) -> Iterator[tuple[str, Question]]:
+    """The place and the question of every line, with clusters or without. Raises NightjarError for another line."""
+    for where, row in _rows(path, REFERENCE):
+        try:
+            yield where, question(parse_question(row), NAME, path.name)
+        except InvalidRow as error:
+            raise NightjarError(str(error), where, REFERENCE) from None
+
+
+def assessments(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """The place, the question's id and the assessed answers with their clusters of every line .
+
+    Raises NightjarError for another line, for an id that occurs twice, and for a file without lines.
+    """
+    ids = set()
+    for where, row in _rows(path, ASSESSMENT):
+        try:
+            id, clusters = parse_assessments(row)
+        except InvalidRow as error:
+            raise NightjarError(str(error), where, ASSESSMENT) from None
+        if id in ids:
+            raise NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
+        ids.add(id)
+        yield where, id, clusters
+    if not ids:
+        raise NightjarError("no assessments", path, ASSESSMENT)
+
+
+def question(found: DatasetQuestion, task: str, file: str) -> Question:
+    """The question of the card. Its references are the list with the largest score."""
+    references = best_list(found.clusters)
+    return Question(NAME, task, found.id, found.parts(), references, dataset=NAME, file=file)
+
+
+def reference(question: Question) -> dict[str, Any]:
+    """The line of a question in the current form of the dataset."""
+    parts = question.parts
+    line: dict[str, Any] = {"metadata": {"id": question.id, "source": parts.get("source", "")}}
+    line["question"] = {"original": parts["original"], "normalized": parts["question"]}
+    clusters = {it["id"]: {"count": it["count"], "answers": it["answers"]} for it in parts["clusters"]}
+    raw = {"raw": parts["raw"]} if "raw" in parts else {}
+    counts = {"answers": sum(it["count"] for it in parts["clusters"]), "clusters": len(clusters)}
+    return line | {"answers": raw | {"clusters": clusters}, "num": counts}
+
+
+def _rows(path: Path, fix: str) -> Iterator[tuple[str, Any]]:
+    """The place and the value of every line that is not blank. Raises NightjarError for one that is not JSON."""
+    for number, line in lines(path, PIPE):
+        where = f"{path}:{number}"
+        yield where, parse_at(line, where, fix)

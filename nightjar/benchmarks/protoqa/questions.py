@@ -1,24 +1,44 @@
-"""The questions that are asked, and the pairs that a model trains on, from the ingested records."""
+"""The questions of ProtoQA, the pairs that a model trains on, prompts, and the ranked lists of sampled answers."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from nightjar.benchmarks.protoqa.formats import clusters_of
-from nightjar.benchmarks.protoqa.prompts import statement
-from nightjar.benchmarks.protoqa.readers import NAME
-from nightjar.benchmarks.question import Asking, Question, Sources, drawn
+from nightjar.benchmarks import records
+from nightjar.benchmarks.protoqa.clusters import clusters_of
+from nightjar.benchmarks.protoqa.formats import NAME
+from nightjar.benchmarks.protoqa.similarity import STOP_WORDS
+from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Sources, drawn
 from nightjar.core import contracts
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
 
+if TYPE_CHECKING:
+    from nightjar.params.predict import PredictBenchmark
+
+# The first rule whose text the question has: where it must be, the text, and what every occurrence becomes.
+_ANYWHERE = (
+    ("name something", "one thing"),
+    ("tell me something", "one thing"),
+    ("name a ", "one "),
+    ("name an ", "one "),
+    ("name", ""),
+)
+_AT_THE_START = (
+    ("tell me a ", "tell me a ", "one "),
+    ("tell me an ", "tell me an ", "one "),
+    ("what ", "what", "one"),
+    ("give me a ", "give me a ", "one "),
+    ("tell me ", "tell me ", ""),
+)
+_ELSE = (("which", "one"), ("what", "one"), ("how can you tell", "one way to tell"))
+
 
 class Settings(Model):
     """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: questions to be answered,
-    and the pairs of both sides of the training, or questions whose strings these are. `train` and `dev` are None if no
+    and the pairs of the training and dev splits, or questions whose strings these are. `train` and `dev` are None if no
     system trains on pairs.
 
     `questions`, `train_pairs`, `dev_pairs`: at most so many, drawn by the seed; None means all.
@@ -35,9 +55,8 @@ class Settings(Model):
 def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
     """The questions of the file `evaluated` that have clusters; their references are the list with the largest score.
 
-    If none has clusters, as of the published test questions, all are asked, without references.
-
-    Raises NightjarError if the file was not ingested or has no such questions.
+    A file without clusters, such as the published test questions, gives all its questions, without references. Raises
+    NightjarError if the file was not ingested or has no such questions.
     """
     known = [one for one in _ingested(sources, settings.evaluated, "evaluated") if "clusters" in one.parts]
     found = [one for one in known if one.parts["clusters"]] or known
@@ -54,34 +73,19 @@ def training(
 
     The reference is the answer. Raises NightjarError if a file was not ingested or has no answers.
     """
-    sides: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
+    splits: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
         ("train", settings.train, settings.train_pairs),
         ("dev", settings.dev, settings.dev_pairs),
     )
-    for side, file, most in sides:
+    for split, file, most in splits:
         if file is None:
             continue
-        pairs = [pair for one in _ingested(sources, file, side) for pair in _pairs(one)]
+        pairs = [pair for one in _ingested(sources, file, split) for pair in _pairs(one)]
         if not pairs:
             what = f"no question of {file} has an answer"
-            raise NightjarError(what, sources.data, f"set benchmarks.protoqa.{side} to another file")
+            raise NightjarError(what, sources.data, f"set benchmarks.protoqa.{split} to another file")
         for one in drawn(pairs, most, seed, attrgetter("key")):
-            yield side, one
-
-
-def query(parts: Mapping[str, Any]) -> str:
-    """What evidence is searched by: the question."""
-    return str(parts["question"])
-
-
-def prompt(question: Question, asking: Asking) -> str:
-    """The beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
-    return str(question.parts.get("statement") or statement(query(question.parts)))
-
-
-def target(question: Question) -> str:
-    """The answer of a training pair in the published form: in lower case, with a full stop (ProtoQA_GPT2)."""
-    return f"{question.references[0].lower()}."
+            yield split, one
 
 
 def _pairs(question: Question) -> Iterator[Question]:
@@ -94,17 +98,67 @@ def _pairs(question: Question) -> Iterator[Question]:
         yield question._replace(id=f"{question.id}/{number}", parts=parts, references=(string,))
 
 
-def _ingested(sources: Sources, file: str, key: str) -> Iterator[Question]:
+def _ingested(sources: Sources, file: str, key: str) -> list[Question]:
+    """The questions or pairs of a file. Raises NightjarError if the file was not ingested."""
+    if found := list(records.questions(NAME, sources.data, {file})):
+        return [one._replace(track=DEFAULT_TRACK) for one in found]
     # Here, not above: Parquet takes long to load, and scoring files does without it.
     from nightjar.core.tables import read_rows
 
-    present = set()
-    for row in read_rows(sources.data, contracts.RECORDS):
-        present.add(row["task_id"])
-        if row["task_id"] == file:
-            references = tuple(row["references"])
-            parts = json.loads(row["parts"])
-            yield Question(NAME, file, row["id"], parts, references, dataset=row["dataset"], file=row["file"])
-    if file not in present:
-        what = f"benchmarks.protoqa.{key} is {file}, which is not in it"
-        raise NightjarError(what, sources.data, f"files are {', '.join(sorted(present))}")
+    present = sorted({row["task_id"] for row in read_rows(sources.data, contracts.RECORDS, ["task_id"])})
+    what = f"benchmarks.protoqa.{key} is {file}, which is not in it"
+    raise NightjarError(what, sources.data, f"files are {', '.join(present)}")
+
+
+def prompt(question: Question, asking: Asking) -> str:
+    """The beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
+    return str(question.parts.get("statement") or statement(question.parts["question"]))
+
+
+def target(question: Question) -> str:
+    """The answer of a training pair in the published form: in lower case, with a full stop (ProtoQA_GPT2)."""
+    return f"{question.references[0].lower()}."
+
+
+def statement(question: str) -> str:
+    """The prompt of a question, as published: blanks are not trimmed, and replacements are of parts of words too."""
+    text = question.lower()
+    for sign in ".:?":
+        text = text.replace(sign, "")
+    text = text.replace("someone", "one person").replace("someplace", "one place")
+    for old, new in _ANYWHERE:
+        if old in text:
+            return text.replace(old, new) + " is"
+    for start, old, new in _AT_THE_START:
+        if text.startswith(start):
+            return text.replace(old, new) + " is"
+    for old, new in _ELSE:
+        if old in text:
+            return text.replace(old, new) + " is"
+    return f"Q: {text}? A: "
+
+
+def answer_of(text: str, cut: bool = True, required: bool = False) -> str:
+    """The answer that a sampled text gives: up to its first full stop, if it is `cut`, and without stop words.
+
+    `required`: a text without a full stop gives the empty answer, as in the published code. Words are what single
+    blanks separate, and stop words are in lower case; both as published.
+    """
+    if cut:
+        end = text.find(".") + 1
+        text = text[:end] if end or required else text
+    words = text.strip().removesuffix(".").split(" ")
+    return " ".join(word for word in words if word not in STOP_WORDS)
+
+
+def ranked(texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> list[tuple[str, float]]:
+    """The answers of weighted texts with the sums of their weights: the largest sum first, ties by first appearance.
+
+    At most `settings.keep`. An empty answer is listed only with `settings.require_full_stop`, as published.
+    """
+    sums: dict[str, float] = {}
+    for text, weight in texts:
+        answer = answer_of(text, settings.cut_at_full_stop, settings.require_full_stop)
+        if answer.strip() or settings.require_full_stop:
+            sums[answer] = sums.get(answer, 0) + weight
+    return sorted(sums.items(), key=lambda one: -one[1])[: settings.keep]

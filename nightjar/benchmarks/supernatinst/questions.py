@@ -1,17 +1,33 @@
-"""The questions of Super-NaturalInstructions: the test instances of the split with the texts of their tasks."""
+"""The questions of Super-NaturalInstructions, their prompts, and the two heuristic baselines.
+
+Questions are the test instances of the split with the texts of their tasks. The baselines are those of Tk-Instruct's
+run_heuristics.py; neither adds a full stop to what it copies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
+from nightjar.benchmarks.card import Baseline
 from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.model_text import model_input
+from nightjar.prompts.encoding import definition_of, encode
+from nightjar.prompts.model_text import evidence_block, model_input
 
 NAME = "supernatinst"
 DATASET = "natural_instructions"
 _TASK = ("definition", "positive_examples", "negative_examples")
+
+
+class Settings(Model):
+    """`copy_demo`: which positive example that baseline copies, the first as in the published code or a random one as
+    in the paper's text.
+    """
+
+    copy_demo: Literal["first", "random"] = "first"
 
 
 def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
@@ -54,3 +70,52 @@ def prompt(question: Question, asking: Asking) -> str:
     task = {"task_id": question.task_id, **question.shared}
     text = question.parts["input"]
     return model_input(task, text, asking.encoding, asking.tokenizer, asking.evidence, asking.encoder_decoder)
+
+
+def turns(question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
+    """The definition and the positive examples that fit as turns of a chat, each the input and the output."""
+    task = {"task_id": question.task_id, **question.shared}
+    text = question.parts["input"]
+    encoded = encode(task, text, asking.encoding, asking.tokenizer)
+    head = f"{definition_of(task)}\n\n" if asking.encoding.definition else ""
+    examples = [
+        (f"Input: {one['input'].strip()}", one["output"].strip())
+        for one in question.shared["positive_examples"][: encoded.positive_examples]
+    ]
+    last = f"{evidence_block(asking.evidence)}Input: {text.strip()}"
+    if not examples:
+        return [], head + last
+    (first, answer), *others = examples
+    return [(head + first, answer), *others], last
+
+
+def copy_input(question: Question, seed: int) -> str:
+    """The whole instance input, unchanged."""
+    text: str = question.parts["input"]
+    return text
+
+
+def copy_demo(question: Question, seed: int) -> str:
+    """The output of the task's first positive example, as in the published code; empty if it has none."""
+    examples = question.shared["positive_examples"]
+    text: str = examples[0]["output"] if examples else ""
+    return text
+
+
+def copy_random_demo(question: Question, seed: int) -> str:
+    """The output of a positive example drawn for each instance, as the paper's text has it.
+
+    The draw depends on the seed, the task and the instance alone, so that no other instance changes it.
+    """
+    examples = question.shared["positive_examples"]
+    if not examples:
+        return ""
+    source = random.Random(f"{seed}\x1f{question.task_id}\x1f{question.id}")
+    text: str = source.choice(examples)["output"]
+    return text
+
+
+def baselines(settings: Any) -> Mapping[str, Baseline]:
+    """The baselines by name, under the card's settings."""
+    demo = copy_demo if settings.copy_demo == "first" else copy_random_demo
+    return {"copy_input": copy_input, "copy_demo": demo}

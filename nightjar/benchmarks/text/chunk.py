@@ -44,32 +44,32 @@ def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track
     """What `metrics.score` gives, without its checks. Memory: some 30 bytes a letter."""
     counts = np.fromiter(map(len, references), np.int64, len(references))
     flat = list(itertools.chain.from_iterable(references))
-    texts, given = _distinct([*predictions, *flat])
-    ours, theirs = np.repeat(given[: len(predictions)], counts), given[len(predictions) :]
+    texts, places = _distinct([*predictions, *flat])
+    predicted, gold = np.repeat(places[: len(predictions)], counts), places[len(predictions) :]
 
     cut = (tokens.bpe if track == XLINGUAL else tokens.words)(texts)
-    sizes = cut.sizes[ours], cut.sizes[theirs]
-    in_order = _overlap(cut.sequences(), ours, theirs)
+    sizes = cut.sizes[predicted], cut.sizes[gold]
+    in_order = _overlap(cut.sequences(), predicted, gold)
     # What two texts share as multisets is the longest common subsequence of their sorted tokens. It is at least
     # the one in the written order, and nothing if that is nothing.
     shared = in_order.copy()
     open_pairs = np.flatnonzero((in_order > 0) & (in_order < np.minimum(*sizes)))
     if len(open_pairs):
-        mine, other = ours[open_pairs], theirs[open_pairs]
-        wanted = np.zeros(len(texts), np.bool_)
-        wanted[mine] = wanted[other] = True
-        shared[open_pairs] = _overlap(cut.arranged(wanted), mine, other)
-    values = (_equal(texts, cut, ours, theirs), _f(shared, *sizes), _f(in_order, *sizes))
+        mine, other = predicted[open_pairs], gold[open_pairs]
+        selected = np.zeros(len(texts), np.bool_)
+        selected[mine] = selected[other] = True
+        shared[open_pairs] = _overlap(cut.sorted_sequences(selected), mine, other)
+    values = (_equal(texts, cut, predicted, gold), _f(shared, *sizes), _f(in_order, *sizes))
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     return Scores(*(np.maximum.reduceat(of_pairs, starts) for of_pairs in values))
 
 
-def _distinct(given: list[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct texts, plain ASCII first, for those are cut together; and for each given text its place there."""
+def _distinct(all_texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct texts, plain ASCII first, for those are cut together; and for each text its place there."""
     numbers: defaultdict[str, int] = defaultdict(
         itertools.count().__next__
     )  # a text's first look-up numbers it
-    found = np.fromiter(map(numbers.__getitem__, given), np.int64, len(given))
+    found = np.fromiter(map(numbers.__getitem__, all_texts), np.int64, len(all_texts))
     texts = list(numbers)
     plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
     order = np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])
@@ -79,11 +79,11 @@ def _distinct(given: list[str]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _overlap(
-    sequences: tokens.Sequences, ours: NDArray[np.int64], theirs: NDArray[np.int64]
+    sequences: tokens.Sequences, predicted: NDArray[np.int64], gold: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     lengths: NDArray[np.int64] = process.cpdist(
-        [sequences[place] for place in ours.tolist()],
-        [sequences[place] for place in theirs.tolist()],
+        [sequences[place] for place in predicted.tolist()],
+        [sequences[place] for place in gold.tolist()],
         scorer=LCSseq.similarity,
         dtype=np.int64,
     )
@@ -91,21 +91,23 @@ def _overlap(
 
 
 def _equal(
-    texts: list[str], cut: tokens.Tokens, ours: NDArray[np.int64], theirs: NDArray[np.int64]
+    texts: list[str], cut: tokens.Tokens, predicted: NDArray[np.int64], gold: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """1 where two texts match exactly. Few hold the same letters; only those are looked at more closely."""
-    equal = ours == theirs
+    equal = predicted == gold
     unlike = np.flatnonzero(~equal)
     if isinstance(cut, tokens.Words):
-        unlike = unlike[cut.alike(ours[unlike], theirs[unlike])]
+        unlike = unlike[cut.same_letters(predicted[unlike], gold[unlike])]
     for pair in unlike.tolist():
-        equal[pair] = normalise(texts[ours[pair]]) == normalise(texts[theirs[pair]])
+        equal[pair] = normalise(texts[predicted[pair]]) == normalise(texts[gold[pair]])
     return equal.astype(np.float64)
 
 
-def _f(overlap: NDArray[np.int64], ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.float64]:
+def _f(
+    overlap: NDArray[np.int64], predicted: NDArray[np.int64], gold: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """F-measure, the operations in the published order, so that not even the last bit differs."""
-    precision = overlap / np.maximum(ours, 1)
-    recall = overlap / np.maximum(theirs, 1)
+    precision = overlap / np.maximum(predicted, 1)
+    recall = overlap / np.maximum(gold, 1)
     total = precision + recall
     return np.divide(2 * precision * recall, total, out=np.zeros(len(total)), where=total > 0)

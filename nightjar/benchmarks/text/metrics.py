@@ -78,8 +78,8 @@ def score(
                 with taking:
                     taken = waiting.popleft()
                     busy.add(taken)
-                wanted = (track, predictions[slice(*taken)], references[slice(*taken)])
-                results[:, slice(*taken)] = _ask(pipes, wanted)
+                request = (track, predictions[slice(*taken)], references[slice(*taken)])
+                results[:, slice(*taken)] = _ask(pipes, request)
                 busy.discard(taken)
                 taken = None
         except IndexError:  # another was quicker
@@ -152,14 +152,14 @@ def _helper() -> subprocess.Popen[bytes]:
 
 
 def _ask(
-    pipes: subprocess.Popen[bytes], wanted: tuple[str, Sequence[str], Sequence[Sequence[str]]]
+    pipes: subprocess.Popen[bytes], request: tuple[str, Sequence[str], Sequence[Sequence[str]]]
 ) -> NDArray[np.float64]:
     """A helper's answer. Raises OSError or ValueError if it has died."""
     assert pipes.stdin is not None and pipes.stdout is not None
     # ASCII with escapes: also half a surrogate pair arrives as it is.
-    pipes.stdin.write(json.dumps(wanted).encode() + b"\n")
+    pipes.stdin.write(json.dumps(request).encode() + b"\n")
     pipes.stdin.flush()
-    rows, count = len(METRICS), len(wanted[1])
+    rows, count = len(METRICS), len(request[1])
     values: NDArray[np.float64] = np.frombuffer(pipes.stdout.read(8 * rows * count), np.float64)
     return values.reshape(rows, count)
 

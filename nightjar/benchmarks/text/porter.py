@@ -2,7 +2,7 @@
 
 Stemming each distinct word once is most of the work of ROUGE over real texts, so this one is made to be quick:
 the last letter decides at once that most words stay as they are, suffixes are looked up by their last two
-letters, and consonants and vowels are told apart for a whole word by one translation. The rules of a step are
+letters, and the letters of a word become consonants and vowels by one translation. The rules of a step are
 tried in their published order and only the first whose suffix fits counts, even if its condition fails.
 """
 
@@ -134,7 +134,7 @@ def _step1(word: str) -> str:
 
 
 def _without_tense(word: str, rest: str) -> str:
-    """`rest`, mended, if it has a vowel; else the word as it was."""
+    """`rest`, completed, if it has a vowel; else the word as it was."""
     kinds = _kinds(rest)
     if "v" not in kinds:
         return word

@@ -28,18 +28,18 @@ _KEPT = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _TO_BLANK = bytes(code if code in _KEPT else ord(" ") for code in range(256))
 # Numbers that fit a character: the sequences can then be compared as texts, which rapidfuzz does fastest.
 _CHARACTERS = 0x110000
-_REMEMBERED = 1_000_000
+_MOST_STEMS = 1_000_000
 
 
 class _Stems(dict[str, str]):
-    """The stems of words, remembered from chunk to chunk."""
+    """The stems of words, kept from chunk to chunk."""
 
     def __missing__(self, word: str) -> str:
         self[word] = found = stem(word) if len(word) > _UNSTEMMED else word
         return found
 
 
-_known = _Stems()
+_stems = _Stems()
 
 Sequences = list[str] | list[tuple[int, ...]]
 
@@ -64,11 +64,11 @@ class Tokens:
         """A sequence a text that rapidfuzz compares, in the order of its tokens."""
         return _sequences(self.ids, self.ends)
 
-    def arranged(self, wanted: NDArray[np.bool_]) -> Sequences:
-        """The same with every text's tokens in the order of their numbers; empty where a text is not wanted."""
-        sizes = np.where(wanted, self.sizes, 0)
+    def sorted_sequences(self, selected: NDArray[np.bool_]) -> Sequences:
+        """The same with every text's tokens in the order of their numbers; empty where a text is not selected."""
+        sizes = np.where(selected, self.sizes, 0)
         texts = np.repeat(np.arange(len(sizes)), sizes)
-        ids = self.ids[np.repeat(wanted, self.sizes)]
+        ids = self.ids[np.repeat(selected, self.sizes)]
         width = int(ids.max(initial=0)) + 1
         return _sequences(np.sort(texts * width + ids) - texts * width, _bounds(sizes))
 
@@ -80,13 +80,13 @@ class Words(Tokens):
     letters: bytes
     letter_ends: NDArray[np.int64]
 
-    def alike(self, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def same_letters(self, predicted: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which pairs of texts hold the same letters in the same order."""
         lengths = np.diff(self.letter_ends)
-        same = lengths[ours] == lengths[theirs]
+        same = lengths[predicted] == lengths[gold]
         bounds = self.letter_ends.tolist()
         for pair in np.flatnonzero(same).tolist():
-            one, other = int(ours[pair]), int(theirs[pair])
+            one, other = int(predicted[pair]), int(gold[pair])
             mine = self.letters[bounds[one] : bounds[one + 1]]
             same[pair] = mine == self.letters[bounds[other] : bounds[other + 1]]
         return same
@@ -110,12 +110,12 @@ def words(texts: Sequence[str]) -> Words:
     offsets = _bounds(last - first)
     column = pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(offsets), pa.py_buffer(packed))
     coded = column.dictionary_encode()
-    if len(_known) > _REMEMBERED:
-        _known.clear()
+    if len(_stems) > _MOST_STEMS:
+        _stems.clear()
     numbers: defaultdict[str, int] = defaultdict(
         itertools.count().__next__
     )  # a stem's first look-up numbers it
-    stems = map(_known.__getitem__, coded.dictionary.to_pylist())
+    stems = map(_stems.__getitem__, coded.dictionary.to_pylist())
     stemmed = np.fromiter(map(numbers.__getitem__, stems), np.int64, len(coded.dictionary))
     ids = stemmed[np.frombuffer(coded.indices.buffers()[1], np.int32, len(first))]
     return Words(ids, ends, packed, offsets[ends])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.papers import Published, PublishedCalls, PublishedCurve, PublishedTable
+from nightjar.benchmarks.papers import PublishedCalls, PublishedCurve, PublishedTable, published_rows
 from nightjar.benchmarks.tool_use.tasks import LAMA, MATHS, MLQA, OPENS, TEMPORALS, TEXTS, TREX, WEB_QUESTIONS
 
 _PAPER = "Schick et al. 2023"
@@ -92,9 +92,9 @@ _BY_K: dict[str, dict[int, tuple[float, float | None, float | None, float]]] = {
 }
 
 PUBLISHED = tuple(
-    Published(system, dict(zip(tracks, values, strict=True)), f"{_PAPER}, table {number}")
+    row
     for number, (tracks, rows) in _TABLES.items()
-    for system, values in rows.items()
+    for row in published_rows(rows, tracks, f"{_PAPER}, table {number}")
 )
 # By how likely a marker must be to start a call. Figure 4, on sizes of models, is a plot without numbers.
 CURVES = (

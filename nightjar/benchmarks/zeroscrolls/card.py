@@ -5,12 +5,14 @@ from __future__ import annotations
 from nightjar.benchmarks.capabilities import Average, Form, Query
 from nightjar.benchmarks.card import Card, Metric, Task
 from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.sections import ReportSections
 from nightjar.benchmarks.submission import Submission
 from nightjar.benchmarks.zeroscrolls.formats import load
 from nightjar.benchmarks.zeroscrolls.metrics import METRICS, score
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
-from nightjar.benchmarks.zeroscrolls.questions import Settings, baselines, prompt, query, questions, whole
+from nightjar.benchmarks.zeroscrolls.questions import Settings, baselines, prompt, query, questions
+from nightjar.benchmarks.zeroscrolls.report import ASKED, sections
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 
 CARD = Card(
@@ -30,7 +32,8 @@ CARD = Card(
     capabilities=(
         Query(query),
         Average(AVERAGE, tuple(TASKS)),
-        Form(whole, asked="asked_form", forgiving="forgiving", length="length"),
+        Form(ASKED),
+        ReportSections(sections),
         Submission(
             ("Task", "ID", "Prediction"),
             tuple(TASKS),

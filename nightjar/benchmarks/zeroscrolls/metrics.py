@@ -1,7 +1,8 @@
 """The metrics of ZeroSCROLLS, of an answer's form too (Shaham et al. 2023).
 
-The scores are those of the public metric code. Whether an answer has the form that its task asks for, and a score that
-forgives another form, are ours: the paper judged forms by hand (figure 5). The rules here can be checked by a program.
+The scores are those of the public metric code. The paper judged the form of answers by hand (figure 5). Two metrics
+are not published: whether an answer has the form that its task requests, and a score that forgives another form. A
+program can check their rules.
 """
 
 from __future__ import annotations
@@ -113,12 +114,12 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     unknown task.
     """
     found = {part: np.full(len(questions), np.nan) for part in PARTS}
-    for place, (question, given) in enumerate(zip(questions, answers, strict=True)):
+    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
         if question.task_id not in TASKS:
             what = f"no task {shown(question.task_id)}"
             raise NightjarError(what, NAME, f"tasks are {', '.join(TASKS)}")
         if question.references:
-            answer = highlighted(TASKS[question.task_id], given[0] if given else "")
+            answer = highlighted(TASKS[question.task_id], own[0] if own else "")
             parts = _parts(question.task_id, answer, question.references)
             for part, value in parts.items():
                 found[part][place] = value
@@ -129,7 +130,7 @@ def _parts(task_id: str, answer: str, references: Sequence[str]) -> dict[str, fl
     task = TASKS[task_id]
     lengths = [len(reference.split()) for reference in references]
     parts: dict[str, float] = {
-        "asked_form": float(as_asked(task_id, answer, references)),
+        "asked_form": float(has_requested_form(task_id, answer, references)),
         "words": float(len(answer.split())),
         "reference_words": sum(lengths) / len(lengths),
     }
@@ -141,8 +142,8 @@ def _parts(task_id: str, answer: str, references: Sequence[str]) -> dict[str, fl
     return parts | {"forgiving": forgiving(task, answer, references)}
 
 
-def as_asked(task_id: str, answer: str, references: Sequence[str]) -> bool:
-    """Whether the answer has the form that the task asks for.
+def has_requested_form(task_id: str, answer: str, references: Sequence[str]) -> bool:
+    """Whether the answer has the form that the task requests.
 
     Summaries: a text (GovReport, QMSum), of one paragraph (SummScreenFD, SQuALITY). Questions: one line of one sentence
     (Qasper), and of at most PHRASE words (NarrativeQA, MuSiQue). QuALITY: one letter and nothing but signs.
@@ -185,8 +186,10 @@ def forgiving(task: LongTask, answer: str, references: Sequence[str]) -> float:
         return max(best(accuracy, one, references) for one in (answer, _letter(text)))
     if task.kind == "exponential_similarity":
         shares = (percentage(reference) for reference in references)
-        ours = _share(text)
-        loose = [similarity(ours, share) for share in shares if ours is not None and share is not None]
+        predicted = _share(text)
+        loose = [
+            similarity(predicted, share) for share in shares if predicted is not None and share is not None
+        ]
         return max([best(exponential_similarity, answer, references), *loose])
     if task.kind == "concordance":
         return max(max(concordance(answer, reference), _run(text, reference)) for reference in references)
@@ -210,9 +213,9 @@ def _share(text: str) -> float | None:
 
 
 def _run(text: str, reference: str) -> float:
-    theirs = text_metrics.ids(reference) or []
+    gold = text_metrics.ids(reference) or []
     for found in _RUN.finditer(text):
-        ours = [int(word) for word in re.findall(r"[0-9]+", found[0])]
-        if sorted(ours) == sorted(theirs):
-            return in_order(ours, theirs)
+        predicted = [int(word) for word in re.findall(r"[0-9]+", found[0])]
+        if sorted(predicted) == sorted(gold):
+            return in_order(predicted, gold)
     return 0.0

@@ -150,7 +150,7 @@ def prompt(
     return tokenizer.decode(ids[: _kept(limit, taken, free)]) + suffix
 
 
-def whole(task: LongTask, example: Example, style: Style = "completion") -> str:
+def untrimmed(task: LongTask, example: Example, style: Style = "completion") -> str:
     """The prompt before it is trimmed."""
     if style == "claude":
         example, turn = _for_claude(task, example)
@@ -162,20 +162,20 @@ def whole(task: LongTask, example: Example, style: Style = "completion") -> str:
 
 
 def _for_chat(task: LongTask, example: Example) -> Example:
-    return example if task.summary else requested(example, REQUEST)
+    return example if task.summary else with_request(example, REQUEST)
 
 
-def requested(example: Example, request: str) -> Example:
-    """The example with a request after its instruction, which ends at the first blank line; the offsets move along."""
+def with_request(example: Example, request: str) -> Example:
+    """The example with a request after its instruction, which ends at the first blank line; the offsets shift."""
     instruction, blank, rest = example.input.partition("\n\n")
-    moved = len(request) + 1
+    shift = len(request) + 1
     return replace(
         example,
         input=f"{instruction.strip()} {request}{blank}{rest}",
-        document_start_index=example.document_start_index + moved,
-        document_end_index=example.document_end_index + moved,
-        query_start_index=example.query_start_index + moved,
-        query_end_index=example.query_end_index + moved,
+        document_start_index=example.document_start_index + shift,
+        document_end_index=example.document_end_index + shift,
+        query_start_index=example.query_start_index + shift,
+        query_end_index=example.query_end_index + shift,
     )
 
 
@@ -197,7 +197,7 @@ def _for_claude(task: LongTask, example: Example) -> tuple[Example, str]:
         return example, _ASSISTANT
     answer, tag = task.response.removesuffix(":"), task.tag
     request = f"{REQUEST[:-1]}, and please highlight your final {answer.lower()} with <{tag}></{tag}> tags."
-    return requested(example, request), f"{_ASSISTANT} {answer}: <{tag}>"
+    return with_request(example, request), f"{_ASSISTANT} {answer}: <{tag}>"
 
 
 def _claude(task: LongTask, example: Example, tokenizer: Tokenizer, limit: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.papers import Published, PublishedCurve, PublishedTable
+from nightjar.benchmarks.papers import PublishedCurve, PublishedTable, published_rows
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 
 AVERAGE = "score"
@@ -42,14 +42,9 @@ _JUDGED = (
 )
 
 
-def _row(system: str, cells: Cells, table: int) -> Published:
-    values = {name: value for name, value in zip(_COLUMNS, cells, strict=True) if value is not None}
-    return Published(system, values, f"{_PAPER}, table {table}")
-
-
 PUBLISHED = (
-    *(_row(system, cells, 3) for system, cells in _TABLE_3.items()),
-    *(_row(system, cells, 4) for system, cells in _TABLE_4.items()),
+    *published_rows(_TABLE_3, _COLUMNS, f"{_PAPER}, table 3"),
+    *published_rows(_TABLE_4, _COLUMNS, f"{_PAPER}, table 4"),
 )
 TABLES = (
     PublishedTable(

@@ -12,9 +12,8 @@ from pydantic import Field
 from nightjar.benchmarks import records
 from nightjar.benchmarks.card import Baseline
 from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.benchmarks.zeroscrolls import prompts
 from nightjar.benchmarks.zeroscrolls.prompts import Example, Style, of_parts
-from nightjar.benchmarks.zeroscrolls.prompts import prompt as trimmed
-from nightjar.benchmarks.zeroscrolls.prompts import whole as untrimmed
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
@@ -28,7 +27,7 @@ QASPER, QASPER_SPAN = ("Yes", "No", "Unanswerable"), 15
 
 
 class Settings(Model):
-    """`tasks`: those that are asked; None means all that were ingested. `file`: only examples of files of this name
+    """`tasks`: None means all that were ingested. `file`: only examples of files of this name
     without its ending, such as "validation"; None means all. `questions_per_task`: at most so many of each task, drawn
     by the seed; None means all.
 
@@ -80,16 +79,18 @@ def prompt(question: Question, asking: Asking) -> str:
         limit = total - task.reserved
     style = question.shared.get("prompts", "completion")
     try:
-        return trimmed(task, of_parts(question.parts), asking.tokenizer, limit, style, asking.encoder_decoder)
+        return prompts.prompt(
+            task, of_parts(question.parts), asking.tokenizer, limit, style, asking.encoder_decoder
+        )
     except NightjarError as error:
         where = f"{NAME} {question.task_id} {question.id}"
         raise NightjarError(error.what, where, error.fix) from None
 
 
-def whole(question: Question) -> str:
+def untrimmed(question: Question) -> str:
     """The prompt in the settings' variant before it is trimmed."""
     style = question.shared.get("prompts", "completion")
-    return untrimmed(TASKS[question.task_id], of_parts(question.parts), style)
+    return prompts.untrimmed(TASKS[question.task_id], of_parts(question.parts), style)
 
 
 def naive(question: Question, seed: int) -> str:

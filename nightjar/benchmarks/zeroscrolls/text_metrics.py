@@ -20,6 +20,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from rapidfuzz.distance import LCSseq
+from rouge_score.tokenize import tokenize
+from text_unidecode import unidecode
+
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _LETTER = re.compile(r"\b[A-D]\b")
@@ -95,9 +99,6 @@ def ascii_text(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _ascii(character: str) -> str:
-    # Here, not above: its table is read at import, and most texts do without.
-    from text_unidecode import unidecode
-
     if character in SIGNS:
         return SIGNS[character]
     found = str(unidecode(character))
@@ -110,11 +111,11 @@ def _ascii(character: str) -> str:
 
 def f1(answer: str, reference: str) -> float:
     """F1 of the words of both normalised texts as multisets; 0 without a common word, also if both are empty."""
-    ours, theirs = normalised(answer).split(), normalised(reference).split()
-    common = (Counter(ours) & Counter(theirs)).total()
+    predicted, gold = normalised(answer).split(), normalised(reference).split()
+    common = (Counter(predicted) & Counter(gold)).total()
     if not common:
         return 0.0
-    precision, recall = common / len(ours), common / len(theirs)
+    precision, recall = common / len(predicted), common / len(gold)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -139,13 +140,13 @@ def percentage(text: str) -> float | None:
 
 def exponential_similarity(answer: str, reference: str) -> float:
     """0.5 ** (distance / 10), the distance in percentage points; 0 if either has no percentage."""
-    ours, theirs = percentage(answer), percentage(reference)
-    return 0.0 if ours is None or theirs is None else similarity(ours, theirs)
+    predicted, gold = percentage(answer), percentage(reference)
+    return 0.0 if predicted is None or gold is None else similarity(predicted, gold)
 
 
-def similarity(ours: float, theirs: float) -> float:
+def similarity(predicted: float, gold: float) -> float:
     """0.5 ** (distance / 10) of two percentages."""
-    return float(0.5 ** (abs(theirs - ours) / 10))
+    return float(0.5 ** (abs(gold - predicted) / 10))
 
 
 def ids(text: str) -> list[int] | None:
@@ -159,15 +160,17 @@ def concordance(answer: str, reference: str) -> float:
 
     A single id is 1 if it is the reference's; the published code fails on it.
     """
-    ours, theirs = ids(answer), ids(reference)
-    return 0.0 if not ours or not theirs or sorted(ours) != sorted(theirs) else in_order(ours, theirs)
+    predicted, gold = ids(answer), ids(reference)
+    return (
+        0.0 if not predicted or not gold or sorted(predicted) != sorted(gold) else in_order(predicted, gold)
+    )
 
 
-def in_order(ours: Sequence[int], theirs: Sequence[int]) -> float:
+def in_order(predicted: Sequence[int], gold: Sequence[int]) -> float:
     """The share of pairs that come in the same order in two lists of the same ids."""
-    places = {id: place for place, id in enumerate(theirs)}
-    pairs = len(ours) * (len(ours) - 1) // 2
-    return 1 - _inversions([places[id] for id in ours]) / pairs if pairs else 1.0
+    places = {id: place for place, id in enumerate(gold)}
+    pairs = len(predicted) * (len(predicted) - 1) // 2
+    return 1 - _inversions([places[id] for id in predicted]) / pairs if pairs else 1.0
 
 
 def _inversions(places: Sequence[int]) -> int:
@@ -182,36 +185,31 @@ def _inversions(places: Sequence[int]) -> int:
 
 def rouge(answer: str, references: Sequence[str]) -> tuple[float, float, float]:
     """F-measures of ROUGE-1, ROUGE-2 and ROUGE-L of rouge-score without stemming, each the maximum over references."""
-    ours = _words(answer)
-    one, two, longest = zip(*(_rouge(ours, _words(reference)) for reference in references), strict=True)
+    predicted = _words(answer)
+    one, two, longest = zip(*(_rouge(predicted, _words(reference)) for reference in references), strict=True)
     return max(one), max(two), max(longest)
 
 
 def _words(text: str) -> list[str]:
-    from rouge_score.tokenize import tokenize
-
     return list(tokenize(text, None))
 
 
-def _rouge(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float, float]:
-    # Here, not above: other benchmarks do without.
-    from rapidfuzz.distance import LCSseq
-
-    if not ours or not theirs:
+def _rouge(predicted: Sequence[str], gold: Sequence[str]) -> tuple[float, float, float]:
+    if not predicted or not gold:
         return 0.0, 0.0, 0.0
-    numbers = {word: number for number, word in enumerate(dict.fromkeys((*ours, *theirs)))}
-    common = LCSseq.similarity([numbers[word] for word in ours], [numbers[word] for word in theirs])
+    numbers = {word: number for number, word in enumerate(dict.fromkeys((*predicted, *gold)))}
+    common = LCSseq.similarity([numbers[word] for word in predicted], [numbers[word] for word in gold])
     return (
-        _overlap(Counter(ours), Counter(theirs)),
-        _overlap(Counter(pairwise(ours)), Counter(pairwise(theirs))),
-        _f_measure(common, len(ours), len(theirs)),
+        _overlap(Counter(predicted), Counter(gold)),
+        _overlap(Counter(pairwise(predicted)), Counter(pairwise(gold))),
+        _f_measure(common, len(predicted), len(gold)),
     )
 
 
-def _overlap(ours: Counter, theirs: Counter) -> float:
-    return _f_measure((ours & theirs).total(), ours.total(), theirs.total())
+def _overlap(predicted: Counter, gold: Counter) -> float:
+    return _f_measure((predicted & gold).total(), predicted.total(), gold.total())
 
 
-def _f_measure(common: int, ours: int, theirs: int) -> float:
-    precision, recall = common / max(ours, 1), common / max(theirs, 1)
+def _f_measure(common: int, predicted: int, gold: int) -> float:
+    precision, recall = common / max(predicted, 1), common / max(gold, 1)
     return 2 * precision * recall / (precision + recall) if common else 0.0

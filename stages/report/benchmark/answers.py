@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from nightjar.benchmarks.capabilities import Form, Matching
 from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.sections import cut, initial
 from nightjar.core import contracts, tables
 from stages.report import numbers
 from stages.report.read.results import Rows, category_title
@@ -110,7 +111,7 @@ def context(card: Card, found: Answers) -> dict[str, Any]:
         "formed": card.capability(Form) is not None,
         "blocks": [
             {
-                "title": category_title(category) if category else numbers.initial(card.track_title(track)),
+                "title": category_title(category) if category else initial(card.track_title(track)),
                 "track": card.track_title(track) if category else "",
                 "metric": metric.title if (metric := _metric(card, keys, found.scores)) else "",
                 "examples": [_example(key, found, card, metric) for key in keys],
@@ -188,15 +189,6 @@ def _value(metric: Metric, value: float) -> str:
 def first(answers: Sequence[str]) -> str:
     """The answer that is shown; empty if there is none."""
     return answers[0] if answers else ""
-
-
-def cut(text: str, most: int = _ANSWER) -> str:
-    """The text on one line, at most `most` characters of it, cut between words where there is a blank."""
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    start = text[:most]
-    return (start.rpartition(" ")[0] or start) + " …"
 
 
 def _deciding(card: Card) -> str:

@@ -6,18 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Labels, Match, Matching
+from nightjar.benchmarks.capabilities import Match, Matching
 from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.question import Question, drawn, questions_of
+from nightjar.benchmarks.question import Question, drawn
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.core import contracts, tables
+from nightjar.benchmarks.sections import Evaluated, cut
+from nightjar.core import contracts, paths, tables
 from stages.report import numbers
-from stages.report.benchmark.answers import cut
 from stages.report.read.results import HEADLINE
 
 # What is shown at most: questions, clusters of a question, strings of a cluster, answers of a list.
@@ -34,49 +33,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Clustered:
-    """The questions, and the scores, answers and matches of every system.
+    """The answers of every system by question, and their matches by system, question and similarity."""
 
-    `answers` are by system and question, `matches` by system, question and similarity.
-    """
-
-    questions: Sequence[Question]
-    scores: Sequence[SystemScores]
     answers: Mapping[str, Mapping[Key, Sequence[str]]]
     matches: Mapping[tuple[str, Key], Mapping[str, Sequence[Match]]]
 
 
-def read(
-    card: Card,
-    scores: Sequence[SystemScores],
-    systems: Sequence[str],
-    predicted: Path,
-    scored: Path,
-    asked: Path,
-) -> Clustered | None:
-    """From `scores` and the artifacts of the stages predict (a folder of systems), evaluate and questions.
-
-    None for a card without clusters or labels.
-
-    Raises NightjarError if a table is missing.
-    """
-    matching = card.capability(Matching)
-    if not matching and not card.capability(Labels):
-        return None
-    questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
-    columns = ["task_id", "id", "answers"]
+def _read(found: Evaluated) -> Clustered:
     answers = {
         system: {
             (row["task_id"], row["id"]): row["answers"]
-            for row in tables.read_rows(predicted / system, contracts.PREDICTIONS, columns)
+            for row in found.predictions(system, ["task_id", "id", "answers"])
         }
-        for system in (systems if matching else ())
+        for system in found.systems
     }
     matches: dict[tuple[str, Key], dict[str, list[Match]]] = {}
     # The rows of a list are in the order of their ranks.
-    for row in tables.read_rows(scored, contracts.MATCHES) if matching else ():
-        found = matches.setdefault((row["system"], (row["task_id"], row["id"])), {})
-        found.setdefault(row["similarity"], []).append(Match(row["cluster"], row["closest"]))
-    return Clustered(questions, scores, answers, matches)
+    for row in tables.read_rows(found.folder / paths.SCORES / found.card.name, contracts.MATCHES):
+        some = matches.setdefault((row["system"], (row["task_id"], row["id"])), {})
+        some.setdefault(row["similarity"], []).append(Match(row["cluster"], row["closest"]))
+    return Clustered(answers, matches)
 
 
 def file(card: Card) -> str:
@@ -84,15 +60,19 @@ def file(card: Card) -> str:
     return f"{card.name}-questions.html"
 
 
-def context(card: Card, matching: Matching, found: Clustered, seed: int) -> dict[str, Any]:
-    """What the template shows: at most QUESTIONS questions, which the seed draws."""
-    chosen = drawn(found.questions, QUESTIONS, seed, attrgetter("key"))
+def context(matching: Matching, evaluated: Evaluated) -> dict[str, Any]:
+    """What the template shows: at most QUESTIONS questions, which the seed draws.
+
+    Raises NightjarError if a table is missing.
+    """
+    card, found = evaluated.card, _read(evaluated)
+    chosen = drawn(evaluated.questions, QUESTIONS, evaluated.params.seed, attrgetter("key"))
     metrics = [metric for metric in card.metrics if len(metric.parts) == 1][:HEADLINE]
-    values = {one.system: _values(one, metrics) for one in found.scores}
+    values = {one.system: _values(one, metrics) for one in evaluated.scores}
     present = [name for name in matching.titles if any(name in it for it in found.matches.values())]
     return {
         "name": card.name,
-        "total": len(found.questions),
+        "total": len(evaluated.questions),
         "systems": list(found.answers),
         "metrics": [numbers.heading(metric) for metric in metrics],
         "similarities": [matching.titles[name] for name in present],
@@ -136,11 +116,10 @@ def _question(
     ]
     ranks = [_ranks(found.matches.get((one["system"], question.key), {}), similarities) for one in lists]
     shown, more = _first(clusters, CLUSTERS)
-    labels = card.capability(Labels) or Labels({})
     return {
         "id": cut(question.id, _STRING),
         "text": cut(card.query(question.parts), _QUESTION),
-        "labels": [label for label in labels.meanings if label in question.parts.get("labels", ())],
+        "labels": list(question.parts.get("labels", ())),
         "total": f"{sum(cluster['count'] for cluster in clusters):,g}",
         "count": len(clusters),
         "more": more,

@@ -1,88 +1,72 @@
-"""What the report shows of one benchmark beside its scores: gains per task, and the correlation of two metrics."""
+"""Gains per task over the best baseline, as a drawing and as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.card import Card
-from nightjar.core.display import number
+from nightjar.benchmarks.sections import (
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Gains,
+    Noted,
+    Row,
+    Section,
+    Table,
+    Text,
+    Value,
+    initial,
+)
 from nightjar.statistics import too_few
-from stages.report import numbers
-from stages.report.plots import curves
+from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report.read.results import Rows, category_title
 
 
-def per_task(card: Card, improvements: Rows, order: Mapping[str, int]) -> list[dict[str, Any]]:
-    """For each track the gains of each task over its best baseline, as a drawing and as a table.
-
-    `improvements` are rows of contracts.IMPROVEMENTS; `order` is the place of each system among all.
-    """
-    blocks = []
-    for track in sorted({row["track"] for row in improvements}):
-        rows = [row for row in improvements if row["track"] == track]
-        systems = list(dict.fromkeys(row["system"] for row in rows))
-        metric = card.metric(rows[0]["metric"])
-        panels = [(name, order[name], [row for row in rows if row["system"] == name]) for name in systems]
-        blocks.append(
-            {
-                "title": numbers.initial(card.track_title(track)),
-                "metric": metric.title,
-                "plot": curves.gains(f"gains-{card.name}-{track}", panels, metric),
-                "systems": systems,
-                "rows": [
-                    {
-                        "task": card.task(task).title or task,
-                        "category": category_title(of[0]["category"]),
-                        "baseline": of[0]["heuristic"],
-                        "n": of[0]["n"],
-                        "few": too_few(of[0]["n"]) if all(row["low"] is None for row in of) else "",
-                        "cells": [_cell(of, system, card) for system in systems],
-                    }
-                    for task, of in _by_task(rows).items()
-                ],
-            }
+def section(card: Card, improvements: Rows) -> Section | None:
+    """For each track the gains of each task over its best baseline, of rows of contracts.IMPROVEMENTS; None if none."""
+    if not improvements:
+        return None
+    tracks = sorted({row["track"] for row in improvements})
+    metric = card.metric(next(row["metric"] for row in improvements if row["track"] == tracks[0]))
+    blocks: list[Block] = [
+        Text(
+            f"{metric.title} of each task minus that of the best baseline there. Tasks with the largest mean gain come "
+            f"first; lines are {CONFIDENCE:.0%} intervals over the task's instances, where there are enough."
         )
-    return blocks
+    ]
+    for track in tracks:
+        by_system: dict[str, list[Mapping[str, Any]]] = {}
+        by_task: dict[str, list[Mapping[str, Any]]] = {}
+        for row in improvements:
+            if row["track"] == track:
+                by_system.setdefault(row["system"], []).append(row)
+                by_task.setdefault(row["task_id"], []).append(row)
+        named = (Column(name, "text") for name in ("task", "category", "best baseline"))
+        heads = (*named, Column("n"), *map(Column, by_system))
+        table = Table(heads, [_row(card, task, by_task[task], list(by_system)) for task in sorted(by_task)])
+        metric = card.metric(next(iter(by_task.values()))[0]["metric"])
+        blocks += [
+            Text(f"**{initial(card.track_title(track))}**"),
+            Gains(f"gains-{card.name}-{track}", metric, by_system),
+            Fold(f"The same as a table ({len(by_task)} tasks)", [table]),
+        ]
+    return Section("gains", "Gains per task", blocks)
 
 
-def correlation(card: Card, facts: Mapping[str, Any], order: Mapping[str, int]) -> dict[str, Any] | None:
-    """The correlation of two metrics that the card's `details` has left in the facts of the stage evaluate.
-
-    `correlation` is a list of entries, one a track: track, points, r, low, high and `of`, the points, which have
-    system, category and the two metrics. `correlation_published` is the r of the paper. None without points.
-    """
-    entries = [entry for entry in facts.get("correlation", ()) if entry["of"]]
-    if not entries:
-        return None
-    points = [point for entry in entries for point in entry["of"]]
-    y, x = (metric for metric in card.metrics if metric.name in points[0])
-    published = facts.get("correlation_published")
-    return {
-        "x": x.title,
-        "y": y.title,
-        "published": "" if published is None else number(published, 3),
-        "plot": curves.correlation(f"correlation-{card.name}", points, order, x, y),
-        "tracks": [
-            entry
-            | {name: entry[name] and number(entry[name], 3) for name in ("r", "low", "high")}
-            | {"track": numbers.initial(card.track_title(entry["track"]))}
-            for entry in entries
-        ],
-    }
-
-
-def _by_task(rows: Rows) -> dict[str, Rows]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        found.setdefault(row["task_id"], []).append(row)
-    return {task: found[task] for task in sorted(found)}
-
-
-def _cell(rows: Rows, system: str, card: Card) -> dict[str, str] | None:
-    row = next((row for row in rows if row["system"] == system), None)
-    if row is None:
-        return None
-    metric = card.metric(row["metric"])
-    ends = numbers.signed_interval(metric, row["low"], row["high"], row["n"])
-    return {"value": numbers.signed(metric, row["value"]), "interval": ends}
+def _row(card: Card, task: str, rows: Rows, systems: Sequence[str]) -> Row:
+    first = rows[0]
+    few = all(row["low"] is None for row in rows)
+    by_system = {row["system"]: row for row in rows}
+    cells: list[Cell] = []
+    for system in systems:
+        row = by_system.get(system)
+        n = 0 if few or not row else row["n"]
+        metric = card.metric(first["metric"])
+        ends = (row["value"], row["low"], row["high"]) if row else ()
+        cells.append(Value(metric, *ends, n=n, signed=True) if ends else None)
+    n = Noted(f"{first['n']}", too_few(first["n"]) if few else "")
+    category = category_title(first["category"])
+    return Row((card.task(task).title or task, category, first["heuristic"], n, *cells))

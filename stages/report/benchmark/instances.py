@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 
 from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.question import Question, drawn, questions_of
+from nightjar.benchmarks.question import Question, drawn
 from nightjar.benchmarks.scores import SystemScores
+from nightjar.benchmarks.sections import cut
 from nightjar.core import contracts, paths, tables
 from nightjar.params.predict import System
 from nightjar.search.rankings import read_rankings
 from stages.report import numbers
-from stages.report.benchmark.answers import Key, cut, first, is_right
+from stages.report.benchmark.answers import Key, first, is_right
 from stages.report.read.results import HEADLINE
 
 # What is shown at most: instances of a system, passages and references of an instance, and answers of a list.
@@ -40,9 +41,8 @@ class Instances:
     passages: Mapping[str, Mapping[Key, Sequence[str]]]
 
 
-def read(card: Card, systems: Sequence[System], predicted: Path, asked: Path, seed: int) -> Instances:
+def read(systems: Sequence[System], predicted: Path, questions: Sequence[Question], seed: int) -> Instances:
     """The same questions for all systems, drawn by the seed. Raises NightjarError if a table is missing."""
-    questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     chosen = drawn(questions, INSTANCES, seed, attrgetter("key"))
     keys = {question.key for question in chosen}
     ids = tables.among(contracts.PREDICTIONS, "id", (id for _, id in keys))
@@ -56,10 +56,10 @@ def read(card: Card, systems: Sequence[System], predicted: Path, asked: Path, se
 
 
 def evidence(system: System) -> Path | None:
-    """The artifact with the passages of a system; None for a system without evidence."""
-    path = Path(system.evidence)
+    """The artifact with the passages of a system; None for a system without evidence, or if it is not there."""
     names = (contracts.EVIDENCE.name, contracts.RANKINGS.name)
-    return path if any((path / name).is_dir() for name in names) else None
+    path = system.evidence
+    return path if path and any((path / name).is_dir() for name in names) else None
 
 
 def _passages(artifact: Path | None, keys: set[Key]) -> dict[Key, list[str]]:

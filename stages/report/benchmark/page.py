@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -10,34 +10,43 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nightjar.benchmarks.by_call import ByCall
+from nightjar.benchmarks.aggregate import ByCall
 from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
+from nightjar.benchmarks.sections import (
+    Block,
+    Cell,
+    Column,
+    Evaluated,
+    Fold,
+    Intervals,
+    Noted,
+    ReportSections,
+    Section,
+    Table,
+    Text,
+    Value,
+    initial,
+)
+from nightjar.benchmarks.sections import Row as Line
 from nightjar.core import contracts, paths, tables
 from nightjar.params import Params
 from nightjar.statistics import too_few
-from stages.report import numbers
+from stages.report import numbers, site
 from stages.report.benchmark import (
-    answer_calls,
     answers,
-    bounds,
-    by_call,
-    cases,
+    calls,
     clusters,
-    consistency,
     differences,
-    forms,
     gains,
     instances,
-    labels,
     published,
 )
 from stages.report.plots import drawings
-from stages.report.plots.plot import Plot
-from stages.report.read import rankings, results, systems
+from stages.report.read import results, systems
 from stages.report.read.facts import Node
-from stages.report.read.rankings import Ranked
 from stages.report.read.results import BOUND, HEADLINE, Results, Row, Rows
 from stages.report.read.systems import Systems
 
@@ -46,9 +55,8 @@ from stages.report.read.systems import Systems
 class Benchmark:
     """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
 
-    `calls` are the scores by call, `facts` are those of the stage evaluate, `ranked` the rankings of passages, for a
-    benchmark whose label consistency is measured; `clustered` is there for a card with clusters or labels, `forms`
-    for one with a form.
+    `calls` are the scores by call. `evaluated` is what the card makes its own sections of, with the facts of the stage
+    evaluate.
     """
 
     systems: Systems
@@ -57,21 +65,27 @@ class Benchmark:
     improvements: Rows
     answers: answers.Answers
     calls: Sequence[ByCall]
-    scores: Sequence[SystemScores]
+    evaluated: Evaluated
     instances: instances.Instances
-    facts: Mapping[str, Any]
-    ranked: Ranked | None
-    clustered: clusters.Clustered | None
-    forms: forms.Forms | None
+
+    @property
+    def scores(self) -> Sequence[SystemScores]:
+        """The scores of all systems."""
+        return self.evaluated.scores
 
     @property
     def unscored(self) -> str:
         """Why there are no scores, and what to do with the predictions; empty if there are scores."""
-        return str(self.facts.get("nothing_to_score", ""))
+        return str(self.evaluated.facts.get("nothing_to_score", ""))
 
 
-def read(systems: Systems, nodes: Sequence[Node], params: Params, folder: Path = Path()) -> Benchmark:
-    """The benchmark from the artifacts in the `folder` of this run. Raises NightjarError if a table is missing."""
+def read(
+    systems: Systems, nodes: Sequence[Node], params: Params, folder: Path, reads: Callable[[Path], None]
+) -> Benchmark:
+    """The benchmark from the artifacts in the `folder` of this run; `reads` is called for others that sections read.
+
+    Raises NightjarError if a table is missing.
+    """
     card = systems.card
     scored, predicted, asked = (
         folder / it / card.name for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS)
@@ -80,27 +94,37 @@ def read(systems: Systems, nodes: Sequence[Node], params: Params, folder: Path =
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
     given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
     listed = [params.predict.systems[f"{card.name}-{system}"] for system in systems.models]
+    questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
+    table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
         systems,
         results.read(card, scored),
         tables.read_rows(scored, contracts.COMPARISONS),
         tables.read_rows(scored, contracts.IMPROVEMENTS),
         given,
-        by_call.of(card, scores, systems.models, given),
-        scores,
-        instances.read(card, listed, predicted, asked, params.seed),
-        facts,
-        rankings.read(card, params, scored, predicted),
-        clusters.read(card, scores, systems.models, predicted, scored, asked),
-        forms.read(card, systems.models, predicted, scored, asked),
+        calls.of(card, scores, systems.models, given),
+        Evaluated(card, params, systems.models, questions, scores, table, facts, folder, reads),
+        instances.read(listed, predicted, questions, params.seed),
     )
 
 
 def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[str, Any]:
     """What the template shows; `order` is the place of each system among those of all benchmarks."""
     card, found = one.systems.card, one.results
-    notes = bounds.notes(found, one.comparisons)
-    missing = one.facts.get("missing_predictions", {})
+    notes = differences.notes(found, one.comparisons)
+    making = card.capability(ReportSections)
+    own = making.make(one.evaluated) if making else ()
+    may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
+    listed = (
+        differences.arms(found, one.comparisons),
+        published.section(card, found, one.calls, one.comparisons),
+        *own,
+        differences.section(found, one.comparisons, one.systems.models),
+        _details(found, notes),
+        gains.section(card, one.improvements),
+        calls.section(card, one.answers, may_call, one.calls),
+    )
+    missing = one.evaluated.facts.get("missing_predictions", {})
     return {
         "name": card.name,
         "title": card.title,
@@ -110,29 +134,12 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "side_by_side": len(found.tracks) > 3
         and all(len(found.headline(track)) == 1 for track in found.tracks),
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
-        "published": published.context(card, found, one.calls, one.comparisons),
-        "by_call": by_call.context(card, one.calls),
-        "questions": clusters.file(card) if one.clustered and card.capability(Matching) else "",
-        "labels": one.clustered and labels.context(card, one.clustered, found),
-        "forms": one.forms and forms.context(card, one.forms, found, order),
+        "questions": clusters.file(card) if card.capability(Matching) else "",
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "tracks": [shown for track in found.tracks if (shown := _details(found, track, order, notes[track]))],
-        "arms": differences.arms(found, one.comparisons),
-        **differences.context(found, one.comparisons, one.systems.models),
-        "gains": gains.per_task(card, one.improvements, order),
-        "correlation": gains.correlation(card, one.facts, order),
+        "sections": [site.section_context(it, order) for it in listed if it],
         "examples": answers.context(card, one.answers),
-        "consistency": one.ranked and consistency.context(card, one.ranked, order),
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.instances.given},
-        "called": answer_calls.context(
-            card,
-            one.answers,
-            {name: systems.may_call(params, card.name, name) for name in one.systems.models},
-        ),
-        "cases": cases.context(card, one.ranked, paths.QUESTIONS / card.name, params.seed)
-        if one.ranked
-        else [],
     }
 
 
@@ -140,7 +147,7 @@ def _headline(one: Benchmark, track: str, order: Mapping[str, int], notes: Seque
     rows = one.results.headline(track)
     return {
         "track": track,
-        "title": numbers.initial(one.systems.card.track_title(track)),
+        "title": initial(one.systems.card.track_title(track)),
         "n": rows[0].n,
         "columns": [_column(row) for row in rows],
         "rows": [
@@ -181,78 +188,71 @@ def _published(card: Card, track: str, row: Row) -> list[dict[str, str]]:
     ]
 
 
-def _details(
-    found: Results, track: str, order: Mapping[str, int], notes: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """A track's plots and tables; None if it has none."""
+def _details(found: Results, notes: Mapping[str, Mapping[str, Any]]) -> Section | None:
+    """The plots and tables of all tracks; None if there are none."""
+    blocks = [it for track in found.tracks for it in _detail(found, track, notes[track])]
+    return Section("detail", "Scores in detail", blocks, "Detail") if blocks else None
+
+
+def _detail(found: Results, track: str, notes: Mapping[str, Any]) -> list[Block]:
     overall, categories, tasks = found.overall(track), found.categories(track), found.tasks(track)
-    listed = []
+    blocks: list[Block] = []
     if len(overall) > HEADLINE:
-        listed.append(
-            _table("All metrics", "metric", overall, found.systems) | {"folded": True, "metric": False}
-        )
+        blocks.append(Fold("All metrics", [_table("metric", overall, found.systems)]))
     if categories:
-        listed.append(
-            _table("By category", "category", categories, found.systems) | {"notes": notes["categories"]}
-        )
+        caption = "By category, each by the metric that is published for it"
+        blocks += [*_plots(found, track, categories), _table("category", categories, found.systems, caption)]
+        blocks += differences.blocks(notes["categories"])
     if tasks:
-        by_task = _table(f"By task ({len(tasks)})", "task", tasks, found.systems)
-        listed.append(by_task | {"folded": True, "intervals": False, "remark": notes["tasks"]})
-    if not listed:
-        return None
-    title = found.card.track_title(track)
-    return {
-        "title": numbers.initial(title),
-        "plots": _plots(found, track, categories, order),
-        "tables": listed,
-    }
+        remark = [Text(notes["tasks"], note=True)] if notes["tasks"] else []
+        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found.systems), *remark]))
+    title = initial(found.card.track_title(track))
+    return [Text(f"**{title}**"), *blocks] if blocks else []
 
 
-def _table(title: str, of: str, rows: Sequence[Row], systems: Sequence[str]) -> dict[str, Any]:
-    """A table with a row for each of `rows` and a column a system; `folded` ones are shown on demand."""
-    return {
-        "title": title,
-        "of": of,
-        "folded": False,
-        "metric": True,
-        "intervals": True,
-        "notes": [],
-        "remark": "",
-        "rows": [
-            {
-                "title": row.title if of != "metric" else numbers.heading(row.metric),
-                "metric": row.metric.title,
-                "n": numbers.count(row.n),
-                "few": too_few(row.n) if all(lane.low is None for lane in row.lanes.values()) else "",
-                "cells": [_cell(row, system, -1) for system in systems],
-            }
-            for row in rows
-        ],
-    }
+def _table(of: str, rows: Sequence[Row], systems: Sequence[str], caption: str = "") -> Table:
+    """A table with a row for each of `rows` and a column a system; single tasks have no intervals."""
+    lines = []
+    for row in rows:
+        few = too_few(row.n) if all(lane.low is None for lane in row.lanes.values()) else ""
+        bare = bool(few) or of == "task"
+        cells: list[Cell] = [] if of == "metric" else [row.metric.title]
+        cells.append(Noted(numbers.count(row.n), "" if of == "task" else few))
+        for system in systems:
+            if lane := row.lanes.get(system):
+                ends = (None, None, 0) if bare else (lane.low, lane.high, row.n)
+                cells.append(Value(row.metric, lane.value, *ends, bold=row.is_best(system)))
+            else:
+                cells.append(None)
+        lines.append(Line((row.title if of != "metric" else numbers.heading(row.metric), *cells)))
+    named = (of,) if of == "metric" else (of, "metric")
+    columns = (*(Column(name, "text") for name in named), Column("n"), *map(Column, systems))
+    return Table(columns, lines, caption)
 
 
-def _cell(row: Row, system: str, more: int = 0) -> dict[str, Any]:
-    """A value and its interval, with `more` decimals than usual, as texts."""
+def _cell(row: Row, system: str) -> dict[str, Any]:
+    """A value and its interval as texts."""
     lane = row.lanes.get(system)
     if lane is None:
         return {"value": "–", "interval": "", "best": False}
     return {
         "value": numbers.value(row.metric, lane.value),
-        "interval": numbers.interval(row.metric, lane.low, lane.high, row.n, more),
+        "interval": numbers.interval(row.metric, lane.low, lane.high, row.n),
         "best": row.is_best(system),
     }
 
 
-def _plots(found: Results, track: str, categories: Sequence[Row], order: Mapping[str, int]) -> list[Plot]:
+def _plots(found: Results, track: str, categories: Sequence[Row]) -> list[Intervals]:
     """A drawing of all categories; one for each range if their metrics have several."""
     by_range: dict[tuple[float, float], list[Row]] = {}
     for row in categories:
         by_range.setdefault(row.metric.range, []).append(row)
-    title = found.card.track_title(track)
-    drawn = []
-    for place, rows in enumerate(by_range.values()):
-        drawable = [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows]
-        label = f"Score of every system in each category, {found.card.title}, {title}"
-        name = f"scores-{found.card.name}-{track}{f'-{place + 1}' if place else ''}"
-        drawn.append(drawings.scores(name, drawable, found.systems, order, label))
-    return drawn
+    label = f"Score of every system in each category, {found.card.title}, {found.card.track_title(track)}"
+    return [
+        Intervals(
+            f"scores-{found.card.name}-{track}{f'-{place + 1}' if place else ''}",
+            label,
+            [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows],
+        )
+        for place, rows in enumerate(by_range.values())
+    ]

@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from nightjar.benchmarks.by_call import ByCall
-from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.papers import PublishedCalls, PublishedTable
+from nightjar.benchmarks.aggregate import ByCall
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.papers import PublishedTable
+from nightjar.benchmarks.sections import Block, Cell, Column, Section, Table, Text, Value, initial
+from nightjar.benchmarks.sections import Row as Line
 from nightjar.core.display import number
 from nightjar.statistics import too_few
+from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers
-from stages.report.benchmark import by_call, differences
+from stages.report.benchmark import calls, differences
 from stages.report.read.results import Results, Row, Rows
 
-# What only some of the tables have.
-_PLAIN: Mapping[str, Any] = {"by_call": False, "counted": False, "reference": "", "distances": ()}
+_NOTE = (
+    "Grey rows in italics are published; their models are larger, and their questions are the complete sets. Ours are "
+    "on n questions"
+)
 
 
-def context(
-    card: Card, found: Results, lines: Sequence[ByCall], comparisons: Rows = ()
-) -> list[dict[str, Any]]:
-    """What the templates show: each of the card's tables of which at least one track and metric was evaluated.
+def section(card: Card, found: Results, lines: Sequence[ByCall], comparisons: Rows = ()) -> Section | None:
+    """Each of the card's tables of which at least one track and metric was evaluated; None if there is none.
 
     `comparisons` are rows of contracts.COMPARISONS.
     """
-    listed = []
+    blocks: list[Block] = []
+    with_intervals = False
     for table in card.papers.tables:
+        made = None
         if not set(table.tracks) & set(found.tracks):
             continue
         if table.calls:
-            listed.append(_by_call(card, table, lines))
+            made = _by_call(card, table, lines)
         elif not table.metrics:
-            listed.append(_scores(card, table, found))
+            made = _scores(card, table, found)
         elif rows := [row for row in found.overall(table.tracks[0]) if row.metric.name in table.metrics]:
             order = list(table.metrics)
             rows.sort(key=lambda row: order.index(row.metric.name))
-            listed.append(_metrics(card, table, found, comparisons, rows))
-    return listed
+            made = _metrics(card, table, found, comparisons, rows)
+        if made:
+            with_intervals |= not table.calls
+            blocks += [made, *([Text(table.note, note=True)] if table.note else [])]
+    if not blocks:
+        return None
+    told = f"{_NOTE}, with {CONFIDENCE:.0%} intervals." if with_intervals else f"{_NOTE}."
+    return Section(
+        "published", "The paper's tables beside ours", [Text(told, note=True), *blocks], "The paper's tables"
+    )
 
 
 def shown(card: Card) -> frozenset[str]:
@@ -45,67 +57,47 @@ def shown(card: Card) -> frozenset[str]:
     return frozenset(track for table in card.papers.tables for track in table.tracks)
 
 
-def _scores(card: Card, table: PublishedTable, found: Results) -> dict[str, Any]:
+def _scores(card: Card, table: PublishedTable, found: Results) -> Table:
     first = {track: found.headline(track)[0] for track in table.tracks if track in found.tracks}
     rows = []
     for it in card.papers.rows:
         if set(it.values) & set(table.tracks) and table.source in ("", it.source):
-            cells = [_published(first.get(track), it.values.get(track)) for track in table.tracks]
-            rows.append({"system": it.system, "ours": False, "cells": cells, "intervals": []})
+            cells = (_published(first.get(track), it.values.get(track)) for track in table.tracks)
+            rows.append(Line((it.system, *cells), published=True))
     for system in found.systems:
-        cells = [_ours(first.get(track), system) for track in table.tracks]
-        if any(cell != "–" for cell in cells):
-            ends = [_ends(first.get(track), system) for track in table.tracks]
-            rows.append({"system": system, "ours": True, "cells": cells, "intervals": ends})
-    return {
-        "title": table.title,
-        "note": table.note,
-        "columns": [_column(card, track, first.get(track)) for track in table.tracks],
-        "rows": rows,
-        **_PLAIN,
-    }
+        ours = [_ours(first.get(track), system) for track in table.tracks]
+        if any(ours):
+            rows.append(Line((system, *ours)))
+    columns = (Column(_heading(card, track, first.get(track))) for track in table.tracks)
+    return Table((Column("system", "text"), *columns), rows, table.title)
 
 
 def _metrics(
     card: Card, table: PublishedTable, found: Results, comparisons: Rows, columns: Sequence[Row]
-) -> dict[str, Any]:
+) -> Table:
     """A table whose columns are metrics, with intervals and the differences of the table's reference from ours."""
     track, names = table.tracks[0], [row.metric.name for row in columns]
-    rows: list[dict[str, Any]] = []
-    for it in card.papers.rows:
-        if it.metrics.keys() & set(names):
-            cells = [_published(row, it.metrics.get(row.metric.name)) for row in columns]
-            rows.append({"system": it.system, "ours": False, "n": "", "cells": cells, "intervals": []})
+    rows = [
+        Line((it.system, "", *(_published(row, it.metrics.get(row.metric.name)) for row in columns)), True)
+        for it in card.papers.rows
+        if it.metrics.keys() & set(names)
+    ]
     for system in found.systems:
         if counts := found.n(track, system, names):
             lanes = [row.lanes.get(system) for row in columns]
-            pairs = list(zip(columns, lanes, strict=True))
-            ends = [numbers.interval(row.metric, it.low, it.high, row.n) if it else "" for row, it in pairs]
             few = all(it is None or it.low is None for it in lanes)
-            rows.append(
-                {
-                    "system": system,
-                    "ours": True,
-                    "n": _range(counts) + (f", {too_few(max(counts))}" if few else ""),
-                    "cells": [_ours(row, system) for row in columns],
-                    "intervals": [] if few else ends,
-                }
-            )
-    return {
-        "title": table.title,
-        "note": table.note,
-        "columns": [table.metrics[name] for name in names],
-        "rows": rows,
-        **_PLAIN,
-        "counted": True,
-        "reference": table.reference,
-        "distances": _distances(table.reference, track, found, columns, comparisons),
-    }
+            n = _range(counts) + (f", {too_few(max(counts))}" if few else "")
+            rows.append(Line((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
+    if distances := _distances(table.reference, track, found, columns, comparisons):
+        told = "differences on the same instances; the significant ones (by p) are bold"
+        rows += [Line((f"Distance to {table.reference}: {told}",), heading=True), *distances]
+    heads = (Column("system", "text"), Column("n"), *(Column(table.metrics[name]) for name in names))
+    return Table(heads, rows, table.title)
 
 
 def _distances(
     reference: str, track: str, found: Results, columns: Sequence[Row], comparisons: Rows
-) -> list[dict[str, Any]]:
+) -> list[Line]:
     """A row for every system with the differences of the reference from it; none if the reference was not evaluated."""
     rows = []
     for system in found.systems:
@@ -114,14 +106,13 @@ def _distances(
             for row in columns
         ]
         if any(lines):
-            cells = [
-                differences.texts(line, row.metric) if line else {"value": "–", "interval": "", "seen": False}
+            few = all(line is None or line["low"] is None for line in lines)
+            cells = (
+                differences.value(line, row.metric, noted=not few) if line else None
                 for line, row in zip(lines, columns, strict=True)
-            ]
-            rows.append(
-                {"system": f"{reference} − {system}", "n": _range(line["n"] for line in lines if line)}
-                | {"cells": cells, "few": all(line is None or line["low"] is None for line in lines)}
             )
+            n = _range(line["n"] for line in lines if line)
+            rows.append(Line((f"{reference} − {system}", n, *cells)))
     return rows
 
 
@@ -131,63 +122,36 @@ def _range(counts: Iterable[int]) -> str:
     return numbers.count(ends[0]) + (f"–{numbers.count(ends[-1])}" if len(ends) > 1 else "")
 
 
-def _column(card: Card, track: str, row: Row | None) -> str:
-    title = numbers.initial(card.track_title(track))
+def _heading(card: Card, track: str, row: Row | None) -> str:
+    title = initial(card.track_title(track))
     if row is None:
         return title
     few = all(lane.low is None for lane in row.lanes.values())
     return f"{title}, n = {numbers.count(row.n)}" + (f", {too_few(row.n)}" if few else "")
 
 
-def _ends(row: Row | None, system: str) -> str:
-    """The interval of a system's value; empty where it has none."""
-    lane = row.lanes.get(system) if row else None
-    return (
-        numbers.interval(row.metric, lane.low, lane.high, row.n)
-        if row and lane and lane.low is not None
-        else ""
-    )
-
-
-def _published(row: Row | None, value: float | None) -> str:
+def _published(row: Row | None, value: float | None) -> Cell:
     if value is None:
-        return "–"
-    return numbers.value(row.metric, value) if row else number(value, 1)
+        return None
+    return Value(row.metric, value) if row else number(value, 1)
 
 
-def _ours(row: Row | None, system: str) -> str:
+def _ours(row: Row | None, system: str, n: int = 0) -> Value | None:
     lane = row.lanes.get(system) if row else None
-    return numbers.value(row.metric, lane.value) if row and lane else "–"
+    return Value(row.metric, lane.value, lane.low, lane.high, n) if row and lane else None
 
 
-def _by_call(card: Card, table: PublishedTable, lines: Sequence[ByCall]) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
+def _by_call(card: Card, table: PublishedTable, lines: Sequence[ByCall]) -> Table:
+    rows: list[Line] = []
     for track in table.tracks:
-        title = numbers.initial(card.track_title(track))
+        title = initial(card.track_title(track))
         ours = [line for line in lines if line.track == track]
-        if not ours:
-            continue
-        metric = ours[0].metric
-        rows += [
-            {"track": title, "system": it.system, "ours": False, "cells": _cells(metric, it), "intervals": []}
-            for it in table.calls
-            if it.track == track
-        ]
-        rows += [
-            {"track": title, "system": it.system, "ours": True, "cells": by_call.cells(it), "intervals": []}
-            for it in ours
-        ]
-    columns = ["all", "with a call", "without a call", "calling (%)"]
-    return {
-        "title": table.title,
-        "note": table.note,
-        "columns": columns,
-        "rows": rows,
-        **_PLAIN,
-        "by_call": True,
-    }
-
-
-def _cells(metric: Metric, it: PublishedCalls) -> list[str]:
-    values = (it.everything, it.with_call, it.without_call)
-    return [*(by_call.score(metric, value) for value in values), number(it.share, 1)]
+        if ours:
+            metric = ours[0].metric
+            for it in table.calls:
+                if it.track == track:
+                    some = calls.values(metric, it.everything, it.with_call, it.without_call)
+                    rows.append(Line((title, it.system, *some, number(it.share, 1)), published=True))
+            rows += [Line((title, it.system, *calls.cells(it))) for it in ours]
+    heads = (Column("task", "text"), Column("system", "text"), *map(Column, calls.COLUMNS))
+    return Table(heads, rows, table.title)

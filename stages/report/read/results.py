@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.sections import Interval, initial
 from nightjar.core import contracts, tables
 from stages.report import numbers
-from stages.report.plots.drawings import Lane
-from stages.report.plots.plot import table
+from stages.report.plots.svg import table
 
 # The system that is trained on other instances of the test tasks: an upper bound, so it is not marked as the best.
 BOUND = "supervised"
@@ -31,7 +31,7 @@ class Row:
     title: str
     metric: Metric
     n: int
-    lanes: Mapping[str, Lane]
+    lanes: Mapping[str, Interval]
 
     @property
     def highest(self) -> float:
@@ -65,9 +65,9 @@ class Results:
         present = {row["track"] for row in scores}
         self.tracks = [track for track in listed if track in present] + sorted(present - set(listed))
         self._categories = categories
-        self._cells: dict[tuple[str, str, str, str], dict[str, tuple[Lane, int]]] = {}
+        self._cells: dict[tuple[str, str, str, str], dict[str, tuple[Interval, int]]] = {}
         for row in scores:
-            cell = (Lane(row["value"], row["low"], row["high"]), row["n"])
+            cell = (Interval(row["value"], row["low"], row["high"]), row["n"])
             key = (row["track"], row["level"], row["name"], row["metric"])
             self._cells.setdefault(key, {})[row["system"]] = cell
 
@@ -138,4 +138,4 @@ def read(card: Card, path: Path) -> Results:
 
 def category_title(name: str) -> str:
     """The title of a category from its published name."""
-    return numbers.initial(name.replace("_", " "))
+    return initial(name.replace("_", " "))

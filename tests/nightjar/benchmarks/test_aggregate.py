@@ -93,7 +93,7 @@ def test_difference_is_paired() -> None:
         for line in compare(CARD, scored(rows), [("new", "old")], BOOTSTRAP)
         if line["metric"] == "rougeL"
     )
-    assert (line["value"], line["low"], line["high"], line["moved"], line["n"]) == (
+    assert (line["value"], line["low"], line["high"], line["significant"], line["n"]) == (
         25.0,
         25.0,
         25.0,
@@ -101,7 +101,7 @@ def test_difference_is_paired() -> None:
         40,
     )
     same = compare(CARD, scored(rows), [("old", "old")], BOOTSTRAP)
-    assert not any(line["moved"] for line in same)
+    assert not any(line["significant"] for line in same)
     with pytest.raises(NightjarError, match="same instances"):
         compare(CARD, scored(rows[1:]), [("new", "old")], BOOTSTRAP)
 
@@ -112,7 +112,7 @@ def test_eight_instances_show_no_difference() -> None:
     rows += [row("new", number, float(number < 4)) for number in range(8)]
     for line in compare(CARD, scored(rows), [("new", "old")], BOOTSTRAP):
         assert (line["n"], line["value"], line["p"]) == (8, 50.0, None)
-        assert (line["low"], line["high"], line["moved"]) == (None, None, False)
+        assert (line["low"], line["high"], line["significant"]) == (None, None, False)
     for line in aggregate(CARD, scored(rows), BOOTSTRAP):
         assert (line["n"], line["low"], line["high"]) == (8, None, None)
 
@@ -122,7 +122,7 @@ def test_moved_agrees_with_p(values: list[float]) -> None:
     ours = np.array(values)[:, None]
     line = difference(CARD.metrics[0], ours, np.zeros_like(ours), Bootstrap(1, 100, 0.9))
     assert (line["p"] is None) == (len(values) < 20)
-    assert line["moved"] == (line["p"] is not None and line["p"] <= 0.1)
+    assert line["significant"] == (line["p"] is not None and line["p"] <= 0.1)
     assert (line["low"] is None) == (line["high"] is None) == (len(values) < 20)
 
 

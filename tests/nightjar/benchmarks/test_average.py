@@ -96,13 +96,13 @@ def test_there_is_none_without_all_tasks_and_no_interval_of_few_instances() -> N
     found = average(CARD, few, by_track(few), BOOTSTRAP)
     assert found is not None and found["low"] is None and found["high"] is None
     other = average_difference(CARD, few, system("y", 2, sizes={"a": 5, "b": 14}), by_track(few), BOOTSTRAP)
-    assert other is not None and (other["low"], other["p"], other["moved"]) == (None, None, False)
+    assert other is not None and (other["low"], other["p"], other["significant"]) == (None, None, False)
     one = system("x", 1, sizes={"b": 60})
     assert average(CARD, one, by_track(one), BOOTSTRAP) is None
     assert average_difference(CARD, one, one, by_track(one), BOOTSTRAP) is None
     assert average(MADE, few, by_track(few), BOOTSTRAP) is None
     same = average_difference(CARD, few, few, by_track(few), BOOTSTRAP)
-    assert same is not None and (same["value"], same["p"], same["moved"]) == (0.0, None, False)
+    assert same is not None and (same["value"], same["p"], same["significant"]) == (0.0, None, False)
 
 
 def test_a_task_with_few_instances_is_resampled_within_itself() -> None:

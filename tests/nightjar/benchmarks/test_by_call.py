@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.by_call import called, split_by_call
+from nightjar.benchmarks.aggregate import called, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
 
 CARD = registry.card("tool_use")

@@ -58,7 +58,7 @@ def test_by_hand(references: Path, tmp_path: Path) -> None:
     line = result["metrics"]["exact_match"]
     assert (line["a"], line["b"], line["value"]) == (60.0, 20.0, 40.0)
     assert (line["better"], line["worse"], line["equal"], line["n"]) == (5, 1, 4, 10)
-    assert (line["low"], line["high"], line["p"], line["moved"]) == (None, None, None, False), (
+    assert (line["low"], line["high"], line["p"], line["significant"]) == (None, None, None, False), (
         "ten are too few"
     )
     category = result["by_category"]["textual_entailment"]
@@ -74,7 +74,7 @@ def test_by_hand(references: Path, tmp_path: Path) -> None:
 def test_the_same_file_twice(references: Path, tmp_path: Path) -> None:
     a = answers(tmp_path / "a.jsonl", {"a0"}, IDS)
     for line in compare_files("supernatinst", a, a, references)["metrics"].values():
-        assert (line["value"], line["low"], line["high"], line["p"], line["moved"]) == (
+        assert (line["value"], line["low"], line["high"], line["p"], line["significant"]) == (
             0,
             None,
             None,
@@ -93,7 +93,7 @@ def test_a_difference_is_seen_by_its_p(tmp_path: Path) -> None:
         a = answers(tmp_path / "a.jsonl", set(ids[:right]), ids)
         line = compare_files("supernatinst", a, b, references)["metrics"]["exact_match"]
         assert line["low"] > 0, "the interval leaves zero out in both"
-        assert (line["p"], line["moved"]) == (pytest.approx(2 / 2**right), seen)
+        assert (line["p"], line["significant"]) == (pytest.approx(2 / 2**right), seen)
         turned = compare_files("supernatinst", b, a, references)["metrics"]["exact_match"]
         assert (turned["p"], turned["low"], turned["high"]) == (line["p"], -line["high"], -line["low"])
 

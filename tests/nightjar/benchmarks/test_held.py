@@ -11,8 +11,9 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import EvaluationFacts
-from nightjar.benchmarks.held import held
 from nightjar.benchmarks.question import Sources
+from nightjar.benchmarks.registry import held
+from nightjar.benchmarks.sections import ReportSections
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from tests.in_process import captured
@@ -22,6 +23,7 @@ from dataclasses import replace
 import numpy as np
 from nightjar.benchmarks import Card, Files, Metric, Question, Task
 from nightjar.benchmarks.capabilities import Average, EvaluationFacts, Tracks
+from nightjar.benchmarks.sections import ReportSections, Section, Text
 
 def score(questions, answers):
     right = [float(given[:1] == list(q.references)) for q, given in zip(questions, answers)]
@@ -173,6 +175,9 @@ def test_what_a_card_prints_is_not_in_the_output(score: Score) -> None:
         ("CARD = replace(CARD, prompt=lambda *them: None)", "prompt = None is not allowed"),
         ("CARD = replace(CARD, load=lambda folder: iter('ab'))", "load.Record = 'a' is not allowed"),
         ("CARD = replace(CARD, baselines=lambda settings: {'one': lambda *them: 1})", "baselines['one'] = 1 is not"),
+        ("CARD = CARD.with_capabilities(ReportSections(lambda found: [3]))", "ReportSections.make.0 = 3 is not"),
+        ("CARD = CARD.with_capabilities(ReportSections(lambda found: 1 / 0))", "ReportSections.make fails (Zero"),
+        ("CARD = CARD.with_capabilities(ReportSections(lambda found: [Section('a', 'A', [Text(3)])]))", "Text.text"),
         ("CARD = CARD.with_capabilities(EvaluationFacts(lambda *them: {'a': {1}}))", "EvaluationFacts.facts.a"),
     ],
 )  # fmt: skip
@@ -186,6 +191,8 @@ def test_what_a_card_gives_is_checked(lines: str, told: str, own: Callable[[str]
                 answer(question, 0)
         for one in card.capabilities_of(EvaluationFacts):
             one.facts([], None)
+        for making in card.capabilities_of(ReportSections):
+            making.make(None)  # type: ignore[arg-type]
         list(card.load(Path()) if card.load else ())
     assert told in str(caught.value) and "own-package" in str(caught.value)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks import evaluated, registry, subset
+from nightjar.benchmarks import evaluation, registry
 from nightjar.benchmarks.files import read_questions
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -21,18 +21,18 @@ def artifact(folder: Path) -> Path:
 
 def test_a_subset_has_the_chosen_tasks_and_a_drawn_number_of_each(tmp_path: Path) -> None:
     source = artifact(tmp_path)
-    assert subset.write_subset(source, tmp_path / "some", ["task0", "task2"], 4, 7) == {
+    assert evaluation.write_subset(source, tmp_path / "some", ["task0", "task2"], 4, 7) == {
         "task0": 4,
         "task2": 4,
     }
-    assert subset.write_subset(source, tmp_path / "less", ["task0", "task2"], 2, 7) == {
+    assert evaluation.write_subset(source, tmp_path / "less", ["task0", "task2"], 2, 7) == {
         "task0": 2,
         "task2": 2,
     }
     some, less, whole = (read_questions(tmp_path / name) for name in ("some", "less", "all"))
     assert {one.key for one in less} < {one.key for one in some}
     assert [one for one in whole if one in some] == some
-    assert subset.tasks_of(some) == ["task0", "task2"]
+    assert evaluation.tasks_of(some) == ["task0", "task2"]
 
 
 def test_the_card_and_the_training_questions_are_copied(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_the_card_and_the_training_questions_are_copied(tmp_path: Path) -> None:
         (writer.folder("card") / "card.json").write_text("{}")
         writer.write(contracts.QUESTIONS, rows)
         writer.write(contracts.TRAIN_QUESTIONS, rows)
-    subset.write_subset(tmp_path / "all", tmp_path / "one", ["a"], 1, 0)
+    evaluation.write_subset(tmp_path / "all", tmp_path / "one", ["a"], 1, 0)
     assert (tmp_path / "one/card/card.json").read_text() == "{}"
     assert tables.read_rows(tmp_path / "one", contracts.TRAIN_QUESTIONS) == rows
     assert len(read_questions(tmp_path / "one")) == 1
@@ -49,15 +49,17 @@ def test_the_card_and_the_training_questions_are_copied(tmp_path: Path) -> None:
 
 def test_tasks_are_left_out_by_their_kind() -> None:
     card = registry.card("tool_use")
-    assert subset.left_out(card, ["svamp", "wikitext"], {"perplexity": "why"}) == {"wikitext": "why"}
+    assert evaluation.tasks_left_out(card, ["svamp", "wikitext"], {"perplexity": "why"}) == {
+        "wikitext": "why"
+    }
 
 
 def test_the_folder_of_an_evaluation_names_its_predictions(tmp_path: Path) -> None:
-    assert evaluated.predictions(tmp_path / "mine.jsonl", "protoqa") == tmp_path / "mine.jsonl"
-    assert evaluated.questions(tmp_path, "protoqa") is None
-    (tmp_path / evaluated.RECORD).write_text(json.dumps({"name": "mine"}))
+    assert evaluation.predictions(tmp_path / "mine.jsonl", "protoqa") == tmp_path / "mine.jsonl"
+    assert evaluation.questions(tmp_path, "protoqa") is None
+    (tmp_path / evaluation.RECORD).write_text(json.dumps({"name": "mine"}))
     with pytest.raises(NightjarError, match="it has no predictions of protoqa"):
-        evaluated.predictions(tmp_path, "protoqa")
+        evaluation.predictions(tmp_path, "protoqa")
     (tmp_path / "data/predict/protoqa/mine").mkdir(parents=True)
-    assert evaluated.predictions(tmp_path, "protoqa") == tmp_path / "data/predict/protoqa/mine"
-    assert evaluated.questions(tmp_path, "protoqa") == tmp_path / "data/questions/protoqa"
+    assert evaluation.predictions(tmp_path, "protoqa") == tmp_path / "data/predict/protoqa/mine"
+    assert evaluation.questions(tmp_path, "protoqa") == tmp_path / "data/questions/protoqa"

@@ -87,7 +87,7 @@ def test_the_end_token_ends_a_text(lm: LanguageModel) -> None:
     ends_at_the_third = replace(lm, tokenizer=replace(lm.tokenizer, end=written[2]))
     result = generate(ends_at_the_third, [prompt], 12)[0]
     assert result.text == lm.tokenizer.decode(written[:2])
-    assert result.stopped and result.tokens == 3
+    assert not result.cut and result.tokens == 3
 
 
 def test_a_stop_string_ends_the_text_before_it(lm: LanguageModel) -> None:
@@ -95,7 +95,7 @@ def test_a_stop_string_ends_the_text_before_it(lm: LanguageModel) -> None:
     whole = generate(lm, [prompt], max_new_tokens=12)[0].text
     mark = whole[-3:]
     result = generate(lm, [prompt], max_new_tokens=12, stop=[mark])[0]
-    assert result.stopped and result.text == whole[: whole.find(mark)]
+    assert not result.cut and result.text == whole[: whole.find(mark)]
 
 
 def test_a_row_draws_the_same_whatever_stands_beside_it(lm: LanguageModel) -> None:

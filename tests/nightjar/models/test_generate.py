@@ -11,19 +11,14 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import prefill
-from nightjar.models.generate import BLOCK, Answer, Controller, Generated, Prompt, Row, generate, stream
-from nightjar.models.load import LanguageModel, counted, load, prepare
+from nightjar.models.generate import BLOCK, Answer, Controller, Prompt, Row, generate, stream
+from nightjar.models.load import LanguageModel, counted, load
+from nightjar.models.model import Text
 from nightjar.models.rows import PASS, Pool, Segment, advance
 from nightjar.models.samples import Sampling, generator_for
 from tests.scripted_model import scripted, writes
 
 PROMPTS = ["Input: one\nOutput:", "Input: a longer one, of more words\nOutput:", "Input: x", "Definition: it"]
-
-
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
 
 
 def plain_greedy(lm: LanguageModel, prompt: list[int], steps: int, banned: int | None = None) -> list[int]:
@@ -50,7 +45,7 @@ def test_a_stop_string_ends_the_text_before_it(lm: LanguageModel) -> None:
     whole = generate(lm, [prompt], max_new_tokens=12)[0].text
     mark = whole[5:7]
     result = generate(lm, [prompt], max_new_tokens=12, stop=[mark])[0]
-    assert result.stopped
+    assert not result.cut
     assert result.text == whole[: whole.find(mark)]
 
 
@@ -232,7 +227,7 @@ def test_prompts_are_taken_as_places_become_free_and_texts_given_as_they_end(
     limits = [9, 2, 3, 2, 9, 1, 4, 2]
     prompts = [Prompt(n, lm.tokenizer.encode(LONGER[n]), limit) for n, limit in enumerate(limits)]
     watched = Watched(lm, monkeypatch, prompts)
-    found: dict[int, Generated] = {}
+    found: dict[int, Text] = {}
     for number, result in stream(lm, watched, batch_size=3):
         found[number] = result
         # One more is looked at, to know whether there is one.
@@ -291,7 +286,7 @@ def test_a_stop_string_may_begin_in_one_token_and_end_in_another(tiny_model: Pat
         lm = scripted(tiny_model, writes(a=text))
         ids = lm.tokenizer.encode("a:")
         (result,) = generate(lm, [ids], 300, ["never", mark])
-        assert (result.text, result.stopped) == (text.partition(mark)[0], True)
+        assert (result.text, result.cut) == (text.partition(mark)[0], False)
         assert lm.tokenizer.decode(list(result.ids)).endswith(mark)
 
 

@@ -1,17 +1,19 @@
-"""Loading: which kind a directory holds, what its tokenizer adds, and what is refused in one line."""
+"""Models as they are loaded, and what they compute."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, Work, counted, load, prepare
+from nightjar.models.score import logprobs_at
 from nightjar.models.tokenizer import load_tokenizer
 
 
@@ -92,3 +94,22 @@ def test_a_broken_configuration_is_told_in_one_line(tiny_t5: Path, tmp_path: Pat
     with pytest.raises(NightjarError, match=r"config\.json") as caught:
         load(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_tokens_and_passes_of_this_thread_are_counted(lm: LanguageModel) -> None:
+    rows = [([1, 2, 3, 4], [3]), ([5, 6], [1])]
+    with counted(lm) as work:
+        logprobs_at(lm, rows)
+        beside = Thread(target=logprobs_at, args=(lm, rows))
+        beside.start()
+        beside.join()
+        with counted(lm) as inner:
+            logprobs_at(lm, rows[:1])
+    # Two rows of three tokens, padding included; then one.
+    assert inner == Work(passes=1, tokens=3)
+    assert work == Work(passes=2, tokens=9)
+    logprobs_at(lm, rows)
+    assert work == Work(passes=2, tokens=9)
+    with pytest.raises(ZeroDivisionError), counted(lm):
+        _ = 1 / 0
+    assert not lm.model._forward_pre_hooks

@@ -1,6 +1,4 @@
-"""Samples of one prompt against one sample at a time, the whole text read again for each token, and their frequencies
-against all texts that can be drawn.
-"""
+"""Sampling against the definition of the nucleus, and many samples against each drawn alone."""
 
 from __future__ import annotations
 
@@ -12,12 +10,107 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
+from nightjar.models import samples as engine
 from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.model import Text
 from nightjar.models.row import Prompt
-from nightjar.models.samples import Ends, Sample, Sampling, generator_for, nucleus, samples, stream_samples
-from tests.nightjar.models.test_sample import smallest
+from nightjar.models.samples import Ends, Sampling, generator_for, nucleus, samples, stream_samples
+
+
+def smallest(probabilities: torch.Tensor, top_p: float) -> list[int]:
+    """The smallest set of tokens that reaches `top_p`, the likeliest first, the lower id among equals."""
+    order = sorted(range(len(probabilities)), key=lambda token: (-float(probabilities[token]), token))
+    total = 0.0
+    for size, token in enumerate(order, start=1):
+        total += float(probabilities[token])
+        if total >= top_p:
+            return order[:size]
+    return order
+
+
+@given(
+    rows=st.integers(1, 12).flatmap(
+        lambda size: st.lists(
+            st.lists(st.integers(1, 9), min_size=size, max_size=size), min_size=1, max_size=4
+        )
+    ),
+    top_p=st.floats(0.01, 0.999),
+    most=st.sampled_from([1, 2, 4, 256]),
+)
+def test_the_nucleus_of_each_row_is_the_smallest_set_that_reaches_top_p(
+    rows: list[list[int]], top_p: float, most: int
+) -> None:
+    weights = torch.tensor(rows, dtype=torch.float64)
+    probabilities = weights / weights.sum(-1, keepdim=True)
+    for row in probabilities.tolist():
+        ordered = sorted(row, reverse=True)
+        if any(abs(sum(ordered[:size]) - top_p) < 1e-9 for size in range(1, len(row) + 1)):
+            return
+    with pytest.MonkeyPatch.context() as patch:
+        # Whether all candidates are sorted or only some must not show.
+        patch.setattr(engine, "LIKELIEST", most)
+        tokens, kept = nucleus(probabilities, top_p)
+    assert tokens is not None
+    for row, own, weight in zip(probabilities, tokens.tolist(), kept.tolist(), strict=True):
+        inside = [token for token, value in zip(own, weight, strict=True) if value]
+        assert inside == smallest(row, top_p)
+        assert [value for value in weight if value] == row[inside].tolist()
+
+
+@pytest.mark.parametrize("top_p", [0.95, 1.0])
+def test_tokens_are_drawn_as_often_as_temperature_and_nucleus_say(top_p: float) -> None:
+    logits = torch.tensor([2.0, 1.0, 0.0, -1.0, 1.5])
+    weights = (logits / 0.5).softmax(-1)
+    # 0, 4 and 1 have 0.65, 0.24 and 0.09 of it; 0.95 takes in the third.
+    inside = [0, 1, 4] if top_p < 1 else [0, 1, 2, 3, 4]
+    generator = generator_for(1, "a")
+    sampling = Sampling(0.5, generator, top_p)
+    drawn = Counter(sampling.draw(logits.expand(4000, -1), [generator] * 4000))
+    assert set(drawn) <= set(inside) and {0, 1, 4} <= set(drawn)
+    total = float(weights[inside].sum())
+    for token in inside:
+        assert drawn[token] / 4000 == pytest.approx(float(weights[token]) / total, abs=0.025)
+
+
+@pytest.mark.parametrize("top_p", [0.6, 1.0])
+def test_a_row_draws_the_same_alone_and_among_others_and_never_what_is_forbidden(top_p: float) -> None:
+    logits = torch.randn(6, 700, generator=torch.Generator().manual_seed(3)) * 3
+    logits[:, :600] = -torch.inf
+    together = Sampling(1.5, lambda row: generator_for(5, str(row)), top_p)
+    generators = [together.generator(row) for row in range(6)]
+    drawn = [together.draw(logits, generators) for _ in range(20)]
+    assert min(token for tokens in drawn for token in tokens) >= 600
+    for row in range(6):
+        own = [together.generator(row)]
+        assert [together.draw(logits[row : row + 1], own)[0] for _ in range(20)] == [
+            tokens[row] for tokens in drawn
+        ]
+
+
+def test_several_draws_of_a_row_are_those_of_as_many_equal_rows() -> None:
+    logits = torch.randn(3, 700, generator=torch.Generator().manual_seed(3)) * 3
+    counts = [1, 4, 2]
+    sampling = Sampling(0.9, lambda row: generator_for(5, str(row)), 0.9)
+    several = [[sampling.generator(10 * row + n) for n in range(count)] for row, count in enumerate(counts)]
+    alone = [sampling.generator(10 * row + n) for row, count in enumerate(counts) for n in range(count)]
+    for _ in range(5):
+        drawn = sampling.draws(logits, several)
+        assert [token for row in drawn for token in row] == sampling.draw(
+            logits.repeat_interleave(torch.tensor(counts), 0), alone
+        )
+
+
+def test_a_generator_depends_on_seed_and_text() -> None:
+    def first(seed: int, text: str) -> float:
+        return float(torch.rand(1, generator=generator_for(seed, text)))
+
+    assert first(1, "a") == first(1, "a")
+    assert len({first(1, "a"), first(2, "a"), first(1, "b")}) == 3
+
 
 HEAT, TOP_P = 0.3, 0.8
 
@@ -55,7 +148,7 @@ def probabilities(lm: LanguageModel, ids: Sequence[int], heat: float = HEAT) -> 
     return chances
 
 
-def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: Ends) -> Sample:
+def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: Ends) -> Text:
     """One sample of the texts that `nucleus` leaves; without a cache, and without the engine's draws."""
     written: list[int] = []
     while len(written) < ends.max_new_tokens:
@@ -66,27 +159,27 @@ def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: E
         token = next(int(one) for one, reached in zip(tokens[0], sums, strict=True) if float(reached) >= left)
         written.append(token)
         if token == lm.tokenizer.end:
-            return Sample(lm.tokenizer.decode(written[:-1]), None, len(written))
+            return Text(lm.tokenizer.decode(written[:-1]), tokens=len(written))
         text = lm.tokenizer.decode(written)
         found = [stop for stop in ends.stop if stop in text]
         if found:
             stop = min(found, key=text.index)
-            return Sample(text[: text.index(stop)], stop, len(written))
-    return Sample(lm.tokenizer.decode(written), None, len(written))
+            return Text(text[: text.index(stop)], tokens=len(written), stop=stop)
+    return Text(lm.tokenizer.decode(written), True, len(written))
 
 
 ENDS = Ends(7, ["p", "e", "["])
 
 
 @pytest.fixture(scope="module")
-def forty(llama: LanguageModel, prompt: list[int]) -> list[Sample]:
+def forty(llama: LanguageModel, prompt: list[int]) -> list[Text]:
     """Forty samples, each drawn alone."""
     return [alone(llama, prompt, by_seed(3).generator(number), ENDS) for number in range(40)]
 
 
 @pytest.mark.parametrize(("rows", "tokens"), [(64, None), (3, None), (2, 40)])
 def test_samples_are_those_that_their_generators_draw_alone(
-    lm: LanguageModel, prompt: list[int], forty: list[Sample], rows: int, tokens: int | None
+    lm: LanguageModel, prompt: list[int], forty: list[Text], rows: int, tokens: int | None
 ) -> None:
     """In passes of any number of rows, and in groups."""
     ends, sampling = ENDS, by_seed(3)
@@ -152,7 +245,7 @@ def test_the_end_token_ends_a_sample(llama: LanguageModel, prompt: list[int]) ->
     first = int(probabilities(llama, prompt).argmax())
     backend = replace(llama.tokenizer, end=first)
     found = samples(replace(llama, tokenizer=backend), prompt, 3, by_seed(1, HEAT, 0.001), Ends(5, ["a"]))
-    assert found == [Sample("", None, 1)] * 3
+    assert found == [Text("", tokens=1)] * 3
 
 
 @pytest.mark.parametrize(("rows", "tokens"), [(64, None), (4, None), (5, 150), (8, 30)])

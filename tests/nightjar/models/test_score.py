@@ -1,22 +1,29 @@
-"""Scores from padded batches against one plain forward pass a row."""
+"""Likelihoods of texts and of continuations, against a model that reads every text token by token."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.score import continuation_logprobs, like_length, logprobs_at
-
-
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
+from nightjar.models.score import (
+    Continued,
+    continuation_logprobs,
+    continuation_sums,
+    continued,
+    like_length,
+    logprobs_at,
+    text_loss,
+    windows,
+)
 
 
 def plain_logprobs(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
@@ -72,3 +79,139 @@ def test_batches_of_like_length(lengths: list[int], most: int) -> None:
     assert [lengths[row] for batch in batches for row in batch] == sorted(lengths)
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= most
+
+
+TEXT = "Today is a text that is long enough for several windows, and it ends in the 12th of May. "
+
+
+def plain_loss(lm: LanguageModel, ids: list[int], window: int) -> float:
+    """Token by token: each is predicted from what its window holds before it."""
+    text = [lm.tokenizer.end, *ids]
+    loss = 0.0
+    for place in range(1, len(text)):
+        # The window that scores it: the first, or the one whose second half it is in.
+        if place < window:
+            start = 0
+        else:
+            step = window // 2
+            end = min(len(text), window + ((place - window) // step + 1) * step)
+            start = end - window
+        with torch.inference_mode():
+            logits = lm.model(input_ids=torch.tensor([text[start:place]])).logits[0, -1].float()
+        loss -= float(logits.log_softmax(-1)[text[place]])
+    return loss
+
+
+@given(st.integers(0, 300), st.integers(2, 64))
+def test_every_token_but_the_first_is_scored_once(length: int, window: int) -> None:
+    found = windows(length, window)
+    scored = [place for _, first, end in found for place in range(first, end)]
+    assert scored == list(range(1, length))
+    for start, first, end in found:
+        assert 0 <= start < first and end - start <= window
+        # At least half a window of context, or all there is.
+        assert start == 0 or first - start >= window // 2
+
+
+def test_a_window_of_one_token() -> None:
+    with pytest.raises(ValueError, match="a window of 1 tokens"):
+        windows(5, 1)
+
+
+@pytest.mark.parametrize("window", [2, 7, 16, 4096])
+def test_losses_are_those_of_the_plain_version(lm: LanguageModel, window: int) -> None:
+    ids = lm.tokenizer.encode(TEXT)
+    assert len(ids) > 48
+    assert text_loss(lm, ids, window) == pytest.approx(plain_loss(lm, ids, window), rel=1e-4)
+
+
+def test_short_texts(lm: LanguageModel) -> None:
+    assert text_loss(lm, [], 8) == 0.0
+    (id,) = lm.tokenizer.encode("a")
+    assert text_loss(lm, [id], 8) == pytest.approx(plain_loss(lm, [id], 8), rel=1e-5)
+
+
+def test_an_encoder_decoder_is_refused(tiny_t5: Path) -> None:
+    prepare(seed=0, threads=1)
+    with pytest.raises(NightjarError, match="perplexity needs a causal model"):
+        text_loss(load(tiny_t5), [5, 6], 8)
+
+
+DEMONSTRATIONS = "Definition: of a is in the Input. " * 8
+PROMPTS = [
+    DEMONSTRATIONS + "Input: one\nOutput:",
+    DEMONSTRATIONS + "Input: another which is longer\nOutput:",
+    "Quite another beginning:",
+    DEMONSTRATIONS + "Input: one\nOutput:",
+]
+TEXTS = [" the", " the Example", " thermal", " Positive", " Not Sure"]
+
+
+@cache
+def theirs(folder: Path) -> tuple[Any, Any]:
+    """The tokenizer and the model, loaded by transformers."""
+    return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+
+
+def plain(folder: Path, prompt: str, text: str) -> float:
+    """Sum of log p of the pieces whose characters end behind the prompt, by transformers alone."""
+    tokenizer, model = theirs(folder)
+    made = tokenizer(
+        prompt + text, return_offsets_mapping=True, return_tensors="pt", add_special_tokens=False
+    )
+    ids = made["input_ids"]
+    with torch.inference_mode():
+        table = model(input_ids=ids).logits[0].double().log_softmax(-1)
+    own = [place for place, (_, end) in enumerate(made["offset_mapping"][0].tolist()) if end > len(prompt)]
+    return sum(float(table[place - 1, ids[0, place]]) for place in own)
+
+
+@pytest.mark.parametrize("most", [1, 60, 10_000])
+def test_sums_of_whole_texts(lm: LanguageModel, tiny_model: Path, most: int) -> None:
+    asked = [[continued(lm.tokenizer, prompt, text) for text in TEXTS] for prompt in PROMPTS]
+    found = dict(continuation_sums(lm, asked, most=most))
+    assert sorted(found) == [0, 1, 2, 3]
+    for number, prompt in enumerate(PROMPTS):
+        wanted = [plain(tiny_model, prompt, text) for text in TEXTS]
+        assert found[number] == pytest.approx(wanted, rel=1e-4)
+
+
+def test_a_sum_depends_on_its_prompt_alone(lm: LanguageModel) -> None:
+    asked = [[continued(lm.tokenizer, prompt, text) for text in TEXTS] for prompt in PROMPTS]
+    whole = dict(continuation_sums(lm, asked))
+    for wanted in ([2], [3, 1], []):
+        assert dict(continuation_sums(lm, asked, wanted, most=7)) == {n: whole[n] for n in wanted}
+
+
+def test_what_is_shared_is_read_once(lm: LanguageModel) -> None:
+    asked = [[continued(lm.tokenizer, prompt, text) for text in TEXTS[:2]] for prompt in PROMPTS]
+    tokens: list[int] = []
+    hook = lm.model.register_forward_hook(
+        lambda model, args, kwargs, result: tokens.append(kwargs["input_ids"].numel()), with_kwargs=True
+    )
+    try:
+        dict(continuation_sums(lm, asked))
+    finally:
+        hook.remove()
+    # The demonstrations once; passes are filled up to a multiple of 8.
+    assert sum(tokens) < len(asked[0][0].ids) + sum(map(len, PROMPTS)) - 2 * len(DEMONSTRATIONS)
+
+
+@given(st.text(max_size=12), st.text(min_size=1, max_size=12))
+@settings(max_examples=60)
+def test_the_pieces_are_those_of_the_whole_text(lm: LanguageModel, prompt: str, text: str) -> None:
+    found = continued(lm.tokenizer, prompt, text)
+    ids = lm.tokenizer.encode(prompt + text)
+    assert list(found.ids) in (ids, [lm.tokenizer.end, *ids])
+    assert 1 <= found.first < len(found.ids)
+    before = lm.tokenizer.decode(list(found.ids[: found.first]))
+    assert len(before) <= len(prompt) and (prompt.startswith(before) or "\ufffd" in before)
+
+
+def test_a_text_after_nothing_follows_the_end_token(lm: LanguageModel) -> None:
+    assert continued(lm.tokenizer, "", "the") == Continued((lm.tokenizer.end, *lm.tokenizer.encode("the")), 1)
+
+
+def test_an_encoder_decoder_compares_no_continuations(tiny_t5: Path) -> None:
+    with pytest.raises(NightjarError, match="needs a causal model"):
+        next(continuation_sums(load(tiny_t5), []))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,16 +11,10 @@ import torch
 
 from nightjar.models import token_tree
 from nightjar.models.forward import prefill
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel
 from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 
 TEXTS = [" the sum of 3 and 4 is 7", " a longer text, of 12 boxes with 8 pens each", " x"]
-
-
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
 
 
 @pytest.fixture(scope="module")

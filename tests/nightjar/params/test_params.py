@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load, validate
+from nightjar.params.profiles import optional
 from tests.in_process import run_stage
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +37,7 @@ def change(values: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
     *path, last = key.split(".")
     group = changed
     for name in path:
-        group[name] = dict(group[name])
+        group[name] = dict(group.get(name) or {})
         group = group[name]
     group[last] = value
     return changed
@@ -49,8 +51,8 @@ def test_the_shipped_file_is_right_and_frozen() -> None:
 
 
 def test_params_yaml_names_every_key() -> None:
-    """Nothing is left to a default in the code, save a model's checksum and the kind of a system that is a model:
-    dvc.yaml tracks what stands in the file.
+    """Nothing is left to a default in the code, save what an entry of a list may leave out: dvc.yaml tracks what stands
+    in the file.
     """
 
     def keys(value: Any, prefix: str = "") -> set[str]:
@@ -60,11 +62,8 @@ def test_params_yaml_names_every_key() -> None:
             key for name, item in value.items() for key in keys(item, f"{prefix}.{name}" if prefix else name)
         }
 
-    params = load(ROOT / "params.yaml")
-    models = {
-        f"predict.systems.{name}.kind" for name, it in params.predict.systems.items() if it.kind == "model"
-    }
-    assert keys(read_yaml(ROOT / "params.yaml")) == keys(params.model_dump()) - models
+    named, known = keys(read_yaml(ROOT / "params.yaml")), keys(load(ROOT / "params.yaml").model_dump())
+    assert named <= known and not [key for key in known - named if not optional(key)]
 
 
 @pytest.mark.parametrize(
@@ -105,18 +104,112 @@ def test_mistakes(values: dict[str, Any], key: str, value: Any, told: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("recipe", "changes", "told"),
     [
-        ("train.combined.data", "corpus", "only texts have sequence_tokens; set it with data: corpus"),
-        ("train.plain.sequence_tokens", None, "only texts have sequence_tokens; set it with data: corpus"),
-        ("train.plain.evidence", 1, "texts of the corpus have no evidence; set evidence to 0"),
-        ("train.combined.data", "questions", "questions have no calls and no evidence; set calls to false"),
+        ("combined", {"data": "corpus"}, "only texts have sequence_tokens"),
+        ("plain", {"sequence_tokens": None}, "only texts have sequence_tokens"),
+        (
+            "plain",
+            {"evidence": "data/retrieve/supernatinst", "passages": 1},
+            "only instances of training tasks",
+        ),
+        ("plain", {"calls": "data/augment"}, "set calls to data/augment_merge, or to data/none"),
+        ("combined", {"evidence": "data/none"}, "evidence and passages go together"),
+        ("tk_instruct", {"passages": 1}, "evidence and passages go together"),
+        ("supervised", {"calls": "data/augment_merge"}, "set calls to data/none"),
+        ("protoqa", {"calls": "data/augment_merge"}, "set calls to data/none"),
+        ("protoqa", {"texts": "data/split"}, "set texts to data/questions/BENCHMARK"),
     ],
 )
-def test_settings_of_a_recipe_fit_together(values: dict[str, Any], key: str, value: Any, told: str) -> None:
+def test_what_a_recipe_trains_on_fits_together(
+    values: dict[str, Any], recipe: str, changes: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(NightjarError) as caught:
+        validate(change(values, f"train.recipes.{recipe}", values["train"]["recipes"][recipe] | changes))
+    assert f"params.yaml: train.recipes.{recipe} = " in str(caught.value) and told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("train.defaults.epochs", -1.0, "train.defaults.epochs = -1.0 is not allowed"),
+        ("train.combined", {"epochs": -1.0}, "train.combined.epochs = -1.0 is not allowed"),
+        ("train.combined", {"epoch": 1.0}, "unknown key train.combined.epoch; write epochs"),
+        ("train.defaults", {}, "key train.defaults.method is missing (and "),
+        (
+            "train.recipes.mine",
+            {"data": "train", "texts": "data/split"},
+            "key train.recipes.mine.calls is missing",
+        ),
+        ("predict.zeroscrolls", None, "predict.zeroscrolls = None is not allowed; it should be a mapping"),
+        ("predict.zeroscrolls", {"top_p": 2.0}, "predict.zeroscrolls.top_p = 2.0 is not allowed"),
+        ("predict.tool_use", {"require_full_stop": True}, "predict.tool_use = "),
+        ("readers.fid", {"passages": 0, "fusion": "rag_sequence"}, "readers.fid = "),
+        (
+            "readers.reader",
+            {"passages": 2},
+            "readers.reader.passages = 2, and readers.recipes.reader.evidence is",
+        ),
+    ],
+)
+def test_defaults_and_what_differs_are_named_where_they_are_wrong(
+    values: dict[str, Any], key: str, value: Any, told: str
+) -> None:
     with pytest.raises(NightjarError) as caught:
         validate(change(values, key, value))
-    assert f"params.yaml: {key.rpartition('.')[0]} = " in str(caught.value) and told in str(caught.value)
+    assert str(caught.value).startswith(f"params.yaml: {told}"), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("group", "name"), [("train", "combined"), ("readers", "fid"), ("predict", "zeroscrolls")]
+)
+def test_a_name_without_a_group(values: dict[str, Any], group: str, name: str) -> None:
+    del values[group][name]
+    with pytest.raises(
+        NightjarError, match=rf"the group {group}\.{name} is missing; add it, {{}} where nothing"
+    ):
+        validate(values)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        (
+            "train",
+            {"launcher": "none", "recipes": {}},
+            "key train.defaults is missing; a file of an earlier release",
+        ),
+        (
+            "predict.systems.x",
+            {"resource": "data/index"},
+            "unknown key predict.systems.x.resource (and 6 more); write",
+        ),
+        (
+            "readers.recipes.x",
+            {"resource": "data/index"},
+            "unknown key readers.recipes.x.resource (and 4 more); write",
+        ),
+        (
+            "train.combined",
+            {"calls": True},
+            "unknown key train.combined.calls; what a recipe trains on is its line in",
+        ),
+    ],
+)
+def test_keys_of_earlier_releases_say_what_to_write(
+    values: dict[str, Any], key: str, value: Any, told: str
+) -> None:
+    with pytest.raises(NightjarError) as caught:
+        validate(change(values, key, value))
+    assert str(caught.value).startswith(f"params.yaml: {told}")
+
+
+def test_what_a_group_does_not_name_is_the_default(values: dict[str, Any]) -> None:
+    values["train"]["combined"] = {"epochs": 7.0}
+    combined, plain = map(validate(values).train.recipe, ("combined", "tk_instruct"))
+    assert combined == plain.model_copy(update={"epochs": 7.0, "calls": True, "evidence": 1})
+    values["train"]["defaults"]["batch_size"] = 3
+    assert validate(values).train.recipe("combined").batch_size == 3
 
 
 def numbers(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -141,7 +234,7 @@ def value_of(path: str) -> Any:
     """The value of a dotted key in the shipped file."""
     value: Any = read_yaml(ROOT / "params.yaml")
     for name in path.split("."):
-        value = value[name]
+        value = value.get(name, {})
     return value
 
 
@@ -175,7 +268,9 @@ def test_the_numbers_are_those_of_the_file(values: dict[str, Any]) -> None:
 
     # The settings of cards and tools are checked by these.
     del values["benchmarks"], values["tools"]
-    assert set(found(values, "")) <= set(NUMBERS)
+    # What differs from defaults is checked as these are.
+    of_names = re.compile(r"^(train|readers|predict)\.(?!recipes|systems)\w+\.")
+    assert {of_names.sub(r"\1.defaults.", key) for key in found(values, "")} <= set(NUMBERS)
 
 
 @pytest.mark.parametrize("key", NUMBERS)

@@ -19,11 +19,11 @@ def test_every_profile_is_nearest_to_itself(name: str) -> None:
 def test_what_differs_is_named_with_both_values() -> None:
     given = values(ROOT, "real")
     given["ingest"]["natural_instructions"]["path"] = "elsewhere"
-    given["train"]["combined"]["epochs"] = 7.5
+    given["train"]["defaults"]["epochs"] = 7.5
     name, differing, _ = nearest(ROOT, given)
     assert name == "real" and differing == [
         Change("ingest.natural_instructions.path", "data/natural-instructions", "elsewhere"),
-        Change("train.combined.epochs", values(ROOT, "real")["train"]["combined"]["epochs"], 7.5),
+        Change("train.defaults.epochs", 2.0, 7.5),
     ]
 
 

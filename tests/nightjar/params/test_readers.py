@@ -32,5 +32,5 @@ def test_a_recipe_that_cannot_work(changes: dict[str, Any], told: str) -> None:
 
 
 def test_an_unknown_recipe() -> None:
-    with pytest.raises(NightjarError, match=r"no such recipe.*recipes are reader, lm_bff, rag, fid, pgra"):
+    with pytest.raises(NightjarError, match=r"the group readers.own is missing; add it"):
         load(ROOT / "params.yaml").readers.recipe("own")

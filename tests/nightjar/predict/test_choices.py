@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,11 @@ from nightjar.benchmarks.card import Choice, Task
 from nightjar.benchmarks.classification.card import CARD
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
-from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.params.data import Encoding
 from nightjar.params.profiles import read_yaml
-from nightjar.predict.choices import choosing
 from tests.conftest import ROOT
-from tests.nightjar.models.test_choices import plain
-from tests.nightjar.predict.test_answers import Asked
+from tests.nightjar.models.test_score import plain
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 from tests.tiny_models import encoder_decoder, sentence_encoder
@@ -117,18 +113,14 @@ def test_neighbours_answer_with_labels_of_training_questions(
     assert {row["prompt"] for row in rows} == {question.parts["text"] for question in asked()}
 
 
-def test_the_first_of_equally_likely_choices(lm: LanguageModel) -> None:
+def test_the_first_of_equally_likely_choices(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = Task(kind="choose", choices=(Choice("one", " same"), Choice("two", " same")))
-    card = replace(CARD, tasks={"sst2": task})
-    one = Asked(asked()[0], "A prompt", lm.tokenizer.encode("A prompt"))
-    assert [given["answers"] for _, given in choosing(lm, card, {5: one})([5])] == [["one"]]
-
-
-def test_a_task_without_choices_is_one_line(lm: LanguageModel) -> None:
-    card = replace(CARD, tasks={"sst2": Task(kind="choose")})
-    one = Asked(asked()[0], "A prompt", lm.tokenizer.encode("A prompt"))
-    with pytest.raises(NightjarError, match="the task sst2 has no choices"):
-        choosing(lm, card, {0: one})
+    monkeypatch.setitem(CARD.tasks, "sst2", task)
+    folder = project(tmp_path, tiny_model)
+    finish(folder, monkeypatch, ITEM)
+    assert {row["answers"][0] for row in predictions(folder, "icl")[:4]} == {"one"}
 
 
 def test_a_prompt_that_is_too_long_loses_demonstrations(lm: LanguageModel) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nightjar.benchmarks.protoqa.card import CARD
-from nightjar.benchmarks.protoqa.ranking import answer_of
+from nightjar.benchmarks.protoqa.questions import answer_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
@@ -20,14 +19,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.samples import Ends, generator_for
 from nightjar.params import load as load_params
-from nightjar.predict.prompts import write_prompts
-from nightjar.predict.ranked import ranked_again
-from nightjar.predict.sampled import sampling
+from nightjar.predict.requests import write_prompts
 from nightjar.tools.lines import lines
 from nightjar.tools.question_answering import HEAD, prompt
 from tests.conftest import ROOT
 from tests.nightjar.models.test_samples import HEAT, TOP_P, alone
-from tests.nightjar.predict.test_answers import Asked
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 
@@ -48,7 +44,7 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
     small |= {"samples": 12, "keep": 4, "require_full_stop": False}
     values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | changes
     source = f"data/questions/{BENCHMARK}"
-    kinds = [("untuned", "model", source), ("retrieval", "extractive", f"data/retrieve/{BENCHMARK}")]
+    kinds = [("untuned", "model", "data/none"), ("retrieval", "extractive", f"data/retrieve/{BENCHMARK}")]
     for name, kind, evidence in kinds:
         values["predict"]["systems"][f"{BENCHMARK}-{name}"] = {
             "benchmark": BENCHMARK,
@@ -56,9 +52,9 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
             "kind": kind,
             "weights": "models/base/language_model",
             "evidence": evidence,
-            "resource": source,
+            "tools": "data/none",
         }
-    values["benchmarks"][BENCHMARK] = {"code": "c", "data": "d", "split": "s"}
+    values["benchmarks"][BENCHMARK] = {"code": "c", "data": "d", "split": "s", "encoder": "data/none"}
     folder.mkdir(exist_ok=True)
     (folder / "params.yaml").write_text(json.dumps(values))
     write_questions(folder / source, QUESTIONS)
@@ -98,20 +94,6 @@ def test_lists_of_samples_drawn_alone(
         assert found["without_full_stop"] == sum("." not in text for text in texts)
         assert row["new_tokens"] == sum(one.tokens for one in drawn)
     assert rows[0]["answers"] == rows[3]["answers"] != rows[1]["answers"]
-
-
-def test_a_list_is_ranked_again_without_the_model(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under the published rule, as if the stage had run with it."""
-    for name, rule in (("kept", False), ("published", True)):
-        finish(project(tmp_path / name, tiny_model, require_full_stop=rule), monkeypatch, ITEM)
-    wanted = [row["answers"] for row in predictions(tmp_path / "published", "untuned")]
-    rows = predictions(tmp_path / "kept", "untuned")
-    settings = load_params(tmp_path / "published/params.yaml").predict.benchmark(BENCHMARK)
-    assert [ranked_again(CARD, row["text"], settings) for row in rows] == wanted
-    assert [row["answers"] for row in rows] != wanted
-    assert any("" in answers for answers in wanted)
 
 
 def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
@@ -168,19 +150,12 @@ def test_answers_from_passages_have_the_sums_of_their_scores(
     assert predictions(folder, "retrieval")[2]["answers"] == []
 
 
-def test_what_cannot_be_sampled_is_one_line(tiny_model: Path, tiny_t5: Path) -> None:
-    known = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("tool_use")
-    settings = known.model_copy(update={"temperature": 1.0})
-    one = {0: Asked(QUESTIONS[0], "one", [5, 6])}
-    with pytest.raises(NightjarError, match="sampling many answers to a question needs a causal model"):
-        sampling(load(tiny_t5), CARD, one, settings, 0)
-    lm = load(tiny_model)
+def test_what_cannot_be_sampled_is_one_line(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project(tmp_path, tiny_model, temperature=0.0)
     with pytest.raises(NightjarError, match=f"{BENCHMARK}.temperature: all samples are equal"):
-        sampling(lm, CARD, one, settings.model_copy(update={"temperature": 0.0}), 0)
-    with pytest.raises(NightjarError, match="its card ranks no answers"):
-        sampling(lm, replace(CARD, capabilities=()), one, settings, 0)
-    # Questions of other kinds need none of it.
-    sampling(load(tiny_t5), replace(CARD, capabilities=()), {}, settings, 0)
+        finish(folder, monkeypatch, ITEM)
 
 
 def test_prompts_for_other_models_have_these_questions(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.predict.served import at_once
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.completions_server import completion, serving
@@ -28,11 +26,11 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
     """Four questions, the tokenizer of `model`, and a system behind the server."""
     values = read_yaml(ROOT / "profiles/sample.yaml")
     own = f"data/questions/{benchmark}"
-    system = {"benchmark": benchmark, "system": "served", "weights": f"server:{url}", "evidence": own}
+    system = {"benchmark": benchmark, "system": "served", "kind": "model", "weights": f"server:{url}"}
     settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}
     values["predict"][benchmark].update(settings)
     values["predict"]["systems"] = {
-        f"{benchmark}-served": system | {"resource": own, "calls": None} | changes
+        f"{benchmark}-served": system | dict.fromkeys(("evidence", "tools"), "data/none") | changes
     }
     (folder / "params.yaml").write_text(json.dumps(values))
     rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
@@ -110,24 +108,6 @@ def test_a_run_that_fails_in_the_middle_asks_for_the_rest_alone(workdir: Path, t
     assert not list(Path(".nightjar").rglob("whole.jsonl"))
 
 
-def test_a_fault_ends_the_questions_that_wait_and_keeps_those_under_way() -> None:
-    asked = []
-
-    def one(number: int) -> dict[str, Any]:
-        asked.append(number)
-        if number == 0:
-            raise NightjarError("a fault", "here", "mend it")
-        time.sleep(0.02)
-        return {}
-
-    found = set()
-    with pytest.raises(NightjarError, match="a fault"):
-        for number, _ in at_once(one, range(1000)):
-            found.add(number)
-    assert found == set(asked) - {0}
-    assert len(asked) < 1000
-
-
 def test_tools_are_called_where_the_model_writes_a_call(workdir: Path, tiny_model: Path) -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         if body["prompt"].endswith("]"):
@@ -154,7 +134,7 @@ def _only_the_calculator(folder: Path) -> None:
     [
         ({"temperature": 0.5}, "does not sample with the seed"),
         ({"calls": "disabled"}, "cannot be kept from writing calls"),
-        ({"evidence": "data/retrieve/supernatinst"}, "a server gets no evidence"),
+        ({"evidence": "data/retrieve/supernatinst"}, "a server without a recipe gets no evidence"),
     ],
 )
 def test_settings_that_no_server_follows(
@@ -165,9 +145,15 @@ def test_settings_that_no_server_follows(
         finish()
 
 
-def test_a_task_that_needs_log_probabilities_is_refused(workdir: Path, tiny_model: Path) -> None:
-    project(workdir, tiny_model, "http://127.0.0.1:9", "tool_use")
-    row = question({"task_id": "wikitext", "id": "1"}, TASK, "tool_use")
-    write_questions(Path("data/questions/tool_use"), [row])
-    with pytest.raises(NightjarError, match="wikitext: a server gives no log-probabilities of a given text"):
-        run(Stage("predict@tool_use-served", params.load()))
+def test_a_task_that_needs_log_probabilities_is_refused_after_one_try(
+    workdir: Path, tiny_model: Path
+) -> None:
+    with serving(lambda body: completion("!")) as served:
+        project(workdir, tiny_model, served.url, "tool_use")
+        row = question({"task_id": "wikitext", "id": "1"}, TASK, "tool_use")
+        write_questions(Path("data/questions/tool_use"), [row])
+        with pytest.raises(
+            NightjarError, match="wikitext: a server gives no log-probabilities of a given text"
+        ):
+            run(Stage("predict@tool_use-served", params.load()))
+    assert {body["prompt"] for body in served.asked} == {"One two three"}

@@ -18,7 +18,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.score import text_loss
 from nightjar.params.predict import System
-from nightjar.predict.prompts import write_prompts
+from nightjar.predict import model
+from nightjar.predict.requests import write_prompts
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import ROOT, ends_as_unbroken, finish
 
@@ -46,8 +47,8 @@ def project(folder: Path, model: Path, **systems: dict[str, Any]) -> Path:
     values["predict"]["tool_use"].update({"max_new_tokens": 4, "batch_size": 2, "precision": "float32"})
     values["encoding"]["max_source_length"] = 16
     for name, changes in systems.items():
-        own = {"benchmark": "tool_use", "system": name, "weights": f"models/train/{name}"}
-        own |= dict.fromkeys(("evidence", "resource"), "data/questions/tool_use")
+        own = {"benchmark": "tool_use", "system": name, "kind": "model", "weights": f"models/train/{name}"}
+        own |= dict.fromkeys(("evidence", "tools"), "data/none")
         values["predict"]["systems"][f"tool_use-{name}"] = own | changes
     folder.mkdir(exist_ok=True)
     (folder / "params.yaml").write_text(json.dumps(values))
@@ -103,7 +104,9 @@ def test_an_encoder_decoder_has_no_perplexity(
     tiny_t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = project(tmp_path, tiny_t5)
-    with pytest.raises(NightjarError, match="perplexity needs a causal model"):
+    with pytest.raises(
+        NightjarError, match="wikitext: an encoder-decoder gives no log-probabilities of a given text"
+    ):
         finish(folder, monkeypatch, ITEM)
     assert not (folder / "data/predict").exists()
 
@@ -113,15 +116,13 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
 ) -> None:
     """The untuned weights, once as they are and once with calls disabled."""
     given: list[str] = []
-    import nightjar.predict.model as model
-
-    real = model.answering
+    real = model.writing
 
     def noted(*arguments: Any) -> Any:
         given.extend(it for it in arguments if isinstance(it, str))
         return real(*arguments)
 
-    monkeypatch.setattr(model, "answering", noted)
+    monkeypatch.setattr(model, "writing", noted)
     base = {"weights": "models/base/language_model"}
     folder = project(tmp_path, tiny_model, disabled=base | {"calls": "disabled"}, steered=base)
     for system in ("disabled", "steered"):
@@ -130,8 +131,8 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
 
 
 def test_calls_are_one_of_three(tmp_path: Path) -> None:
-    own = dict.fromkeys(("weights", "evidence", "resource"), "data/questions/tool_use")
-    own |= {"benchmark": "tool_use", "system": "plain"}
+    own = dict.fromkeys(("weights", "evidence", "tools"), "data/none")
+    own |= {"benchmark": "tool_use", "system": "plain", "kind": "model"}
     assert System(**own).calls is None
     assert System(**own, calls="disabled").calls == "disabled"
     with pytest.raises(ValueError, match="calls"):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import Bootstrap, percent
-from nightjar.statistics.rule import MINIMUM
-from nightjar.statistics.statistic import geometric_mean, mean
+from nightjar.statistics.statistic import MINIMUM, geometric_mean, mean
 from tests.nightjar.statistics.known import Known, known
 
 BOOTSTRAP = Bootstrap(seed=42, samples=20_000, confidence=0.9)

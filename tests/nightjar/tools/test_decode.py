@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.generate import Generated, Row, generate
+from nightjar.models.generate import Row, generate
 from nightjar.models.load import load, load_tokenizer, prepare
+from nightjar.models.model import Text
 from nightjar.models.samples import Sampling, generator_for
 from nightjar.tools import (
     Answered,
@@ -313,7 +314,7 @@ def test_how_long_a_tool_takes_changes_nothing(tiny_model: Path) -> None:
     prompts = [lm.tokenizer.encode(f"{n} boxes of {n + 3} pens:") for n in range(6)]
     calls = ["", " [A(b) ->", "", " [A(c and d) ->", " [B(e) ->", " [A(f) ->"]
 
-    def run(**seconds: float) -> list[Generated]:
+    def run(**seconds: float) -> list[Text]:
         class Late(Echo):
             def run(self, asked: Sequence[Request]) -> list[str | None]:
                 time.sleep(seconds[self.name])

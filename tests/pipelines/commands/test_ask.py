@@ -35,7 +35,7 @@ def project(workdir: Path, tiny_model: Path) -> Path:
 def script(project: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
     """The model continues texts by the script that the test puts here; the only tool is the calculator."""
     scripts: list[Script] = []
-    monkeypatch.setattr(asking, "load", lambda *_: scripted(tiny_model, scripts[0]))
+    monkeypatch.setattr("nightjar.models.load.load", lambda *_: scripted(tiny_model, scripts[0]))
     monkeypatch.setattr(asking, "tools_of", lambda params: [make("calculator")])
     return scripts
 
@@ -154,7 +154,7 @@ def test_a_file_of_questions(
         (("x",), "give --system or --model"),
         (("x", "--system", "texts", "--model", "models/base/language_model"), "give --system or --model"),
         (("x", "--model", "nothing"), "nothing: no such model directory"),
-        (("x", "--model", "server:http://127.0.0.1:1"), "a server cannot be asked here"),
+        (("x", "--model", "server:http://127.0.0.1:1#m"), "server:http://127.0.0.1:1: cannot be reached"),
         (("--file", "empty", "--system", "texts"), "empty: no question"),
         (("--file", "lines", "--system", "texts"), "lines:2: no key question with a text"),
         (("--file", "bytes", "--system", "texts"), "bytes: not UTF-8 at byte 0"),

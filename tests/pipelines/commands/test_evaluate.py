@@ -20,7 +20,7 @@ from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.models.weights import digest, write_checksums
 from pipelines.cli import main
-from pipelines.commands import evaluation
+from pipelines.commands import sources
 from tests import tiny_models
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
@@ -342,7 +342,7 @@ def test_two_at_once_into_one_new_folder(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one is done while the first makes its folder."""
-    make, out = evaluation.ready, project.parent / "run"
+    make, out = sources.Source.prepare, project.parent / "run"
 
     def meanwhile(*model: Any) -> Any:
         if not out.exists():
@@ -350,7 +350,7 @@ def test_two_at_once_into_one_new_folder(
             (out / "evaluation.json").write_text("{}")
         return make(*model)
 
-    monkeypatch.setattr(evaluation, "ready", meanwhile)
+    monkeypatch.setattr(sources.Source, "prepare", meanwhile)
     with serving(count) as served:
         assert (
             run("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run") == 2
@@ -467,3 +467,21 @@ def test_evidence_that_the_project_has_not(project: Path, capsys: pytest.Capture
     model = ("--model", "models/train/combined", "--output", "../run", "--benchmark")
     assert run(*model, "supernatinst") == 2
     assert "run: nightjar rebuild retrieve@supernatinst" in capsys.readouterr().err
+
+
+def test_tasks_that_an_encoder_decoder_cannot_answer_are_left_out(
+    project: Path, tiny_t5: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (
+        "--benchmark",
+        "supernatinst",
+        "--benchmark",
+        "tool_use",
+        "--tasks",
+        "t1",
+        "--tasks",
+        "wikitext",
+    )
+    assert run("--model", str(tiny_t5), *options, "--limit", "1", "--output", "../run") == 0
+    reason = "an encoder-decoder gives no log-probabilities of a given text"
+    assert f"left out: tool_use, wikitext: {reason}" in capsys.readouterr().out

@@ -17,7 +17,7 @@ from pipelines.commands.plan import plan
 from tests.conftest import ROOT
 
 # Folders that stages write; whatever else a setting names must be supplied, or be in the repository.
-MADE = r"models/(base|train|readers)/|data/(ingest|split|augment|augment_merge|index|questions|retrieve|rerank)\b"
+MADE = r"models/(base|train|readers)/|data/(none|ingest|split|augment|augment_merge|index|questions|retrieve|rerank)\b"
 # Profiles that extend another.
 EXTENDING = ("paper_11b", "paper_appendix", "pgra_large")
 
@@ -28,6 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     shutil.copy(ROOT / "dvc.yaml", tmp_path)
     (tmp_path / "data").mkdir()
+    (tmp_path / "data/none").touch()
     for folder in ("nightjar", "stages", "data/sample"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)

@@ -240,7 +240,7 @@ def test_only_enough_instances_have_intervals_and_are_seen(
         else:
             assert scored.count("40.00 [") == 9 and "n<20" not in scored + compared
             assert told["low"] < 40 < told["high"] and table["low"].notna().all()
-        assert told["moved"] == (n == 20) and (told["low"] is None) == (n == 8)
+        assert told["significant"] == (n == 20) and (told["low"] is None) == (n == 8)
 
 
 @pytest.mark.parametrize("command", [SCORE, COMPARE])

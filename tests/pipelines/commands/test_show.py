@@ -12,7 +12,7 @@ import pytest
 
 from nightjar.core import contracts, tables
 from pipelines.commands import show
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 from pipelines.run import report
 from pipelines.run.results import Result

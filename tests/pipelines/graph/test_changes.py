@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.graph import dvc_adapter, dvc_status
-from pipelines.graph import graph as graphs
-from pipelines.graph.changes import UNTOLD, Reason
+from pipelines.graph import repository as graphs
+from pipelines.graph.changes import MISSING, Reason
 from tests.pipelines.conftest import Repo
 
 # No two outputs hold the same: DVC keeps equal contents once.
@@ -248,7 +248,7 @@ def check(root: Path) -> None:
     ]
     for stage in [stage for stage in first if stage.state != "up to date"][:2]:
         with chdir(root), dvc_adapter.opened(root, locked=False) as project:
-            assert dvc_status.look(project, stage.name)[0] == stage.state
+            assert dvc_status.status_of(project, stage.name)[0] == stage.state
     done = repro(root)
     for name, stage in graph.stages.items():
         allowed = set(AGREES[stage.state])
@@ -275,8 +275,8 @@ def test_dvc_does_what_the_plan_says(once_built: Path, tmp_path: Path, edit: str
         (True, "true", 'true → "true"'),
         (1.5, "1.5e0", '1.5 → "1.5e0"'),
         ("", " ", '"" → " "'),
-        (UNTOLD, "(nothing)", '(nothing) → "(nothing)"'),
-        (UNTOLD, {"a": "b" * 80}, f'(nothing) → {{"a": "{"b" * 53}…'),
+        (MISSING, "(nothing)", '(nothing) → "(nothing)"'),
+        (MISSING, {"a": "b" * 80}, f'(nothing) → {{"a": "{"b" * 53}…'),
         ("a" * 80, "b" * 80, f"{'a' * 80} → {'b' * 80}"),
         ({"a": 1}, '{"a": 1}', '{"a": 1} → "{\\"a\\": 1}"'),
         (date(2026, 1, 2), "2026-01-02", '2026-01-02 → "2026-01-02"'),

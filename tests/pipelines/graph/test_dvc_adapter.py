@@ -19,7 +19,7 @@ from dvc.repo import Repo as DvcRepo
 from dvc.stage import PipelineStage, Stage
 
 from pipelines.graph import dvc_run, lock_file
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.graph.dvc_adapter import Busy, Parameters, Project
 from tests.pipelines.conftest import Repo
 

@@ -19,7 +19,8 @@ from dvc.repo import Repo as DvcRepo
 
 from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_adapter, dvc_worker
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
+from pipelines.graph.graph import Graph
 from tests.pipelines.conftest import Repo, environment
 
 DVC = """
@@ -70,7 +71,7 @@ def test_the_graph_comes_through_as_it_is_read(repo: Repo, worker: dvc_worker.Wo
     answer = ask(worker, "graph")
     assert answer["state"] == "graph"
     read = graphs.read(repo.root)
-    assert graphs.Graph.of_json(answer) == read == graphs.Graph.of_json(read.as_json())
+    assert Graph.of_json(answer) == read == Graph.of_json(read.as_json())
     states = {name: stage.state for name, stage in read.stages.items()}
     assert states["a@1"] == states["a@2"] == "would run" and states["last"] == "follows"
     assert "size: 3 → 4" in read.stages["a@1"].why
@@ -93,9 +94,9 @@ def test_n_stages_read_the_graph_once(
     once = Counter(read)
     assert once == {"dvc.lock": 1, "dvc.yaml": 1, "params.yaml": 1, "more.yaml": 1}
     for name in ("a@1", "a@2", "a@3", "a@4", "last"):
-        assert ask(worker, "look", name)["state"] == "would run"
+        assert ask(worker, "status", name)["state"] == "would run"
         assert run(worker, name) == "ran"
-        assert ask(worker, "look", name)["state"] == "up to date"
+        assert ask(worker, "status", name)["state"] == "up to date"
     assert read == once
 
 
@@ -126,7 +127,7 @@ def test_what_another_changes_between_two_stages_is_noticed(
     path = repo.root / file
     path.write_text(path.read_text().replace(old, new))
     for name, why in wanted.items():
-        found = ask(worker, "look", name)
+        found = ask(worker, "status", name)
         assert why in found["why"] and (found["state"] == "up to date") == (why == ""), name
     assert run(worker, "a@1") == ("ran" if wanted["a@1"] else "unchanged")
 
@@ -134,7 +135,7 @@ def test_what_another_changes_between_two_stages_is_noticed(
 def test_what_another_dvc_records_between_two_stages_is_kept(repo: Repo, worker: dvc_worker.Worker) -> None:
     assert run(worker, "a@1") == "ran"
     repro(repo, "a@2")
-    assert ask(worker, "look", "a@2")["state"] == "up to date"
+    assert ask(worker, "status", "a@2")["state"] == "up to date"
     assert run(worker, "a@2") == "unchanged" and run(worker, "a@3") == "ran"
     states = {name: stage.state for name, stage in graphs.read(repo.root).stages.items()}
     assert [states[f"a@{number}"] for number in (1, 2, 3)] == ["up to date"] * 3
@@ -145,7 +146,7 @@ def test_what_failed_is_looked_at_as_if_it_had_never_begun(repo: Repo, worker: d
     repo.write(params="size: 4\n")
     assert ask(worker, "begin", "a@1", force=False)["state"] == "run"
     assert ask(worker, "finish", "a@1")["state"] == "failed"  # its command did not run
-    assert "size: 3 → 4" in ask(worker, "look", "a@1")["why"]
+    assert "size: 3 → 4" in ask(worker, "status", "a@1")["why"]
     assert json.loads((repo.root / ".dvc/tmp/rwlock").read_text()) in ({}, {"read": {}, "write": {}})
 
 
@@ -167,7 +168,7 @@ def test_while_another_dvc_holds_the_lock_it_is_busy(
     monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
     ask(worker, "abandon")
     with Lock(repo.root / ".dvc/tmp/lock", wait=True):
-        for do in ("graph", "look", "begin"):
+        for do in ("graph", "status", "begin"):
             assert ask(worker, do, "a@1", targets=[], force=False) == {"state": "busy", "holder": ""}
 
 
@@ -176,7 +177,7 @@ import sys
 from pathlib import Path
 from nightjar.core.errors import NightjarError
 from pipelines.run.run_stage import Stages
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 root = graphs.find_root()
 with Stages(root) as stages:
     print(list(stages.graph().stages))

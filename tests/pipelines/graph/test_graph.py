@@ -7,14 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from dvc.dependency import param
-from dvc.dvcfile import Lockfile
 from dvc.repo import Repo as DvcRepo
-from dvc.utils.serialize import load_path
 
 from nightjar.core.errors import NightjarError
-from pipelines.graph import dvc_adapter
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from tests.pipelines.conftest import Repo
 
 ROOT = Path(__file__).parents[3]
@@ -146,14 +142,6 @@ def test_a_path_that_a_stage_names_twice_is_one_reason(repo: Repo) -> None:
     assert [reason.what for reason in graphs.read(repo.root).stages["a"].reasons] == ["source.txt changed"]
 
 
-def test_dvc_lock_is_not_parsed_for_every_stage(built: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    loads: list[object] = []
-    load = Lockfile._load
-    monkeypatch.setattr(Lockfile, "_load", lambda self, *rest: loads.append(self) or load(self, *rest))
-    assert len(graphs.read(built.root).stages) == 4
-    assert 0 < len(loads) <= 2
-
-
 def test_only_what_targets_need(built: Repo) -> None:
     graph = graphs.read(built.root)
     assert list(graph.only(["second@x"]).stages) == ["first", "second@x"]
@@ -219,22 +207,3 @@ def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
         graphs.find_root()
-
-
-def test_this_projects_graph_is_read_with_each_parameter_file_parsed_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Parsing them took nearly all of the seconds: DVC does it once for each stage that names some."""
-    parsed: list[str] = []
-
-    def counted(path: str, *more: object, **named: object) -> object:
-        parsed.append(path)
-        return load_path(path, *more, **named)
-
-    for module in (param, dvc_adapter):
-        monkeypatch.setattr(module, "load_path", counted)
-    graph = graphs.read(ROOT)
-    assert [Path(path).name for path in parsed] == ["params.yaml"]
-    assert list(graph.stages)[-1] == "report"
-    assert "split" in graph.stages["encode@combined"].upstream
-    assert graph.stages["split"].metrics == ("data/metrics/split.json",)

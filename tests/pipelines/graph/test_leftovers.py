@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from ruamel.yaml import YAML
 
-from pipelines.graph import graph as graphs
 from pipelines.graph import leftovers
+from pipelines.graph import repository as graphs
 from tests.pipelines.conftest import Repo
 
 DVC = """

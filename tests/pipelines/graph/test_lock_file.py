@@ -15,8 +15,9 @@ from dvc.repo import lock_repo
 from dvc.utils.serialize import load_yaml
 
 from pipelines.graph import dvc_run, lock_file
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
 from pipelines.graph.dvc_adapter import Project
+from pipelines.graph.graph import Graph
 from tests.pipelines.conftest import Repo, wait_for
 
 LOCK = "dvc.lock"
@@ -117,7 +118,7 @@ def run(repo: Repo, name: str) -> None:
             dvc_run.finish(project, begun)
 
 
-def any_order(graph: graphs.Graph, draw: random.Random, names: set[str]) -> list[str]:
+def any_order(graph: Graph, draw: random.Random, names: set[str]) -> list[str]:
     """The stages `names`, each after those that it needs, otherwise at random."""
     found: list[str] = []
     while left := sorted(names - set(found)):
@@ -194,7 +195,7 @@ def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial
     shutil.copytree(repo.root, serial.root)
     serial.dvc("repro")
     first = repo.start("rebuild", "--jobs", "4")
-    wait_for(lambda: written(repo), 60, "an entry")
+    wait_for(lambda: written(repo), what="an entry")
     first.terminate()
     first.communicate(timeout=30)
     assert first.returncode == 130

@@ -1,4 +1,4 @@
-"""The rule that makes up for missed nights once, at every order of due times and starts."""
+"""One night replaces those that were missed, at every order of due times and starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core import paths
-from pipelines.nightly.run import made_up_for
+from pipelines.nightly.run import superseded
 from pipelines.process import lock
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -22,39 +22,31 @@ def put(root: Path, began: datetime) -> None:
     (root / paths.NIGHTLY_LOCK).write_text(json.dumps({"pid": 1, "since": began.isoformat()}))
 
 
-def test_of_several_late_nights_the_first_to_run_makes_up_for_all(tmp_path: Path) -> None:
+def test_of_several_late_nights_the_first_to_run_replaces_all(tmp_path: Path) -> None:
     late = [NOW - timedelta(days=days) for days in (3, 2, 1)]
     ran = 0
     for due in late:
-        if not made_up_for(tmp_path, due):
+        if not superseded(tmp_path, due):
             with lock.locked(tmp_path, paths.NIGHTLY_LOCK, "a nightly"):
                 ran += 1
     assert ran == 1
-    assert "made up for by the nightly of " in made_up_for(tmp_path, late[-1])
-    assert not made_up_for(tmp_path, datetime.now(UTC) + timedelta(days=1))
-
-
-def test_a_start_is_compared_whatever_its_time_zone(tmp_path: Path) -> None:
-    put(tmp_path, NOW.astimezone(timezone(timedelta(hours=-9))))
-    assert made_up_for(tmp_path, NOW).endswith(f"by the nightly of {NOW:%Y-%m-%d %H:%M} UTC")
-    assert made_up_for(tmp_path, NOW + timedelta(seconds=1)) == ""
-
-
-def test_a_start_in_the_future_keeps_no_night_from_running(tmp_path: Path) -> None:
-    put(tmp_path, datetime.now(UTC))  # before the clock was put back
-    past = datetime.now(UTC) - timedelta(days=2)
-    assert made_up_for(tmp_path, past - timedelta(days=1), now=past) == ""
+    assert "replaced by the nightly of " in superseded(tmp_path, late[-1])
+    assert not superseded(tmp_path, datetime.now(UTC) + timedelta(days=1))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"since": 1}', '{"since": "x"}'])
-def test_a_broken_lock_file_keeps_no_night_from_running(tmp_path: Path, text: str) -> None:
-    (tmp_path / paths.NIGHTLY_LOCK).parent.mkdir()
-    (tmp_path / paths.NIGHTLY_LOCK).write_text(text)
-    assert made_up_for(tmp_path, NOW - timedelta(days=9)) == ""
+def test_a_night_is_only_replaced_by_one_that_began_since_it_was_due(tmp_path: Path, text: str) -> None:
+    put(tmp_path, NOW.astimezone(timezone(timedelta(hours=-9))))
+    assert superseded(tmp_path, NOW).endswith(f"by the nightly of {NOW:%Y-%m-%d %H:%M} UTC")
+    assert superseded(tmp_path, NOW + timedelta(seconds=1)) == ""
+    past = NOW - timedelta(days=2)  # the clock was put back
+    assert superseded(tmp_path, past - timedelta(days=1), now=past) == ""
+    (tmp_path / paths.NIGHTLY_LOCK).write_text(text)  # damaged
+    assert superseded(tmp_path, NOW - timedelta(days=9)) == ""
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=12))
-def test_no_two_runs_make_up_for_the_same_span(
+def test_no_two_runs_stand_for_the_same_span(
     tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[int, int]]
 ) -> None:
     """Whatever late runs come in whatever order, each that runs was due after the one before it began."""
@@ -64,7 +56,7 @@ def test_no_two_runs_make_up_for_the_same_span(
         due, now = NOW + timedelta(days=due_day), NOW + timedelta(days=max(due_day, now_day))
         if began:
             now = max(now, began[-1])
-        if not made_up_for(root, due, now):
+        if not superseded(root, due, now):
             put(root, now)
             assert not began or due > began[-1]
             began.append(now)

@@ -196,7 +196,7 @@ def test_every_night_asks_the_same_questions(nights: Nights) -> None:
     assert len(asked) == 3 and asked[0] == asked[1] == asked[2] and len(asked[0]) == 20
     for entry in entries:
         facts = entry["stages"]["evaluate@made"]
-        assert (facts["limit"], facts["asked"]) == (20, 20) and facts["seconds"] > 0.6
+        assert (facts["limit"], facts["questions"]) == (20, 20) and facts["seconds"] > 0.6
         assert entry["message"].endswith(", more than nightly.minutes = 0.01")
     told = [" new sample for 1 s: 20 of data/questions/made; " in entry["message"] for entry in entries]
     assert told == [True, False, False]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.evaluation import WHOLE
 from nightjar.benchmarks.files import read_questions
-from nightjar.benchmarks.subset import WHOLE
 from nightjar.core import contracts, paths, tables
 from nightjar.params.drivers import Nightly
 from pipelines.graph.graph import Graph, Stage
@@ -57,7 +57,7 @@ def drawn(
 
 def measured(facts: dict[str, Any], seconds: float) -> dict[str, Any]:
     """The facts of a night whose stages took so long for each question."""
-    return {name: {**told, "seconds": seconds * told["asked"]} for name, told in facts.items()}
+    return {name: {**told, "seconds": seconds * told["questions"]} for name, told in facts.items()}
 
 
 @pytest.fixture()
@@ -81,8 +81,8 @@ def test_without_a_budget_every_question_is_asked(root: Path) -> None:
 def test_the_largest_sample_that_is_expected_to_fit_is_drawn_and_remains(root: Path) -> None:
     facts, line, first = drawn(root, 10, {})
     # 80% of 600 s. 9 a task of `many` are 90 questions for 360 s, and 90 of `one` take 90 s; 10 a task do not fit.
-    assert facts["predict@many-a"] == facts["evaluate@many"] == {"limit": 9, "asked": 90}
-    assert facts["predict@one-a"] == {"limit": 90, "asked": 90}
+    assert facts["predict@many-a"] == facts["evaluate@many"] == {"limit": 9, "questions": 90}
+    assert facts["predict@one-a"] == {"limit": 90, "questions": 90}
     assert line == (
         "new sample for 10 min: 90 of data/questions/many, 90 of data/questions/one; expected: 8 min"
     )
@@ -102,7 +102,7 @@ def test_a_sample_that_no_longer_fits_is_replaced_by_one_of_the_same_questions(r
         assert line.startswith(f"new sample for {minutes} min: ")
         for name in TASKS:
             assert second[name] < first[name] if smaller else second[name] > first[name]
-        assert other["predict@one-a"]["asked"] == len(second["one"])
+        assert other["predict@one-a"]["questions"] == len(second["one"])
     other, line, second = drawn(root, 10_000, measured(facts, 1.1))
     assert [len(it) for it in second.values()] == [200, 300]
     assert not (root / "clone/data/questions/one" / WHOLE).exists()
@@ -114,16 +114,26 @@ def test_a_benchmark_of_which_no_time_is_known_gets_the_smallest_sample(root: Pa
     (root / paths.HISTORY).unlink()
     history.append(root, "predict@one-a", 300)
     facts, _, _ = drawn(root, 2, {})
-    assert facts["predict@many-a"] == {"limit": 2, "asked": 20}
-    assert facts["predict@one-a"] == {"limit": 96, "asked": 96}
+    assert facts["predict@many-a"] == {"limit": 2, "questions": 20}
+    assert facts["predict@one-a"] == {"limit": 96, "questions": 96}
     # The next night knows what the first one measured.
     facts, _, _ = drawn(root, 10, measured(facts, 0.5))
     # Half a second for each question and stage: 480 s are enough for 240 of `one` and, of `many`, all 200.
-    assert [facts[name]["asked"] for name in ("predict@many-a", "predict@one-a")] == [200, 300]
+    assert [facts[name]["questions"] for name in ("predict@many-a", "predict@one-a")] == [200, 300]
 
 
 def test_a_budget_that_is_too_small_gets_the_smallest_sample_and_says_so(root: Path) -> None:
     facts, line, _ = drawn(root, 0.1, {})
-    assert {told["asked"] for told in facts.values()} == {20}
+    assert {told["questions"] for told in facts.values()} == {20}
     assert line.endswith("; expected: 100 s")
     assert drawn(root, 0.1, measured(facts, 1.0))[1] == "", "the same sample is no new one"
+
+
+def test_an_entry_of_an_earlier_version_calls_questions_asked(root: Path) -> None:
+    facts, _, _ = drawn(root, 1.0, {})
+    now = measured(facts, 0.5)
+    before = {
+        name: {("asked" if key == "questions" else key): it for key, it in of.items()}
+        for name, of in now.items()
+    }
+    assert drawn(root, 1.0, before) == drawn(root, 1.0, now)

@@ -143,10 +143,10 @@ def old_entry(ledger: Path, scores: dict[str, np.ndarray]) -> Path:
     return folder
 
 
-def good_run(ledger: Path) -> nightly_verdicts.Good:
+def good_run(ledger: Path) -> nightly_verdicts.Reference:
     facts = next(ledgers.good(ledger), None)
     assert facts is not None
-    return nightly_verdicts.Good(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+    return nightly_verdicts.Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
 
 
 def test_a_night_is_compared_with_an_entry_of_an_earlier_version(tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ def test_other_questions_under_old_ids_are_not_compared_with_an_old_entry(tmp_pa
     assert row["reason"] == f"{COUNT} instances have another input or other references"
 
 
-def earlier(run: str, values: np.ndarray, **params: Any) -> nightly_verdicts.Good:
-    return nightly_verdicts.Good(
+def earlier(run: str, values: np.ndarray, **params: Any) -> nightly_verdicts.Reference:
+    return nightly_verdicts.Reference(
         {"run": run, "accepted": False, "stages": stages(**params)}, rows("rougeL", values)
     )
 
@@ -199,7 +199,7 @@ def test_a_slow_decline_is_worse_though_no_step_is() -> None:
     good = [earlier(f"night {n}", values) for n, values in zip(range(6, -1, -1), before, strict=True)]
     facts = {"seed": 42, "stages": stages()}
 
-    def word(runs: list[nightly_verdicts.Good], present: np.ndarray = now) -> tuple[str, str]:
+    def word(runs: list[nightly_verdicts.Reference], present: np.ndarray = now) -> tuple[str, str]:
         (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", present), good[0], iter(runs))
         return row["verdict"], row["reason"]
 
@@ -219,7 +219,7 @@ def test_samples_of_two_sizes_are_compared_on_the_questions_of_both() -> None:
     found = [stages(), stages()]
     for facts, limit in zip(found, (COUNT, 25), strict=True):
         facts[f"evaluate@{NAME}"]["limit"] = limit
-    good = nightly_verdicts.Good({"stages": found[1]}, rows("rougeL", values)[:25])
+    good = nightly_verdicts.Reference({"stages": found[1]}, rows("rougeL", values)[:25])
     facts = {"seed": 42, "stages": found[0]}
     (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values + 0.5), good)
     assert (row["verdict"], row["n"], row["value"]) == ("better", 25, 50)
@@ -308,7 +308,7 @@ def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
 
     def verdicts(benchmark: str) -> dict[str, tuple[str, float]]:
         facts = {"seed": 1, "stages": {}}
-        good = nightly_verdicts.Good({"stages": {}}, night(1.0, benchmark))
+        good = nightly_verdicts.Reference({"stages": {}}, night(1.0, benchmark))
         told = nightly_verdicts.verdicts(SETTINGS, facts, night(0.5, benchmark), good)
         return {row["metric"]: (row["verdict"], row["value"]) for row in told}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipelines.process.child import Child
+from pipelines.process.child import Child, alive, identity
 from tests.pipelines.conftest import lives, wait_for
 
 # Writes its number to a file, and starts another process that ignores TERM and does the same.
@@ -145,3 +145,15 @@ def test_no_other_child_holds_the_pipe(tmp_path: Path) -> None:
 
 def env() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def test_a_process_is_known_by_boot_and_tick_until_it_has_ended() -> None:
+    process = subprocess.Popen(["sleep", "300"])
+    known = identity(process.pid)
+    assert known.startswith(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+    assert alive(process.pid, known) and not alive(os.getpid(), known)
+    process.kill()
+    wait_for(lambda: not lives(process.pid))
+    assert identity(process.pid) == known and not alive(process.pid, known), "a zombie"
+    process.wait()
+    assert identity(process.pid) == "" and not alive(process.pid, "")

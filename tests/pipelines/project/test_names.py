@@ -1,11 +1,12 @@
-"""Every artifact of a run has a key that Prefect takes and that no other has, whatever the stages are called."""
+"""Names: every artifact has a key that Prefect takes and that no other has; the parts of a stage's name."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.project.names import CHECK, OWN, PROGRESS, stage_keys
+from pipelines.project.names import CHECK, OWN, PROGRESS, StageName, stage_keys
 
 # Few letters: names that differ in their separators, case and strange letters alone are what may clash.
 names = st.text(st.sampled_from("aAäß1-_@./: \n"), min_size=1, max_size=4)
@@ -40,3 +41,18 @@ def test_plain_names_keep_plain_keys() -> None:
         "sub-dvc-yaml-a",
         "stage",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "group"),
+    [
+        ("split", StageName("split"), "split"),
+        ("train@tk_instruct", StageName("train", "tk_instruct"), "train"),
+        ("predict@made-a@b", StageName("predict", "made-a@b"), "predict"),
+        ("sub/dvc.yaml:train@x", StageName("train", "x", "sub/dvc.yaml"), "sub/dvc.yaml:train"),
+        ("predict@made-combined", StageName.predict("made", "combined"), "predict"),
+    ],
+)
+def test_a_name_is_read_and_written(text: str, name: StageName, group: str) -> None:
+    assert StageName.of(text) == name
+    assert (str(name), name.group) == (text, group)

@@ -48,16 +48,18 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
     subprocess.run(["git", "checkout", "-q", "HEAD", "notes.txt"], cwd=root, check=True)
     seen: list[str] = []
 
-    def look(self: Run) -> dict[str, Result]:
-        assert self.clone is not None
-        seen.append((self.clone / "params.yaml").read_text())
-        assert (self.clone / "more.txt").read_text() == "more\n"
-        assert (self.clone / "notes.txt").readlink() == Path("more.txt")
-        assert (self.clone / "made.py").stat().st_mode & 0o111
-        assert "# another" not in (self.clone / "made.py").read_text()
+    def execute(run: Run) -> dict[str, Result]:
+        assert run.clone is not None
+        seen.append((run.clone / "params.yaml").read_text())
+        assert (run.clone / "more.txt").read_text() == "more\n"
+        assert (run.clone / "notes.txt").readlink() == Path("more.txt")
+        assert (run.clone / "made.py").stat().st_mode & 0o111
+        assert "# another" not in (run.clone / "made.py").read_text()
         return {"train": Result("train", "failed", error="seen")}
 
-    assert studies.run(root, study, lambda _: None, look, threading.Event())["4"].startswith("train: seen; ")
+    assert studies.run(root, study, lambda _: None, execute, threading.Event())["4"].startswith(
+        "train: seen; "
+    )
     assert seen == [params.replace("train_tasks: null", "train_tasks: 4")]
 
 

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.params import check_training, load, validate
+from nightjar.params import load, validate
 from pipelines.run import profiles
 from pipelines.run.profiles import Change, apply
 from tests.conftest import ROOT
@@ -60,10 +60,11 @@ def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: s
     kept = {key: value for key, value in base.items() if not key.startswith(replaced)}
     assert written == {**kept, **over}
     removed = base.keys() - kept.keys() - over.keys()
-    # What is removed is one change, with all that it held.
+    # What is removed is one change, with all that it held; an added group that is empty has no key.
     given = {
         key: (old, change.new)
         for change in changes
+        if change.new != {}
         for key, old in (
             flat(change.old, f"{change.key}.") if change.new is None else {change.key: change.old}
         ).items()
@@ -142,10 +143,10 @@ def test_published_hyper_parameters(project: Path) -> None:
     ):
         apply(project, name)
         params = load(project / "params.yaml")
-        for recipe in (params.train.tk_instruct, params.train.supervised):
+        for recipe in map(params.train.recipe, ("tk_instruct", "supervised")):
             assert (recipe.learning_rate, recipe.batch_size, recipe.max_steps) == (rate, batch, steps)
             assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.0, "bfloat16")
-        assert params.train.tk_instruct.epochs == 2.0 or steps
+        assert params.train.recipe("tk_instruct").epochs == 2.0 or steps
         assert (params.split.train_instances_per_task, params.split.supervised_instances_per_task) == (
             100,
             1000,
@@ -171,7 +172,7 @@ def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
     """ProtoQA's published run_generation.py."""
     apply(project, "protoqa")
     params = load(project / "params.yaml")
-    recipe, predict = params.train.protoqa, params.predict.benchmark("protoqa")
+    recipe, predict = params.train.recipe("protoqa"), params.predict.benchmark("protoqa")
     assert (recipe.data, recipe.method, recipe.precision) == ("questions", "full", "float32")
     assert (recipe.learning_rate, recipe.schedule, recipe.warmup) == (5e-5, "linear", 0.0)
     assert (recipe.epochs, recipe.batch_size, recipe.max_steps) == (1.0, 8, None)
@@ -217,13 +218,13 @@ def test_recipes_and_systems_of_a_profile_have_what_they_read(project: Path) -> 
         params = load(project / "params.yaml")
         for system in params.predict.systems.values():
             assert system.benchmark in params.benchmarks
-            evidence, weights = Path(system.evidence), Path(system.weights)
-            if evidence.parent == Path("data/retrieve"):
+            evidence, weights = system.evidence, Path(system.weights)
+            if evidence and evidence.parent == Path("data/retrieve"):
                 assert evidence.name in params.retrieve.benchmarks
             if weights.parent == Path("models/train"):
                 assert weights.name in params.train.recipes
         for recipe in params.train.recipes:
-            check_training(params, recipe)
+            params.train.check(recipe)
 
 
 def test_a_profile_extends_another(project: Path) -> None:
@@ -325,6 +326,26 @@ def test_a_profile_with_an_unknown_key_names_it(project: Path) -> None:
         apply(project, "mine")
 
 
+@pytest.mark.parametrize("key", ["train.combned", "readers.reeder", "predict.toool"])
+def test_settings_of_a_name_that_nothing_lists(project: Path, key: str) -> None:
+    group, name = key.split(".")
+    (project / "profiles/mine.yaml").write_text(f"{group}: {{{name}: {{}}}}\n")
+    with pytest.raises(
+        NightjarError, match=rf"mine\.yaml: {key} is not in .*; correct its spelling, or add it"
+    ):
+        apply(project, "mine")
+
+
+def test_a_setting_that_is_left_to_the_default_can_be_set(project: Path) -> None:
+    added = ("train.combined.epochs=2.0", "predict.systems.protoqa-combined.calls=disabled")
+    changes = apply(project, "sample", [*added, "augment.tools.calculator.price=0.5"])
+    params = load(project / "params.yaml")
+    assert params.train.recipe("combined").epochs == 2.0 != params.train.recipe("tk_instruct").epochs
+    assert params.predict.systems["protoqa-combined"].calls == "disabled"
+    assert params.augment.tools["calculator"].price == 0.5
+    assert [change.kind for change in apply(project, "sample")] == ["removed"] * 3 and changes
+
+
 def test_a_broken_params_file_can_be_replaced(project: Path) -> None:
     (project / "params.yaml").write_text("seed: [")
     assert profiles.apply(project, "sample")
@@ -366,7 +387,7 @@ def test_a_star_or_an_ampersand_in_a_text_is_no_alias(project: Path) -> None:
     )
     params = load(project / "params.yaml")
     assert params.nightly.cron == "*/5 * * * 1"
-    assert params.predict.supernatinst.stop == ["&a", "R & D", "**x"]
+    assert params.predict.benchmark("supernatinst").stop == ["&a", "R & D", "**x"]
 
 
 @pytest.mark.parametrize(
@@ -397,3 +418,11 @@ def test_a_launcher_needs_its_configuration(project: Path) -> None:
     with pytest.raises(NightjarError, match=r"one_cpu\.yaml: train\.launcher = one_cpu has no configuration"):
         apply(project, "sample", ["train.launcher=one_cpu"])
     assert apply(project, "sample", ["train.launcher=one_gpu"])
+
+
+def test_what_is_written_is_read_by_the_parser_of_dvc(project: Path) -> None:
+    """A colon in a text, in a mapping on one line, needs quotation marks there."""
+    source = "hub:NAME@REVISION"
+    apply(project, "sample", [f"tools.question_answering.model={source}"])
+    text = (project / "params.yaml").read_text()
+    assert YAML(typ="safe").load(text)["tools"]["question_answering"]["model"] == source

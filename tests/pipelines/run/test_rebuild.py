@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -224,6 +223,39 @@ def _pid(repo: Repo) -> int | None:
     return int(text) if text else None
 
 
+# Prints our own functions on the way to the process of a stage: those that submit its task, and those of its thread.
+WAY = """
+import json, sys, threading, traceback
+from pathlib import Path
+from pipelines.cli import main
+
+def own(thread):
+    stack = traceback.extract_stack(sys._current_frames()[thread.ident])
+    files = [(Path(it.filename), it.name) for it in stack if "site-packages" not in it.filename]
+    return [f"{file.stem}.{name}" for file, name in files if "pipelines" in file.parts]
+
+def watch(event, arguments):
+    if event == "subprocess.Popen" and (frames := own(threading.current_thread()))[0] == "session.stage":
+        submitting = own(threading.main_thread())
+        print("way", json.dumps(submitting[: submitting.index("session.stages") + 1] + frames))
+
+sys.addaudithook(watch)
+main(["rebuild"])
+"""
+
+
+def test_a_stage_is_few_calls_away_from_the_command_line(repo: Repo, api: Api) -> None:
+    api.serve(repo)
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
+    command = [sys.executable, "-c", WAY]
+    done = subprocess.run(
+        command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=90
+    )
+    (way,) = [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("way ")]
+    assert (way[0], way[-1]) == ("cli.main", "child.__init__") and "session.stages" in way
+    assert len(way) <= 8, way
+
+
 def test_without_prefect_one_line_names_dvc_and_nothing_to_do_needs_none(repo: Repo) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
     without = "import sys; sys.modules['prefect'] = None; "
@@ -241,22 +273,3 @@ def test_without_prefect_one_line_names_dvc_and_nothing_to_do_needs_none(repo: R
     assert not (repo.root / "a.out").exists()
     repo.dvc("repro")
     assert run("rebuild").stdout == "Nothing to do: 1 stage up to date.\n"
-
-
-def test_the_lock_is_let_go_when_its_holder_is_killed(tmp_path: Path) -> None:
-    code = (
-        "import time; from pathlib import Path; from pipelines.process.lock import rebuild_lock\n"
-        "with rebuild_lock(Path()):\n    Path('held').touch(); time.sleep(100)"
-    )
-    command = [sys.executable, "-c", code]
-    first = subprocess.Popen(command, cwd=tmp_path, env=environment())
-    wait_for((tmp_path / "held").exists)
-    second = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
-    assert f"process {first.pid}" in second.stderr
-    first.kill()
-    first.wait()
-    (tmp_path / "held").unlink()
-    third = subprocess.Popen(command, cwd=tmp_path, env=environment())
-    wait_for((tmp_path / "held").exists)
-    third.kill()
-    third.wait()

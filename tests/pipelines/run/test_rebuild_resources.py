@@ -58,7 +58,7 @@ def test_turns_on_the_gpu_and_in_memory_and_attempts(
             line = rebuild.stdout.readline()
             assert line, told
             told += line
-        wait_for((repo.root / "q.ended").exists, 60, "the large ones")
+        wait_for((repo.root / "q.ended").exists, what="the large ones")
         assert not (repo.root / "x.began").exists() and not (repo.root / "y.began").exists()
     out, err = rebuild.communicate(timeout=60)
     assert rebuild.returncode == 1, out + err

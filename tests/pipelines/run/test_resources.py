@@ -11,7 +11,8 @@ from ruamel.yaml import YAML
 
 from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Rebuild, load_rebuild
-from pipelines.graph import graph as graphs
+from pipelines.graph import repository as graphs
+from pipelines.graph.graph import Graph, Stage
 from pipelines.run import resources
 from pipelines.run.resources import Limits, Needs
 from tests.pipelines.conftest import Repo
@@ -19,11 +20,9 @@ from tests.pipelines.conftest import Repo
 ROOT = Path(__file__).parents[3]
 
 
-def graph(**metas: dict[str, Any]) -> graphs.Graph:
-    stages = {
-        name: graphs.Stage(name, "true", "", (), (), (), {}, (), (), meta) for name, meta in metas.items()
-    }
-    return graphs.Graph(Path(), stages)
+def graph(**metas: dict[str, Any]) -> Graph:
+    stages = {name: Stage(name, "true", "", (), (), (), {}, (), (), meta) for name, meta in metas.items()}
+    return Graph(Path(), stages)
 
 
 def test_needs_of_stages_with_and_without_a_word_on_them() -> None:

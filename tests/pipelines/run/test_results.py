@@ -1,4 +1,4 @@
-"""A listener to the results of stages cannot fail a stage; the results decide how a run ended."""
+"""Results decide how a run ended, a listener cannot fail a stage, and a stage's lines say how far it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from pipelines.process import lock
-from pipelines.run.results import End, Result, ending, listeners
+from pipelines.run.results import End, Result, counted, listeners
 
 
 @pytest.mark.parametrize("fault", [ValueError("no such style"), BrokenPipeError(), SystemExit(1)])
@@ -60,11 +60,25 @@ def test_the_end_of_a_run_counts_its_results(states: list[str], cancelled: bool,
         (ZeroDivisionError(), "failed"),
     ],
 )
-def test_what_an_unwatched_run_raises_becomes_its_end(fault: Exception, end: str) -> None:
-    told: list[str] = []
+def test_what_a_run_raises_becomes_its_end(fault: Exception, end: str) -> None:
+    found = End.of_error(fault)
+    assert found.state == end and found.message
 
-    def run() -> End:
-        raise fault
 
-    found = ending(run, told.append)
-    assert found.state == end and told == ([found.message] if end == "failed" else [])
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("step 5 of 20, loss 1.277", (5, 20)),
+        ("1,200 of 4,800 documents", (1200, 4800)),
+        ("round 1 of 2: 30 of 40 texts", (30, 40)),
+        ("0 of 10", (0, 10)),
+        ("10 of 10 done", (10, 10)),
+        ("1 of 1 files", None),
+        ("12 of 10", None),
+        ("version 3.1 of 4", None),
+        ("one of many", None),
+        ("", None),
+    ],
+)
+def test_what_a_line_says(line: str, count: tuple[int, int] | None) -> None:
+    assert counted(line) == count

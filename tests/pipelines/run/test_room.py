@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.run.resources import Limits, Needs, Room, longest_way
+from pipelines.run.resources import Limits, Needs, Room, critical_path
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def test_any_order_of_ends_keeps_the_limits_and_all_get_their_turn(case: Case, d
 
 
 def test_the_longest_way_to_go_is_first() -> None:
-    way = longest_way({"a": [], "b": [], "c": ["b"]}, {"a": 2.0, "b": 1.0, "c": 3.0})
+    way = critical_path({"a": [], "b": [], "c": ["b"]}, {"a": 2.0, "b": 1.0, "c": 3.0})
     assert way == {"a": 2.0, "b": 4.0, "c": 3.0}
     users = Users(Room(Limits(1), way), dict.fromkeys("abc", Needs()), threading.Event())
     users.start("c")

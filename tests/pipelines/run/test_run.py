@@ -41,7 +41,7 @@ class Played:
     stop: threading.Event = field(default_factory=threading.Event)
     code: int = 4
 
-    def look(self, name: str, stop: threading.Event) -> dict[str, str]:
+    def status(self, name: str, stop: threading.Event) -> dict[str, str]:
         self.looked.append(name)
         return {"state": self.finds.get(name, "would run"), "why": "found by DVC", "error": "cannot be read"}
 
@@ -108,24 +108,15 @@ def test_dvc_looks_at_every_stage_and_those_without_a_change_do_not_run(played: 
         "other": ("restored", "found by DVC"),
     }
     assert sorted(played.ran) == [("a", False), ("other", False)]
-
-
-def test_a_stage_that_changed_while_it_waited_is_not_run(played: Played) -> None:
-    played.states["a"] = "unchanged"
+    played.states["a"] = "unchanged"  # it changed back while it waited
     assert played.conduct("a")["a"] == ("unchanged", "no difference in what it needs (edited)")
 
 
-def test_a_stage_that_dvc_cannot_look_at_fails(played: Played) -> None:
-    played.finds["a"] = "failed"
+@pytest.mark.parametrize(("finds", "error"), [("failed", "cannot be read"), ("would fail", "found by DVC")])
+def test_a_stage_that_cannot_run_fails_with_the_reason(played: Played, finds: str, error: str) -> None:
+    played.finds["a"] = finds
     found = played.conduct()
-    assert found["a"] == ("failed", "cannot be read") and found["b"] == ("skipped", "a")
-    assert sorted(name for name, _ in played.ran) == ["other"]
-
-
-def test_a_stage_that_would_fail_fails_with_the_reason_and_is_not_run(played: Played) -> None:
-    played.finds["a"] = "would fail"
-    found = played.conduct()
-    assert found["a"] == ("failed", "found by DVC") and found["b"] == ("skipped", "a")
+    assert found["a"] == ("failed", error) and found["b"] == ("skipped", "a")
     assert sorted(name for name, _ in played.ran) == ["other"]
 
 

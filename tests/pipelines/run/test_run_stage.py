@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from ruamel.yaml import YAML
 
 from nightjar.core import paths
 from pipelines.graph import dvc_worker
-from pipelines.process.child import alive, identity
+from pipelines.process.child import Output
 from pipelines.run import run_stage as stage_runs
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages
@@ -68,18 +69,21 @@ def test_lines_do_not_depend_on_how_the_bytes_arrive(parts: list[str], size: int
 def heard(data: bytes, size: int = 65_536) -> list[str]:
     """The lines of an output that arrives in pieces of so many bytes."""
     reading, writing = os.pipe()
-    lines: list[str] = []
+    written = threading.Event()
 
     def write() -> None:
         with open(writing, "wb", buffering=0) as file:
             for at in range(0, len(data), size):
                 file.write(data[at : at + size])
+        written.set()
 
     with open(reading, "rb", buffering=0) as stream, ThreadPoolExecutor(1) as pool:
         pool.submit(write)
-        command: Any = SimpleNamespace(stdout=stream, poll=lambda: None)
-        stage_runs.follow(command, threading.Event(), lines.extend)
-    return lines
+        code = lambda: 0 if written.is_set() else None  # noqa: E731
+        command: Any = SimpleNamespace(stdout=stream, poll=code, end=lambda: 0)
+        with tempfile.NamedTemporaryFile() as log, Output(Path(log.name)) as output:
+            assert output.follow(command, threading.Event()) == 0
+            return log.read().decode().split("\n")[:-1]
 
 
 def test_colours_and_endless_lines() -> None:
@@ -302,25 +306,6 @@ def test_what_a_command_has_of_dvc(repo: Repo, stages: Stages) -> None:
     assert ours.endswith("lease")
     repo.dvc("repro", "--force", "a")
     assert ours.removesuffix("lease") == (repo.root / "sub/env.out").read_text()
-
-
-def test_processes_are_told_apart_by_what_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    process = subprocess.Popen(["sleep", "300"])
-    try:
-        known = identity(process.pid)
-        assert known.startswith(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-        began = psutil.Process(process.pid).create_time()
-        # The clock jumps: the kernel's time of boot, to which psutil adds, jumps with it.
-        monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: psutil.boot_time() - 86_400.0)
-        monkeypatch.setattr(time, "time", lambda: began + 86_400.0)
-        assert alive(process.pid, known)
-        assert not alive(os.getpid(), known)
-    finally:
-        process.kill()
-    wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
-    assert identity(process.pid) == known and not alive(process.pid, known)
-    process.wait()
-    assert identity(process.pid) == "" and not alive(process.pid, "")
 
 
 def _text(path: Path) -> str:

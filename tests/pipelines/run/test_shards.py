@@ -20,7 +20,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Shards
 from pipelines.commands.plan import plan
 from pipelines.commands.rebuild import rebuild
-from pipelines.graph import graph as graphs
+from pipelines.graph.graph import Graph, Stage
 from pipelines.run import shards
 from pipelines.run.resources import Needs
 from pipelines.run.results import Result
@@ -111,7 +111,7 @@ def test_a_share_that_fails_fails_the_stage_with_its_last_line(repo: Repo) -> No
 def shared(repo: Repo, stop: threading.Event | None = None, **settings: Any) -> Result | None:
     """Run the shares of the stage `work` alone, without DVC and Prefect."""
     return shards.share(
-        graphs.Graph(repo.root, {}),
+        Graph(repo.root, {}),
         stage("python work.py"),
         Shards(**({"count": 3} | settings)),
         repo.root / ".nightjar/logs/run/work.log",
@@ -153,7 +153,7 @@ def test_whoever_ends_the_rebuild_ends_the_shares(repo: Repo, number: signal.Sig
     sleeper = "subprocess.Popen(['sleep', '300']); (parts / f'{number}.pid').touch(); time.sleep(300)"
     made(repo, sleeper)
     process = repo.start("rebuild")
-    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 3, 60, "three shares")
+    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 3, what="three shares")
     started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]
     assert len(started) >= 9  # three guards, three commands, and what they started
     began = time.monotonic()
@@ -194,14 +194,14 @@ def test_a_plain_command_is_split_as_a_shell_does() -> None:
     assert simple(stage("python -m work 'a b' --x=1")) == ["python", "-m", "work", "a b", "--x=1"]
 
 
-def stage(command: str = "a", **meta: Any) -> graphs.Stage:
-    return graphs.Stage("work", command, "", (), (), (), {}, (), (), meta)
+def stage(command: str = "a", **meta: Any) -> Stage:
+    return Stage("work", command, "", (), (), (), {}, (), (), meta)
 
 
 @pytest.mark.parametrize(("count", "shared", "bad"), [(2, True, True), (1, True, False), (2, False, False)])
 def test_only_a_stage_that_says_so_is_shared(tmp_path: Path, count: int, shared: bool, bad: bool) -> None:
     (tmp_path / "params.yaml").write_text(f"shards: {{count: {count}}}")
-    graph = graphs.Graph(tmp_path, {"work": stage("a | b")})
+    graph = Graph(tmp_path, {"work": stage("a | b")})
     with pytest.raises(NightjarError, match="one plain command") if bad else contextlib.nullcontext():
         shards.check(graph, {"work": Needs(shards=shared)})
 
@@ -296,7 +296,7 @@ def test_stop_ends_the_shares_on_a_cluster_with_all_that_they_started(cluster: A
         target=shared, args=(repo,), kwargs={"stop": stop, "count": 2, "address": cluster.address}
     )
     thread.start()
-    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 2, 90, "two shares")
+    wait_for(lambda: len(list((repo.root / "parts").glob("*.pid"))) == 2, what="two shares")
     started = [child.pid for child in psutil.process_iter() if _is_at(child, repo.root)]
     assert len(started) >= 6
     began = time.monotonic()
@@ -325,7 +325,7 @@ def test_a_cluster_that_loses_a_worker_in_the_middle_does_the_work_all_the_same(
 
 
 def _lose_a_worker(cluster: Any, repo: Repo) -> None:
-    wait_for(lambda: units(repo), 90, "the first unit")
+    wait_for(lambda: units(repo), what="the first unit")
     raylet = psutil.Process(cluster.list_all_nodes()[1].all_processes["raylet"][0].process.pid)
     for lost in [raylet, *raylet.children(recursive=True)]:
         if "work.py" not in lost.cmdline():  # its guard has to end that

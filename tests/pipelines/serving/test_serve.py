@@ -110,7 +110,7 @@ def killed(api: Api) -> Iterator[str]:
     names = [f"{flow}/{repo.root.name}" for flow in ("rebuild", "nightly", "study")]
     assert (told["url"], told["deployments"]) == (api.server.url, names)
     run = Serving(repo, api, process, []).run("rebuild", targets=["long"])
-    wait_for(lambda: _pid(repo), 60, "the stage")
+    wait_for(lambda: _pid(repo), what="the stage")
     for other in psutil.process_iter():
         with contextlib.suppress(psutil.Error, ProcessLookupError):
             if Path(other.cwd()) == repo.root and os.getpgid(other.pid) != api.server.pid:
@@ -156,7 +156,7 @@ def test_a_run_killed_with_all_that_served_it_has_crashed(serving: Serving, kill
 
 def test_a_run_whose_own_process_is_killed_has_crashed_with_its_stage(serving: Serving) -> None:
     run = serving.run("rebuild", targets=["long"])
-    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    pid = wait_for(lambda: _pid(serving.repo), what="the stage")
     os.kill(recorded(serving.repo.root / paths.RUNS / run)["pid"], signal.SIGKILL)
     assert serving.ended(run)["type"] == "CRASHED"
     wait_for(lambda: not lives(pid), 10, "the end of the stage")
@@ -202,7 +202,7 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
         "timezone": "UTC",
         "day_or": True,
     }
-    wait_for(lambda: len(_planned(serving)) >= 3, 60, "the planned nights")
+    wait_for(lambda: len(_planned(serving)) >= 3, what="the planned nights")
     states = [serving.ended(run) for run in _missed(serving, 3, 1)]
     ran = [state for state in states if state["type"] != "CANCELLED"]
     # The repository has no stages to evaluate: the one that ran says so.
@@ -315,11 +315,11 @@ def test_a_run_that_was_killed_before_its_flow_began_has_crashed_and_frees_the_s
 
 def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) -> None:
     run = serving.run("rebuild", targets=["long"])
-    pid = wait_for(lambda: _pid(serving.repo), 60, "the stage")
+    pid = wait_for(lambda: _pid(serving.repo), what="the stage")
     serving.api.ask(f"flow_runs/{run}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
     began = time.monotonic()
     # The runner asks for cancelled runs in between; from then on it takes seconds.
-    wait_for(lambda: not lives(pid), 30, "the end of the stage")
+    wait_for(lambda: not lives(pid), what="the end of the stage")
     assert time.monotonic() - began < 20
     assert serving.ended(run)["type"] == "CANCELLED"
     (serving.repo.root / "pid").unlink()
@@ -330,7 +330,7 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
 ) -> None:
     repo, first = serving.repo, serving.api.server
     held = serving.run("rebuild", targets=["held"])
-    wait_for((repo.root / "pid").exists, 60, "the stage")
+    wait_for((repo.root / "pid").exists, what="the stage")
     lease = serving.state(held)["state_details"]["deployment_concurrency_lease_id"]
     os.killpg(first.pid, signal.SIGKILL)
     (repo.root / "pid").rename(repo.root / "go")  # the stage and its run end while there is no server
@@ -338,7 +338,7 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
         lambda: (found := servers.recorded(repo.root)) and found.pid != first.pid and found, 60, "the server"
     )
     assert again.url == first.url
-    wait_for(lambda: servers.healthy(again.url), 60, "its answer")
+    wait_for(lambda: servers.healthy(again.url, 2.0), what="its answer")
     assert (
         Client(again.url).ask(f"v2/concurrency_limits/leases/{lease}/renew", {"lease_duration": 60}) is None
     )
@@ -347,7 +347,7 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
     assert second.stderr.endswith("; use that one, or end it first\n")
     stopped = serving.run("rebuild", targets=["long"])
-    pid = wait_for(lambda: _pid(repo), 60, "the stage")
+    pid = wait_for(lambda: _pid(repo), what="the stage")
     assert serving.deployment("nightly")["paused"] is False
     began = time.monotonic()
     serving.process.send_signal(signal.SIGTERM)

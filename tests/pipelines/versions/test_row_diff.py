@@ -248,26 +248,6 @@ def test_any_type_is_compared(tmp_path: Path, values: pa.Array, key: list[str]) 
         assert changed == []
 
 
-def test_neighbouring_cells_do_not_run_together(tmp_path: Path) -> None:
-    old = pa.table({"a": ["1:", "1", "", None, "-"], "b": ["x", ":x", "1:x", "x", None]})
-    new = pa.table({"a": ["1", "1:", "1:x", "x", None], "b": [":xx", "", "", None, "-"]})
-    sides = []
-    for name, table in (("a", old), ("b", new)):
-        pq.write_table(table, tmp_path / f"{name}.parquet")
-        sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
-    assert compare(*sides, []).rows == {"added": 5, "removed": 5, "changed": 0}
-
-
-def test_columns_may_have_any_names(tmp_path: Path) -> None:
-    names = ["a", "A", "filename", "file_row_number", 'x" FROM y; --', "file_index", "value0", ""]
-    sides = []
-    for name, last in (("a", 1), ("b", 2)):
-        table = pa.table({column: [0, last if column in ("A", "") else 1] for column in names})
-        pq.write_table(table, tmp_path / f"{name}.parquet")
-        sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
-    assert compare(*sides, ["a", "filename"]).columns == {"A": 1, "": 1}
-
-
 def test_more_rows_than_a_batch_and_columns_with_the_names_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

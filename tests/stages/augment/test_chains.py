@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stages.augment.chains import chains
+from stages.augment.texts import chains
 
 
 def row(call: str, status: str = "kept", gain: float | None = 1.0) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def test_chains_are_counted_and_merged(project: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(TokenTree, "sample", sample)
     own = {
         "code": "nightjar/tools/calculator.py",
-        "resource": "data/ingest/corpus",
+        "resource": "data/none",
         "sampling_threshold": 0.0,
     }
     tool = own | {"positions": 1, "samples": 2, "filter_threshold": -1000.0, "price": 0.5}

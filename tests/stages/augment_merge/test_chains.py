@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import Call, find, remove, write
-from stages.augment_merge.chains import before, call_of, written
 from stages.augment_merge.merge import (
     BROKEN,
     LIMIT,
@@ -20,8 +19,11 @@ from stages.augment_merge.merge import (
     WORSE,
     Body,
     Rules,
+    before,
+    call_of,
     choose,
     merged_texts,
+    written,
 )
 from tests.stages.augment_merge.test_merge import BODIES, KEY, NAMES, TEXTS, row
 

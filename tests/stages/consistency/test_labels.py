@@ -47,7 +47,7 @@ def trained(folder: Path, base: Path, **changes: Any) -> Path:
 
 
 def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
-    from stages.consistency.labels import labeller
+    from stages.consistency.build import labeller
 
     base = sentence_encoder(tmp_path / "base")
     folder = trained(tmp_path / "readers", base)
@@ -83,7 +83,7 @@ def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
     ],
 )
 def test_other_readers_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    from stages.consistency.labels import labeller
+    from stages.consistency.build import labeller
 
     folder = trained(tmp_path / "readers", sentence_encoder(tmp_path / "base"), **changes)
     with pytest.raises(NightjarError, match=message):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from nightjar import params
 from nightjar.core import contracts
-from nightjar.core.config import read_yaml
 from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
@@ -20,10 +18,9 @@ from nightjar.params.data import Encoding
 from nightjar.params.train import Recipe
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input
-from stages.encode import tokens as tokens_module
+from stages.encode import build as build_module
 from stages.encode.build import Build, Sources
 from tests.conftest import ROOT
-from tests.in_process import run_stage
 from tests.tiny_models import encoder_decoder
 
 SETTINGS = params.load(ROOT / "params.yaml")
@@ -87,7 +84,7 @@ def sources(tmp_path: Path) -> Sources:
 
 
 def recipe(**changes: Any) -> Recipe:
-    return SETTINGS.train.combined.model_copy(update=changes)
+    return SETTINGS.train.recipe("combined").model_copy(update=changes)
 
 
 def encode(
@@ -106,7 +103,7 @@ def encode(
 def test_prompts_and_targets_are_those_of_the_instances(
     sources: Sources, tiny_model: Path, tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens_module, "ROWS_PER_BATCH", batch)
+    monkeypatch.setattr(build_module, "ROWS_PER_BATCH", batch)
     tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, recipe(calls=True, evidence=1))
     assert [(r["side"], r["task_id"], r["id"]) for r in rows] == [
         *(("train", given["task_id"], given["id"]) for given in TRAIN),
@@ -178,24 +175,3 @@ def test_nothing_to_train_on_is_told(sources: Sources, tiny_model: Path, tmp_pat
     with pytest.raises(NightjarError, match=r"no instances to train on; .*split\.test_instances_per_task"):
         encode(empty, tmp_path / "out", tiny_model, recipe(data="supervised"))
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("item", "key", "value"),
-    [
-        ("tk_instruct", "evidence", 1),
-        ("supervised", "calls", True),
-        ("combined", "data", "supervised"),
-        ("recipes", "plain", {"calls": "data/split", "evidence": "data/split"}),
-    ],
-)
-def test_a_recipe_cannot_read_what_its_stage_is_not_given(
-    workdir: Path, item: str, key: str, value: object
-) -> None:
-    values = read_yaml(ROOT / "params.yaml")
-    values["train"][item][key] = value
-    (workdir / "params.yaml").write_text(json.dumps(values))
-    done = run_stage("encode", key if item == "recipes" else item)
-    assert done.returncode == 2
-    recipe = "plain" if item == "recipes" else item
-    assert f"params.yaml: train.{recipe}." in done.stderr and done.stderr.count("\n") == 1

@@ -19,10 +19,8 @@ from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
 from stages.encode.questions import QuestionBuild
-from stages.encode.work import inputs
-from stages.train.examples import Examples
 from stages.train.packing import packed_length
-from stages.train.plan import Plan, pairs
+from stages.train.plan import Examples, Plan, pairs
 from tests.conftest import ROOT
 from tests.made_card import CARD, NAME
 
@@ -82,7 +80,7 @@ def test_an_encoder_decoder_has_its_own_ends(tiny_t5: Path, tmp_path: Path) -> N
 def test_questions_with_the_same_prompt_share_it(tiny_model: Path, tmp_path: Path) -> None:
     encode(put(tmp_path / "questions", TRAIN), tmp_path / "out", tiny_model)
     examples = Examples(tmp_path / "out")
-    recipe = SETTINGS.train.combined.model_copy(update={"batch_size": 4, "batch_tokens": 512})
+    recipe = SETTINGS.train.recipe("combined").model_copy(update={"batch_size": 4, "batch_tokens": 512})
     plan = Plan(examples, recipe, 3)
     seen: Counter[int] = Counter()
     together = alone = 0
@@ -125,18 +123,3 @@ def test_nothing_to_train_on(tiny_model: Path, tmp_path: Path) -> None:
         build(CARD)
     with pytest.raises(NightjarError, match=r"made has no training questions; .*benchmarks\.made"):
         build(LEARNS, tmp_path)
-
-
-def test_the_questions_are_named_where_other_recipes_have_calls_and_evidence() -> None:
-    def changed(calls: str, evidence: str) -> params.Params:
-        values = SETTINGS.model_dump()
-        values["train"]["recipes"] = {"mine": {"calls": calls, "evidence": evidence}}
-        changes = {"data": "questions", "calls": False, "evidence": 0}
-        values["train"]["mine"] = values["train"]["combined"] | changes
-        return params.validate(values)
-
-    asked = f"data/questions/{NAME}"
-    assert inputs(changed(asked, asked), "mine") == (Path(asked), None)
-    for calls, evidence in ((asked, "data/split"), ("data/split", "data/split"), ("data/split", asked)):
-        with pytest.raises(NightjarError, match=r"train\.mine\.data.*name data/questions/BENCHMARK in"):
-            inputs(changed(calls, evidence), "mine")

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.ingest.accounts import UnreadableFile
+from stages.ingest.check_head import language_names
 from stages.ingest.checks import check_task, normalised_entropy
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Finding
-from stages.ingest.languages import language_names
 from stages.ingest.task_file import ordinary, read_task
 
 NAN = float("nan")

@@ -18,8 +18,7 @@ from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.errors import NightjarError
 from stages.ingest import corpus
-from stages.ingest.corpus import ingest_corpus
-from stages.ingest.corpus_files import Unit, url_date
+from stages.ingest.corpus import Unit, ingest_corpus, url_date
 from stages.ingest.datasets import ingest
 
 
@@ -89,7 +88,7 @@ def test_lines(tmp_path: Path) -> None:
         "the same id twice",
         "no text",
         "not UTF-8",
-        "a key stands twice",
+        "a duplicate key",
         "not an object",
         "text is NaN",
         "not JSON",

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.ingest.describe import describe, top_level
-from stages.ingest.natural_instructions import ingest_natural_instructions
+from stages.ingest.natural_instructions import describe, ingest_natural_instructions, top_level
 
 
 def row(task_id: str, **changes: Any) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def test_bad_files_stand_aside_and_the_rest_goes_on(
     } == {
         "task002_cut.json": "not JSON",
         "task003_text.json": "not JSON",
-        "task005_doubled.json": "a key stands twice",
+        "task005_doubled.json": "a duplicate key",
         "task007_none.json": "no instances",
         "task008_latin.json": "not UTF-8",
         "task009..name.json": "unsafe file name",
@@ -147,8 +147,8 @@ def test_the_same_bytes_twice_and_whatever_the_threads(
     source = folder({f"task{n:03}_x.json": make_task(n) if n % 3 else spoiled for n in range(1, 30)})
     ingest_natural_instructions(source, tmp_path / "a")
     ingest_natural_instructions(source, tmp_path / "b")
-    monkeypatch.setattr("stages.ingest.read_ahead._THREADS", 5)
-    monkeypatch.setattr("stages.ingest.read_ahead._READ_AHEAD_BYTES", 10**9)
+    monkeypatch.setattr("stages.ingest.accounts._THREADS", 5)
+    monkeypatch.setattr("stages.ingest.accounts._READ_AHEAD_BYTES", 10**9)
     ingest_natural_instructions(source, tmp_path / "c")
     assert digests(tmp_path / "a") == digests(tmp_path / "b") == digests(tmp_path / "c")
     assert len(digests(tmp_path / "a")) == 31

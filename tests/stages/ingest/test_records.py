@@ -16,7 +16,7 @@ from nightjar.benchmarks.registry import card
 from nightjar.core.contracts import RECORDS
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rejected, read_rows
-from stages.ingest.records import ingest_records
+from stages.ingest.datasets import ingest_records
 
 RECORD = Record("sums", "1", "sums.json", {"question": "1 + 1?"}, ("2",), category="math")
 

@@ -21,7 +21,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core import contracts, files, paths, tables
 from nightjar.statistics.bootstrap import Bootstrap
-from stages.split.rule import EVALUATION_CATEGORIES
+from stages.split.roles import EVALUATION_CATEGORIES
 
 ROOT = Path(__file__).parents[3]
 NAME = "supernatinst"
@@ -165,8 +165,8 @@ def few(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         if row["n"] < ENOUGH:
             row |= {"low": None, "high": None}
-            if "moved" in row:
-                row |= {"moved": False, "p": None}
+            if "significant" in row:
+                row |= {"significant": False, "p": None}
     return rows
 
 
@@ -380,13 +380,20 @@ def add_system(values: dict[str, Any], benchmark: str, system: str) -> None:
     """List a system in the values of params.yaml, as the next to last of its benchmark's."""
     weights = LM if system == "untuned" else f"models/train/{system}"
     values["predict"]["systems"][f"{benchmark}-{system}"] = {
-        "benchmark": benchmark, "system": system, "weights": weights, "evidence": f"data/questions/{benchmark}",
-        "resource": f"data/questions/{benchmark}",
+        "benchmark": benchmark, "system": system, "kind": "model", "weights": weights,
+        "evidence": "data/none", "tools": "data/none",
     }  # fmt: skip
 
 
 def add_arms(values: dict[str, Any]) -> None:
     """List the two halves in the values of params.yaml."""
     for system in ARMS:
-        values["train"]["recipes"][system] = {"calls": CALLS, "evidence": EVIDENCE}
+        values["train"]["recipes"][system] = {
+            "data": "train",
+            "texts": "data/split",
+            "calls": CALLS if system == "calls_only" else "data/none",
+            "evidence": EVIDENCE if system == "evidence_only" else "data/none",
+            "passages": int(system == "evidence_only"),
+        }
+        values["train"][system] = {}
         add_system(values, NAME, system)

@@ -25,7 +25,9 @@ def add_benchmark(card: Card, systems: Sequence[str]) -> None:
     data = f"data/ingest/{dataset}"
 
     def change(values: dict[str, Any]) -> None:
-        values["benchmarks"][card.name] = {"code": card.name, "data": data, "split": data}
+        values["benchmarks"][card.name] = {"code": card.name, "data": data} | dict.fromkeys(
+            ("split", "encoder"), "data/none"
+        )
         values["predict"][card.name] = copy.deepcopy(values["predict"][NAME])
         values["ingest"][dataset] = {"path": f"my/{card.name}", "code": f"my/{card.name}"}
         for system in systems:

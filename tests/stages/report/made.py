@@ -11,6 +11,22 @@ from nightjar.benchmarks.capabilities import Floats, Tracks
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.papers import Papers, Published, PublishedCalls, PublishedTable
 from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.benchmarks.sections import (
+    Axis,
+    Column,
+    Evaluated,
+    Fold,
+    Interval,
+    Intervals,
+    Point,
+    Points,
+    ReportSections,
+    Row,
+    Section,
+    Table,
+    Text,
+    Value,
+)
 
 NAME = "made"
 TRACKS = {"sums": "Sums of two", "days": "Days of the week"}
@@ -39,6 +55,25 @@ def prompt(question: Question, asking: Asking) -> str:
     return str(question.parts["question"])
 
 
+def sections(found: Evaluated) -> list[Section]:
+    """How many answers each system gave, in every kind of block."""
+    metric = found.card.metrics[0]
+    counts = {system: len(found.predictions(system, ["id"])) for system in found.systems}
+    rows = [Row((system, f"{n:,}", Value(metric, 0.5, 0.25, 0.75))) for system, n in counts.items()]
+    points = {system: [Point(n, 0.5, f"{system} & {n}")] for system, n in counts.items()}
+    axes = Axis("answers", 0, 100), Axis("<score>", 0, 1)
+    plots = (
+        Points("own-points", "Own points", *axes, points, ("system", "n"), list(counts.items()), joined=True),
+        Intervals(
+            "own-intervals", "Own intervals", [("all", "", metric, {SYSTEMS[0]: Interval(0.5, 0.25, 0.75)})]
+        ),
+    )
+    table = Table((Column("system", "text"), Column("answers"), Column("half")), rows, "Own <table>")
+    return [
+        Section("own", "Own <section>", [Text("`code`, **bold** & <b>"), table, Fold("Folded", plots)], "Own")
+    ]
+
+
 CARD = Card(
     name=NAME,
     version=1,
@@ -51,6 +86,7 @@ CARD = Card(
     score=score,
     capabilities=(
         Tracks(TRACKS),
+        ReportSections(sections),
         Papers(
             (
                 Published("Guesser 9B", {"sums": 0.125, "days": 0.5}, "Nobody 2030, table 1"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Floats, Labels, Match, Matching, Tracks
+from nightjar.benchmarks.capabilities import Floats, Match, Matching, Tracks
 from nightjar.benchmarks.card import Card, Files, Metric
 from nightjar.benchmarks.papers import Papers, Published, PublishedTable
+from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Sources
+from nightjar.benchmarks.sections import ReportSections
 
 NAME, DATASET = "lists", "made_lists"
 N = 24
@@ -120,7 +123,7 @@ CARD = Card(
     capabilities=(
         Tracks({DEFAULT_TRACK: "ranked lists"}),
         Matching({"same": "equal", "inside": "contained"}, matches, counted),
-        Labels({"easy": "every third question", "hard": "no question"}),
+        ReportSections(partial(labelled_questions, {"easy": "every third question", "hard": "no question"})),
         Papers(
             (
                 Published(

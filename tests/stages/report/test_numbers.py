@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from nightjar.benchmarks.card import Metric
+from nightjar.benchmarks.sections import initial
 from stages.report import numbers
 
 PERCENT = Metric("rougeL", "ROUGE-L")
@@ -36,6 +37,4 @@ def test_an_axis_without_an_end_reaches_to_the_highest_value() -> None:
 def test_small_p_values_and_missing_counts() -> None:
     assert [numbers.p(one) for one in (0.05, 0.00009)] == ["0.0500", "< 0.0001"]
     assert [numbers.count(one) for one in (12345, None)] == ["12,345", "–"]
-    assert (
-        numbers.initial("SVAMP of x") == "SVAMP of x" and numbers.initial("cross-lingual") == "Cross-lingual"
-    )
+    assert initial("SVAMP of x") == "SVAMP of x" and initial("cross-lingual") == "Cross-lingual"

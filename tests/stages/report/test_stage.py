@@ -18,7 +18,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
-from stages.report import headline
+from stages.report import leaderboard
 from stages.report.read import results
 from tests.in_process import run_stage
 from tests.stages.report.building import ARMS, MODELS, NAME, ROOT, SCORED, SYSTEMS, rewrite
@@ -125,7 +125,7 @@ def test_the_leaderboard(reported: Path) -> None:
         assert rows[system].startswith(f"{one['value']:.1f} [{one['low']:.1f}, {one['high']:.1f}] ☰")
         p = f"{paired['p']:.4f}" if paired["p"] >= 0.0001 else "< 0.0001"
         assert rows[system].endswith(
-            f"{paired['value']:+.1f}, p {p}, {'seen' if paired['moved'] else 'not seen'}"
+            f"{paired['value']:+.1f}, p {p}, {'significant' if paired['significant'] else 'not significant'}"
         )
     assert rows["untuned"].endswith("reference") and "upper bound; " in rows["supervised"]
     assert rows["mTk-Instruct 13B"] == "57.1", "a paper's row"
@@ -219,7 +219,7 @@ def test_same_input_same_bytes(project: Path) -> None:
 
 def test_headline(reported: Path) -> None:
     found = results.read(registry.card(NAME), SCORED)
-    entries = headline.entries(found)
+    entries = leaderboard.entries(found)
     assert json.loads((OUT / "headline.json").read_text()) == entries
     assert [entry["system"] for entry in entries[:6]] == list(SYSTEMS)
     first, crossing = entries[0], entries[6]
@@ -244,7 +244,7 @@ def test_a_system_without_the_second_metric_has_a_dash_in_its_place(reported: Pa
     rows = [row for row in rows if row["metric"] != "exact_match" or row["system"] != "untuned"]
     found = results.Results(registry.card(NAME), rows, {})
     (entry,) = [
-        one for one in headline.entries(found) if (one["system"], one["track"]) == ("untuned", "default")
+        one for one in leaderboard.entries(found) if (one["system"], one["track"]) == ("untuned", "default")
     ]
     assert "exact_match" not in entry and "rougeL" in entry
 
@@ -314,7 +314,7 @@ def test_what_helps(arms: Path) -> None:
                   and (one["track"], one["level"], one["metric"]) == ("default", "overall", "rougeL")]  # fmt: skip
         assert row[3] == f"{one['value']:+.1f}".replace("-", "−")
         assert row[5:7] == [str(one["n"]), f"{one['p']:.4f}" if one["p"] >= 0.0001 else "< 0.0001"]
-        assert row[7] == ("yes" if one["moved"] else "no")
+        assert row[7] == ("yes" if one["significant"] else "no")
     assert rows[start + 1][3:] == ["–"] * 5
     assert sum(row[:3] == ["system", "adds", "score"] for row in rows) == 4, "two tracks, two metrics"
     assert set(ARMS) <= {row[0] for row in rows if len(row) == 2 and "fine-tuned by the recipe" in row[1]}

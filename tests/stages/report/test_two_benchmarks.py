@@ -160,6 +160,17 @@ def test_what_it_has_not_is_left_out(report: list[list[str]]) -> None:
     assert others == ["scores-made.csv"], "no plot"
 
 
+def test_a_section_of_the_benchmarks_own(report: list[list[str]]) -> None:
+    page, rows = (OUT / "made.html").read_text(), parsed("made.html").rows
+    assert '<h2 id="own">Own &lt;section&gt;</h2>' in page and '<a href="#own">Own</a>' in page
+    assert "<p><code>code</code>, <strong>bold</strong> &amp; &lt;b&gt;</p>" in page
+    at = rows.index(["system", "answers", "half"])
+    assert rows[at + 1] == [made.SYSTEMS[0], "32", "0.500[0.250, 0.750]"]
+    numbers = (OUT / "own-points.csv").read_text().splitlines()
+    assert numbers[:2] == ["system,n", f"{made.SYSTEMS[0]},32"]
+    assert "&lt;score&gt;" in (OUT / "own-points.svg").read_text() and (OUT / "own-intervals.svg").exists()
+
+
 def test_a_system_has_one_mark_in_the_whole_page(report: list[list[str]]) -> None:
     page = "".join((OUT / name).read_text() for name in (f"{NAME}.html", "made.html"))
     shapes: dict[str, set[str]] = {}

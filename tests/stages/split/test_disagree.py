@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.split import rule
+from stages.split import roles
 from stages.split.disagree import disagreements
-from stages.split.official import ROLES, Lists, read_lists
-from stages.split.rule import TRACKS, Task, task_of
+from stages.split.roles import ROLES, TRACKS, Lists, Task, read_lists, task_of
 
 ENGLISH, GERMAN = ("English",), ("English", "German")
 TEST = Task("task001_books_analogy", ("Word Analogy",), ("books",), True, ENGLISH)
@@ -171,7 +170,7 @@ def test_it_names_exactly_the_tasks_that_differ(moved: dict[Task, str], written:
     role_of = {task.task_id: role for task, role in moved.items() if role in written}
     given_lists = Lists(role_of, frozenset(written))
     for track in TRACKS:
-        by_rule = {name: role.role for name, role in rule.roles(TASKS, track).items()}
+        by_rule = {name: role.role for name, role in roles.roles_by_rule(TASKS, track).items()}
         # Whoever reads the lists knows of a task that it is under a role, or under none of the written ones.
         expected = {
             name: (role_of.get(name, "none"), role)

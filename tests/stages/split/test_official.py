@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from stages.split import official, rule
-from stages.split.rule import Task, task_of
+from stages.split import roles
+from stages.split.roles import Task, task_of
 
 TASKS = [
     Task("task001_t", ("Word Analogy",), ("books",), True),
@@ -29,8 +29,8 @@ def write(folder: Path, **lists: str) -> Path:
     return folder
 
 
-def sides(lists: official.Lists) -> dict[str, str]:
-    return {name: role.role for name, role in official.roles(TASKS, "default", lists).items()}
+def sides(lists: roles.Lists) -> dict[str, str]:
+    return {name: role.role for name, role in roles.roles_by_lists(TASKS, "default", lists).items()}
 
 
 def test_whole_lists_decide_everything(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_whole_lists_decide_everything(tmp_path: Path) -> None:
         default_train="task003_train\ntask006_named",
         default_excluded="",
     )
-    lists = official.read_lists(folder)["default"]
+    lists = roles.read_lists(folder)["default"]
     assert sides(lists) == {
         "task001_t": "test",
         "task002_new": "excluded",
@@ -50,13 +50,13 @@ def test_whole_lists_decide_everything(tmp_path: Path) -> None:
         "task006_named": "train",
     }
     assert lists.absent(TASKS) == {"excluded": 0, "test": 1, "train": 0}
-    reasons = {name: role.reason for name, role in official.roles(TASKS, "default", lists).items()}
+    reasons = {name: role.reason for name, role in roles.roles_by_lists(TASKS, "default", lists).items()}
     assert reasons["task006_named"] == "on the published list; the rule alone would make it excluded"
     assert reasons["task005_shares"] == "shares the source 'books' with the test task task001_t"
 
 
 def test_the_rule_fills_a_list_that_is_not_there(tmp_path: Path) -> None:
-    lists = official.read_lists(write(tmp_path, default_test="task001_t"))["default"]
+    lists = roles.read_lists(write(tmp_path, default_test="task001_t"))["default"]
     found = sides(lists)
     assert found["task003_train"] == found["task004_free"] == "train"
     assert found["task002_new"] == "excluded", (
@@ -66,24 +66,24 @@ def test_the_rule_fills_a_list_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_no_lists(tmp_path: Path) -> None:
-    assert official.read_lists(tmp_path / "nowhere") == {}
-    assert list(official.read_lists(write(tmp_path, xlingual_test=" \n\n"))) == ["xlingual"]
+    assert roles.read_lists(tmp_path / "nowhere") == {}
+    assert list(roles.read_lists(write(tmp_path, xlingual_test=" \n\n"))) == ["xlingual"]
 
 
 def test_what_is_told_of_the_lists(tmp_path: Path) -> None:
     folder = write(tmp_path, default_test="task001_t\ntask009_t", default_train="task010_x")
-    lists = official.read_lists(folder)
-    assert official.told(folder, lists) == (
+    lists = roles.read_lists(folder)
+    assert roles.describe_lists(folder, lists) == (
         f"published lists in {folder}: default test 2, train 1 names; xlingual none, so the rule decides"
     )
-    assert official.told(folder, {}) == f"no published lists in {folder}: the rule alone decides"
-    assert "split.official_lists is ignore" in official.told(folder, {}, used=False)
+    assert roles.describe_lists(folder, {}) == f"no published lists in {folder}: the rule alone decides"
+    assert "split.official_lists is ignore" in roles.describe_lists(folder, {}, used=False)
 
 
 def test_lists_that_contradict_each_other(tmp_path: Path) -> None:
     write(tmp_path, default_test="task001_t", default_train="task003_train\ntask001_t")
     with pytest.raises(NightjarError, match="task001_t is listed under"):
-        official.read_lists(tmp_path)
+        roles.read_lists(tmp_path)
 
 
 def test_the_rule_gives_the_published_lists(real_data: Path) -> None:
@@ -110,19 +110,21 @@ def test_the_rule_gives_the_published_lists(real_data: Path) -> None:
         for track, role in (("default", "train"), ("default", "test"), ("xlingual", "test"))
     }
     by_rule = {
-        (track, role): {name for name, given in rule.roles(tasks, track).items() if given.role == role}
-        for track in rule.TRACKS
-        for role in official.ROLES
+        (track, role): {
+            name for name, given in roles.roles_by_rule(tasks, track).items() if given.role == role
+        }
+        for track in roles.TRACKS
+        for role in roles.ROLES
     }
     assert by_rule["default", "test"] == listed["default", "test"] and len(listed["default", "test"]) == 17
     assert by_rule["xlingual", "test"] == listed["xlingual", "test"]
     assert (
         listed["default", "train"] <= by_rule["default", "train"] and len(listed["default", "train"]) == 109
     )
-    lists = official.read_lists(folder / "splits")
+    lists = roles.read_lists(folder / "splits")
     found = {
         name
-        for name, role in official.roles(tasks, "default", lists["default"]).items()
+        for name, role in roles.roles_by_lists(tasks, "default", lists["default"]).items()
         if role.role == "train"
     }
     assert found == listed["default", "train"], "with the list, exactly the list"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.split.rule import EVALUATION_CATEGORIES, Task, roles, task_of
+from stages.split.roles import EVALUATION_CATEGORIES, Task, roles_by_rule, task_of
 
 BY_NAME = "task1415_youtube_caption_corrections_grammar_correction"
 NAMES = st.one_of(st.integers(1, 30).map("task{:03}_x".format), st.just(BY_NAME))
@@ -57,7 +57,7 @@ def by_steps(tasks: list[Task], track: str) -> tuple[set[str], set[str], set[str
 
 @given(TASKS, st.sampled_from(["default", "xlingual"]))
 def test_against_the_steps(tasks: list[Task], track: str) -> None:
-    given_roles = roles(tasks, track)
+    given_roles = roles_by_rule(tasks, track)
     sides = tuple({name for name, role in given_roles.items() if role.role == side} for side in SIDES)
     assert sides == by_steps(tasks, track)
     assert all(role.reason for role in given_roles.values())
@@ -82,7 +82,7 @@ def test_reasons() -> None:
         Task(BY_NAME, ("Grammar Error Correction",), ("captions",), True),
         Task("task1416_captions", ("Misc.",), ("captions",), True),
     ]
-    default = {name: (role.role, role.reason) for name, role in roles(tasks, "default").items()}
+    default = {name: (role.role, role.reason) for name, role in roles_by_rule(tasks, "default").items()}
     assert default["task001_t"] == ("test", "evaluation category 'Word Analogy'")
     assert default["task002_shares"] == ("excluded", "shares the source 'books' with the test task task001_t")
     assert default["task003_german"] == ("excluded", "not English")
@@ -91,7 +91,7 @@ def test_reasons() -> None:
     assert default["task006_free"][0] == "train"
     assert default[BY_NAME] == ("excluded", "excluded by name in the published split")
     assert default["task1416_captions"][0] == "excluded", "it is excluded after the sources are compared"
-    xlingual = {name: role.role for name, role in roles(tasks, "xlingual").items()}
+    xlingual = {name: role.role for name, role in roles_by_rule(tasks, "xlingual").items()}
     assert xlingual["task003_german"] == "train" and xlingual["task004_german_test"] == "test"
     assert xlingual["task001_t"] == "excluded"
 

@@ -10,8 +10,8 @@ import pytest
 
 from nightjar import params
 from nightjar.params.train import Recipe
-from stages.encode.tokens import TokenWriter
-from stages.train.examples import Examples
+from stages.encode.build import TokenWriter
+from stages.train.plan import Examples
 from tests.conftest import ROOT
 
 # (side, task, id, prompts, targets)
@@ -42,7 +42,7 @@ def encoded(tmp_path: Path) -> Maker:
 @pytest.fixture()
 def recipe() -> Callable[..., Recipe]:
     """A recipe for tiny models, with changes."""
-    base = params.load(ROOT / "params.yaml").train.tk_instruct
+    base = params.load(ROOT / "params.yaml").train.recipe("tk_instruct")
     tiny: dict[str, Any] = {
         "method": "full",
         "lora_rank": 4,

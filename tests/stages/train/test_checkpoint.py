@@ -16,7 +16,7 @@ from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
 from nightjar.models.weights import write_checksums
-from nightjar.params.train import Recipe
+from nightjar.params.train import Recipe, Training
 from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
 from tests.conftest import ROOT
 from tests.pipelines import forked
@@ -57,7 +57,7 @@ def child(name, call, function, log):
         setattr(module, function, dying)
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     sys.argv = ["train", name]
-    harness.main("train", stages.train.__main__.run, items=(name,), packages=("torch",), threads=True)
+    harness.main("train", stages.train.__main__.run, packages=("torch",), threads=True)
 
 for folder, name, function, call in map(json.loads, sys.stdin):
     params.load(Path(folder, "params.yaml"))
@@ -81,7 +81,7 @@ for folder, name, function, call in map(json.loads, sys.stdin):
 def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
     folder.mkdir()
     values = read_yaml(ROOT / "params.yaml")
-    values["train"]["tk_instruct"] = recipe.model_dump()
+    values["train"]["tk_instruct"] = recipe.model_dump(include=set(Training.model_fields))
     (folder / "params.yaml").write_text(json.dumps(values))
     (folder / "models/base").mkdir(parents=True)
     (folder / "models/base/language_model").symlink_to(model)

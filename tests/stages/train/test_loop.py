@@ -20,10 +20,10 @@ from nightjar.params.train import Recipe
 from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
 from stages.train.checkpoint import Checkpoints
-from stages.train.examples import Examples
 from stages.train.fit import _dev_facts
 from stages.train.loop import Dev, Step, Trained, Trainer
 from stages.train.model import save
+from stages.train.plan import Examples
 from tests.stages.train.conftest import Instance, Maker
 
 Recipes = Callable[..., Recipe]

@@ -108,11 +108,8 @@ def rankings() -> list[dict[str, Any]]:
 def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
     """One recipe `own` and its system."""
     values = read_yaml(ROOT / "profiles/sample.yaml")
-    source = f"data/questions/{NAME}"
-    read = {
-        "evidence": f"data/retrieve/{NAME}" if evidence else source,
-        "resource": "data/index" if evidence else source,
-    }
+    passages = f"data/retrieve/{NAME}" if evidence else "data/none"
+    index = "data/index" if evidence else "data/none"
     small = {
         "form": "plain",
         "text_maxlength": 40,
@@ -120,13 +117,15 @@ def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
         "evaluate_every": 20,
         "learning_rate": 0.001,
     }
-    own = values["readers"]["reader"] | small | {"precision": "float32"} | changes
-    recipe = {"benchmark": NAME, "base": "models/base/sentence_encoder"} | read
-    values["readers"] = {"recipes": {"own": recipe}, "own": own}
-    system = {"benchmark": NAME, "system": "own", "kind": "reader", "weights": "models/readers/own"} | read
+    own = small | {"precision": "float32"} | changes
+    recipe = {"benchmark": NAME, "base": "models/base/sentence_encoder"}
+    recipe |= {"evidence": passages, "index": index}
+    values["readers"] = {"defaults": values["readers"]["defaults"], "recipes": {"own": recipe}, "own": own}
+    system = {"benchmark": NAME, "system": "own", "kind": "reader", "weights": "models/readers/own"}
+    system |= {"evidence": passages, "tools": index}
     values["predict"]["systems"] = {f"{NAME}-own": system}
     values["predict"][NAME] = values["predict"]["supernatinst"]
-    group = {"code": "tests", "data": "data", "split": "data"}
+    group = {"code": "tests", "data": "data", "split": "data/none", "encoder": "data/none"}
     values["benchmarks"] = {NAME: group}
     values["train"]["recipes"] = {}
     (folder / "params.yaml").write_text(json.dumps(values))
@@ -283,7 +282,7 @@ def test_predictions_need_what_the_readers_were_trained_with(project: Path) -> N
     configure(project, **FEW)
     finish(train, "train_reader@own")
     configure(project, evidence=True, **FEW)
-    with pytest.raises(NightjarError, match="trained with data/questions/made"):
+    with pytest.raises(NightjarError, match="trained with data/none"):
         finish(predict, f"predict@{NAME}-own")
     configure(project, **FEW)
     file = Path("models/readers/own/reader.json")

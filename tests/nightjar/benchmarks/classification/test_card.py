@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.classification.labels import LABELS, names
 from nightjar.benchmarks.classification.published import EIGHT
+from nightjar.benchmarks.classification.tasks import LABELS, names
 from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.core.errors import NightjarError
 

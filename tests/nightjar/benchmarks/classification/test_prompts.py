@@ -1,6 +1,10 @@
-"""Prompts: the texts of Guo et al. 2023, and shortening against Jinja's filter, which PromptSource uses."""
+"""Prompts and demonstrations of Guo et al. 2023, the reader's golden vectors, and shortening against Jinja's filter."""
 
 from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,7 +12,15 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 
 from nightjar.benchmarks.classification import prompts
-from nightjar.benchmarks.classification.demonstrations import Labelled
+from nightjar.benchmarks.classification.prompts import (
+    Labelled,
+    demonstrations,
+    reader_inputs,
+    reader_passage,
+    reader_question,
+    target,
+)
+from nightjar.benchmarks.classification.tasks import names, of_code
 from nightjar.core.errors import NightjarError
 
 SENTIMENT = "Does the following sentence have a positive or negative sentiment?\na film ."
@@ -60,10 +72,6 @@ def test_a_field_has_at_most_2048_characters() -> None:
     assert prompts.shortened("x" * 2053) == "x" * 2053 and len(prompts.shortened("x" * 2054)) == 2048
 
 
-def test_a_text_with_braces_or_templates_is_kept() -> None:
-    assert prompts.prompt("sst2", "{} {0} {{ x }}").endswith("\n{} {0} {{ x }}")
-
-
 def test_demonstrations_have_no_blank_lines_but_the_query_keeps_them() -> None:
     shown = shots(("what is a tree ?", "Description"), ("who ?", "Human"))
     text = prompts.prefix("trec", shown) + prompts.query("trec", "how many ?")
@@ -76,12 +84,6 @@ def test_demonstrations_have_no_blank_lines_but_the_query_keeps_them() -> None:
     assert prompts.prefix("trec", []) == ""
 
 
-def test_labels_are_the_words_of_the_reranker() -> None:
-    assert prompts.choice("fever", "NOT ENOUGH INFO") == " Not Sure"
-    assert prompts.choice("trec", "Abbreviation") == " Abbreviation"
-    assert prompts.demonstration("sst2", "fine .", "positive").endswith("\nfine .\nThe answer is positive")
-
-
 def test_demonstrations_are_left_out_before_anything_of_a_query() -> None:
     shown = shots(("one ?", "Human"), ("two ?", "Human"), ("three ?", "Human"))
     queries = [prompts.query("trec", "short ?"), prompts.query("trec", "long " * 9)]
@@ -90,3 +92,98 @@ def test_demonstrations_are_left_out_before_anything_of_a_query() -> None:
         assert kept == shown[: len(kept)]
         longest = [max(len(prompts.prefix("trec", shown[:n]) + query) for query in queries) for n in range(4)]
         assert len(kept) == max([n for n in range(4) if longest[n] <= most], default=0)
+
+
+def train(task: str, places: list[int]) -> list[Labelled]:
+    return [Labelled(task, str(n), f"text {n}", names(task)[place]) for n, place in enumerate(places)]
+
+
+def walked(places: list[int], labels: int, shots: int) -> list[int] | None:
+    """The rule by brute force: the shortest beginning whose capped choice is enough; None if a label is missing."""
+    if len(set(places)) < labels:
+        return None
+    for end in range(1, len(places) + 1):
+        kept = [n for n in range(end) if places[:n].count(places[n]) < shots // labels + 1]
+        if len(kept) >= shots and len({places[n] for n in kept}) == labels:
+            break
+    return kept
+
+
+@given(
+    st.sampled_from(["sst2", "sst5", "trec", "fever"]).flatmap(
+        lambda task: st.tuples(st.just(task), st.lists(st.integers(0, len(names(task)) - 1), max_size=40))
+    ),
+    st.integers(1, 12),
+    st.integers(0, 99),
+)
+def test_the_rule_and_the_seeded_order(case: tuple[str, list[int]], shots: int, seed: int) -> None:
+    task, places = case
+    rows, wanted = train(task, places), walked(places, len(names(task)), shots)
+    if wanted is None:
+        with pytest.raises(NightjarError, match="no training sentence has the label"):
+            demonstrations(rows, task, shots, seed)
+        return
+    found = demonstrations(rows, task, shots, seed)
+    assert sorted(int(it.id) for it in found) == wanted
+    assert found == demonstrations(iter(rows), task, shots, seed)
+
+
+def test_published_counts() -> None:
+    """Two labels: 5 + 3 of a sorted file; six labels, the last one late: eleven."""
+    found = demonstrations(train("sst2", [1] * 40 + [0] * 40), "sst2")
+    assert Counter(it.label for it in found) == {"positive": 5, "negative": 3}
+    late = demonstrations(train("trec", [0, 1, 2, 3, 4] * 9 + [5]), "trec")
+    assert len(late) == 11 and Counter(it.label for it in late)["Number"] == 1
+
+
+def test_no_shots_and_a_missing_label() -> None:
+    assert demonstrations([], "sst2", 0) == []
+    with pytest.raises(
+        NightjarError, match="cola: no training sentence has the label unacceptable; add some"
+    ):
+        demonstrations(train("cola", [1, 1]), "cola")
+
+
+NAMES = {"SST-2": "sst2", "sst-5": "sst5"}
+QUERY = "the performances take the movie to a higher level ."
+
+
+def test_inputs_as_the_published_code_makes_them(golden: Path) -> None:
+    made = json.loads((golden / "pgra_reader_inputs_as_published.json").read_text("utf-8"))
+    assert len(made["cases"]) == 24
+    for case in made["cases"]:
+        task = NAMES.get(case["task"], case["task"])
+        passages = []
+        for context in made["contexts"][: case["n_context"] or 0]:
+            label = of_code(task, context["answers"]) if "answers" in context else None
+            passages.append(reader_passage(task, context["text"], label.name if label else None))
+        assert passages == (case["passages"] or [])
+        assert reader_question(task, QUERY, "published") == case["question"]
+        assert reader_inputs(task, QUERY, passages, "published") == case["encoder_inputs"]
+        label = of_code(task, case["label"])
+        assert label and target(task, label.name) == case["target"]
+
+
+def test_the_intended_form() -> None:
+    assert reader_question("sst2", "a film .") == "a film . This is <extra_id_0> ."
+    assert reader_question("trec", "who ?") == "<extra_id_0> : who ?"
+    assert reader_inputs("cola", "it is .", ["one .", "two ."]) == [
+        "one . it is . This is <extra_id_0> .",
+        "two . it is . This is <extra_id_0> .",
+    ]
+    assert reader_inputs("cola", "it is .", []) == ["it is . This is <extra_id_0> ."]
+
+
+@pytest.mark.parametrize("form", ["intended", "published"])
+def test_a_pair_has_its_mask_between_the_sentences(form: str) -> None:
+    question = reader_question("rte", "A cat.\tAn animal.", form)
+    assert question == "A cat. ? <extra_id_0> , An animal."
+    assert reader_passage("rte", "A cat.\tAn animal.", "entailment") == "A cat. ? Yes , An animal."
+    assert target("mrpc", "equivalent") == "<extra_id_0> No <extra_id_1>"
+
+
+def test_words_of_the_reader() -> None:
+    assert target("fever", "NOT ENOUGH INFO") == "<extra_id_0> Not Sure <extra_id_1>"
+    assert reader_passage("trec", "what is wwf ?", "Abbreviation") == "Expression :  what is wwf ? ."
+    with pytest.raises(NightjarError, match="'great' is no label of sst2"):
+        target("sst2", "great")

@@ -10,8 +10,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.classification import prompts
-from nightjar.benchmarks.classification.labels import names
-from nightjar.benchmarks.classification.load import load
+from nightjar.benchmarks.classification.formats import load
 from nightjar.benchmarks.classification.published import EIGHT
 from nightjar.benchmarks.classification.questions import (
     Settings,
@@ -23,11 +22,12 @@ from nightjar.benchmarks.classification.questions import (
     targets,
     training,
 )
+from nightjar.benchmarks.classification.tasks import names
 from nightjar.benchmarks.question import Asking, Question, Record, Sources, questions_of
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Encoding
-from stages.ingest.records import ingest_records
+from stages.ingest.datasets import ingest_records
 
 # The tasks of the sample: all but the pairs.
 SAMPLED = (*EIGHT, "fever")

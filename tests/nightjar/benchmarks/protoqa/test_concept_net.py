@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.analysis import analyse
-from nightjar.benchmarks.protoqa import concept_net
+from nightjar.benchmarks.protoqa import analyses as concept_net
+from nightjar.benchmarks.score import analyse
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from tests.in_process import captured

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import expit
 
+from nightjar.benchmarks.protoqa.clusters import best_list, clusters_of
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, encoder_similarity
-from nightjar.benchmarks.protoqa.formats import best_list, clusters_of
-from nightjar.benchmarks.protoqa.scoring import RULES, explained, score
+from nightjar.benchmarks.protoqa.metrics import RULES, explained, score
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoders import RECORD
@@ -113,12 +113,6 @@ def test_a_cluster_with_all_strings_has_only_these(clusters: list[list[str]]) ->
     assert found.tolist() == [[1.0] * len(clusters), [0.0] * len(clusters)]
 
 
-def test_clusters_of_one_string_are_learnt() -> None:
-    asked = question(["rain"], ["snow"], ["plane"])
-    found = assigned(EncoderSimilarity(Made(WEATHER)).probabilities(asked, ["drizzle", "flakes", "jet"]))
-    assert found.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-
-
 def test_blank_strings_teach_nothing() -> None:
     asked = question(["rain"], [" "], ["snow"])
     found = EncoderSimilarity(Made(WEATHER)).probabilities(asked, ["drizzle", "sleet"])
@@ -176,13 +170,6 @@ def test_texts_of_a_megabyte(tmp_path: Path) -> None:
     similarity = encoder_similarity(sentence_encoder(tmp_path))
     found = score([asked], [["y " * 2**19, "snow"]], {}, similarity)
     assert 0 < found["encoder/unlimited"][0] <= 1
-
-
-def test_a_folder_that_is_missing_or_holds_no_model(tmp_path: Path) -> None:
-    with pytest.raises(NightjarError, match="no such model directory"):
-        encoder_similarity(tmp_path / "nowhere")
-    with pytest.raises(NightjarError, match="no weights in this model directory"):
-        encoder_similarity(tmp_path)
 
 
 def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:

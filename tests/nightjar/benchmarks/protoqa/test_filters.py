@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.protoqa.clusters import parse_question
 from nightjar.benchmarks.protoqa.filters import labels
-from nightjar.benchmarks.protoqa.formats import asked
 from tests.nightjar.benchmarks.protoqa.files import row
 
 
@@ -39,7 +39,7 @@ def question(text: str, *answers: str) -> dict[str, Any]:
     ],
 )
 def test_labels(text: str, answers: list[str], expected: list[str]) -> None:
-    assert list(labels(asked(question(text, *answers)))) == expected
+    assert list(labels(parse_question(question(text, *answers)))) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_scattered_questions(counts: list[int], raw: int | None, scattered: bool
         del given["answers"]["raw"]
     if not counts:
         del given["answers"]
-    assert ("scattered" in labels(asked(given))) == scattered
+    assert ("scattered" in labels(parse_question(given))) == scattered
 
 
 def test_twelve_development_questions_are_scattered(real_data: Path) -> None:
     lines = (real_data / "protoqa" / "dev.crowdsourced.jsonl").read_text("utf-8").splitlines()
-    assert sum("scattered" in labels(asked(json.loads(line))) for line in lines) == 12
+    assert sum("scattered" in labels(parse_question(json.loads(line))) for line in lines) == 12
 
 
 def test_the_omitted_questions_are_stereotypes(real_data: Path) -> None:
     lines = (real_data / "protoqa" / "omitted.jsonl").read_text("utf-8").splitlines()
-    counts = Counter(label for line in lines for label in labels(asked(json.loads(line))))
+    counts = Counter(label for line in lines for label in labels(parse_question(json.loads(line))))
     assert (len(lines), counts["stereotype"]) == (29, 28)

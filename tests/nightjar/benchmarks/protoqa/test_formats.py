@@ -1,114 +1,171 @@
-"""Current and older forms of a question, and rows that cannot be used."""
+"""The files of a folder as records, files of predictions and references, and one line for each fault."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.protoqa.formats import Cluster, Unfit, asked, best_list
-from tests.nightjar.benchmarks.protoqa.files import row
-
-CLUSTERS = [Cluster("q1.0", 60, ("rain", "a shower")), Cluster("q1.1", 40, ("snow",))]
-LISTED = [{"count": 60, "answers": ["rain", "a shower"]}, {"count": 40, "answers": ["snow"]}]
-
-
-def test_the_current_form() -> None:
-    found = asked(row())
-    assert (found.id, found.source) == ("q1", "made")
-    assert found.text == "name something that falls from the sky."
-    assert found.original == "Name something that falls from the sky."
-    assert [cluster.count for cluster in found.clusters] == [60, 40]
-    assert found.raw == {"rain": 50, "a shower": 10, "snow": 40}
-    assert found.remarks == ()
+from nightjar.benchmarks.protoqa.formats import load, predictions, reference, references
+from nightjar.benchmarks.question import Record, Refused
+from nightjar.core import contracts
+from nightjar.core.errors import NightjarError
+from nightjar.core.tables import read_rejected, read_rows
+from stages.ingest.datasets import ingest
+from tests.nightjar.benchmarks.protoqa.files import put, row
 
 
-@pytest.mark.parametrize(
-    "older",
-    [
-        {"questionid": "q1", "normalized-question": "what falls?", "answers-cleaned": LISTED},
-        {"questionid": "q1", "question": {"normalized-question": "what falls?"}, "answers-cleaned": LISTED},
-        {"metadata": {"id": "q1"}, "normalized-question": "what falls?", "answer-clusters": LISTED},
-        {
-            "metadata": {"source": "x"},
-            "questionid": "q1",
-            "question": "What falls? ",
-            "answers-cleaned": LISTED,
-        },
-    ],
-)
-def test_older_forms(older: dict[str, Any]) -> None:
-    found = asked(older)
-    assert (found.id, found.text) == ("q1", "what falls?")
-    assert list(found.clusters) == CLUSTERS
+@pytest.fixture()
+def folder(tmp_path: Path) -> Path:
+    source = tmp_path / "source"
+    source.mkdir()
+    odd = row("q2", rain={"count": 0, "answers": ["rain"]}, snow={"count": 9, "answers": ["snow"]})
+    broken = [row("q3", rain={"count": -1, "answers": ["rain"]}), "{", row("q1"), "[]", ""]
+    put(source / "dev.crowdsourced.jsonl", [row("q1"), odd, *broken])
+    put(source / "dev.assessments.jsonl", [{"question_id": "q1", "assessments": {"drizzle": "q1.rain"}}])
+    put(source / "train.question_answer_pairs.txt", ["what falls?\train", "what falls?\t ", "what falls?"])
+    put(source / "dev.predictions.human.jsonl", [{"q1": ["rain"]}])
+    put(source / "README.md", ["nothing to read"])
+    return source
 
 
-def test_an_older_form_of_one_string_a_cluster() -> None:
-    found = asked({"questionid": "q1", "normalized-question": "x", "answers-cleaned": {"snow": 4, "rain": 6}})
-    assert found.clusters == (Cluster("q1.0", 4, ("snow",)), Cluster("q1.1", 6, ("rain",)))
-    assert best_list(found.clusters) == ("rain", "snow")
+def test_records_and_refused_rows(folder: Path) -> None:
+    found = list(load(folder))
+    records = [it for it in found if isinstance(it, Record)]
+    assert [(it.task_id, it.id, it.references) for it in records] == [
+        ("dev.assessments", "q1", ()),
+        ("dev.crowdsourced", "q1", ("rain", "snow")),
+        ("dev.crowdsourced", "q2", ("snow", "rain")),
+        ("train.question_answer_pairs", "1", ("rain",)),
+    ]
+    assert records[0].parts == {"assessments": {"drizzle": "q1.rain"}}
+    assert "a cluster has the count 0" in records[2].remarks
+    assert [it.reason for it in found if isinstance(it, Refused)] == [
+        "the count of the cluster 'q3.rain' is negative",
+        "not JSON: Expecting property name enclosed in double quotes at line 1 column 2, it seems to be cut off",
+        "the id 'q1' occurs twice",
+        "not an object",
+        "the answer is blank",
+        "0 tabs, not one between question and answer",
+    ]
 
 
-def test_a_question_without_published_answers() -> None:
-    given = row()
-    del given["answers"], given["num"]
-    assert asked(given).clusters == ()
+def test_the_stage_counts_rows_and_remarks(folder: Path, tmp_path: Path) -> None:
+    statistics = ingest("protoqa", folder, tmp_path / "out")
+    assert (statistics.rows_in, statistics.rows_out, statistics.rows_rejected) == (10, 4, 6)
+    assert statistics.remarks is not None
+    assert statistics.remarks["a cluster has the count 0"] == 1
+    assert statistics.facts()["remarks"] == statistics.remarks
+    assert len(list(read_rows(tmp_path / "out", contracts.RECORDS))) == 4
+    assert read_rejected(tmp_path / "out").num_rows == 6
 
 
-def test_odd_rows_are_kept_with_remarks() -> None:
-    given = row(
-        a={"count": 0, "answers": ["rain"]},
-        b={"count": 9, "answers": ["rain", "hail"]},
-        c={"count": 3, "answers": ["snow"]},
+def test_a_folder_without_questions(tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match=r"no questions; put dev.crowdsourced.jsonl"):
+        list(load(tmp_path))
+
+
+def test_windows_line_ends_and_a_byte_order_mark(tmp_path: Path) -> None:
+    content = "\ufeffwhat falls?\train\r\nwho?\tI\r\n".encode() + b"caf\xe9\tx\n"
+    (tmp_path / "train.pairs.txt").write_bytes(content)
+    *records, odd = load(tmp_path)
+    assert isinstance(odd, Refused) and odd.reason == "not UTF-8: at byte 3"
+    found = [it for it in records if isinstance(it, Record)]
+    assert [(it.parts["question"], it.references) for it in found] == [
+        ("what falls?", ("rain",)),
+        ("who?", ("I",)),
+    ]
+
+
+def test_real_data(real_data: Path) -> None:
+    found = list(load(real_data / "protoqa"))
+    records = [it for it in found if isinstance(it, Record)]
+    assert Counter(it.task_id for it in records) == {
+        "crowdsource_dev.assessments": 52,
+        "dev.crowdsourced": 52,
+        "dev.scraped": 980,
+        "omitted": 29,
+        "test.questions": 102,
+        "train.question_answer_pairs": 45_025,
+    }
+    assert len(records) == len(found)
+    remarks = Counter(remark for it in records for remark in it.remarks)
+    assert remarks["raw answers are in no cluster"] == 51
+    assert remarks["a cluster has the count 0"] == 13
+    assert remarks["label: taxonomic"] > 50
+
+
+def read(path: Path) -> dict[str, list[str]]:
+    return {id: answers for _, id, answers in predictions(path)}
+
+
+def test_the_three_forms_of_predictions(tmp_path: Path) -> None:
+    expected = {"q1": ["rain", ""], "q2": []}
+    listed = put(
+        tmp_path / "a.jsonl", [{"question_id": id, "ranked_answers": it} for id, it in expected.items()]
     )
-    assert asked(given).remarks == (
-        "a string is in two clusters",
-        "a cluster has the count 0",
-        "num differs from the clusters",
-        "raw answers are in no cluster",
-        "a string of a cluster is no raw answer",
-        "the count of a cluster differs from its raw answers",
-    )
+    keyed = put(tmp_path / "b.jsonl", [{id: it} for id, it in expected.items()])
+    whole = put(tmp_path / "c.json", [json.dumps(expected, indent=1)])
+    assert read(listed) == read(keyed) == read(whole) == expected
 
 
 @pytest.mark.parametrize(
-    ("cluster", "reason"),
+    ("lines", "reason"),
     [
-        ({"count": -1, "answers": ["x"]}, "the count of the cluster 'q1.a' is negative"),
-        ({"count": "3", "answers": ["x"]}, "the count of the cluster 'q1.a' is not a number"),
-        ({"count": True, "answers": ["x"]}, "is not a number"),
-        ({"count": None, "answers": ["x"]}, "is not a number"),
-        ({"count": float("nan"), "answers": ["x"]}, "is not a number"),
-        ({"count": 1e300, "answers": ["x"]}, "is too large"),
-        ({"count": 3, "answers": []}, "the cluster 'q1.a' has no strings"),
-        ({"count": 3}, "has no strings"),
-        ({"count": 3, "answers": ["x", 4]}, "an answer of the cluster 'q1.a' is not a string"),
-        ("x", "the cluster 'q1.a' is not an object"),
+        ([{"question_id": "q1"}], ":1: ranked_answers is missing"),
+        ([{"ranked_answers": ["x"]}], ":1: question_id is missing"),
+        ([{"question_id": 3, "ranked_answers": ["x"]}], "the question_id 3 is not a text"),
+        ([{"q1": ["x", 3]}], "answer 2 to 'q1' is 3, which is not a text"),
+        ([{"q1": [None]}], "answer 1 to 'q1' is None, which is not a text"),
+        ([{"q1": "x"}], "the answers to 'q1' are not a list"),
+        ([{"q1": ["x"], "q2": ["y"]}], "2 keys and no question_id"),
+        ([{}], "0 keys and no question_id"),
+        ([["x"]], "not an object"),
+        (
+            [{"q1": ["x"]}, {"question_id": "q2", "ranked_answers": ["x"]}],
+            ":2: question_id with ranked_answers, where earlier lines have the id as the key",
+        ),
+        (["{"], ":1: not JSON"),
+        (['{"q1": ["x"], "q1": ["y"]}'], "occurs twice"),
+        ([], "no predictions"),
+        ("[1]", "not a JSON object"),
+        ("{}", "no predictions"),
+        ('{"q1": [1]}', "answer 1 to 'q1' is 1, which is not a text"),
+        ('{"q1": ["x"]}\n{"q2": ["y"]}', "not JSON"),
     ],
 )
-def test_a_cluster_that_cannot_be_used(cluster: Any, reason: str) -> None:
-    with pytest.raises(Unfit, match=reason):
-        asked(row(a=cluster))
+def test_predictions_that_are_refused(tmp_path: Path, lines: list[Any] | str, reason: str) -> None:
+    """The lines of a file of JSON Lines, or a whole file of JSON."""
+    name, rows = ("p.json", [lines]) if isinstance(lines, str) else ("p.jsonl", lines)
+    with pytest.raises(NightjarError) as raised:
+        read(put(tmp_path / name, rows))
+    assert reason in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_references_are_in_the_form_of_the_dataset(tmp_path: Path) -> None:
+    ((where, found),) = references(put(tmp_path / "dev.jsonl", [row()]))
+    assert where.endswith("dev.jsonl:1")
+    assert (found.id, found.references) == ("q1", ("rain", "snow"))
+    assert reference(found) == row()
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("given", "reason"),
     [
-        ({"answers": {"raw": {}, "clusters": {}}}, "the question has no clusters"),
-        ({"answers": {"raw": {}}}, "answers has no object clusters"),
-        ({"answers": {"raw": {"x": -1}, "clusters": {"a": {"count": 1, "answers": ["x"]}}}}, "is negative"),
-        ({"answers": None, "answers-cleaned": 3}, "answers-cleaned is not a list and not an object"),
-        ({"metadata": {}}, "no metadata.id and no questionid"),
-        ({"metadata": {"id": 3}}, "the id is not a string"),
-        ({"question": {"normalized": " "}}, "the question is blank"),
-        ({"question": {}}, "no question.normalized and no normalized-question"),
+        (
+            {key: value for key, value in row().items() if key != "answers"},
+            "the question 'q1' has no clusters",
+        ),
+        (row(a={"count": 3, "answers": []}), "the cluster 'q1.a' has no strings"),
+        (row(a={"count": -3, "answers": ["x"]}), "is negative"),
+        (row(a={"count": 0, "answers": ["x"]}), "the counts of 'q1' are all 0"),
+        ("[]", "not an object"),
     ],
 )
-def test_a_row_that_cannot_be_used(change: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Unfit, match=reason):
-        asked(row() | change)
-
-
-def test_what_is_no_object() -> None:
-    with pytest.raises(Unfit, match="not an object"):
-        asked([])
+def test_references_that_are_refused(tmp_path: Path, given: Any, reason: str) -> None:
+    with pytest.raises(NightjarError, match=f":1: .*{reason}"):
+        list(references(put(tmp_path / "dev.jsonl", [given])))

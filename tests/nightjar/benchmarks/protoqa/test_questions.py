@@ -1,7 +1,8 @@
-"""Questions and training pairs from ingested records."""
+"""Questions and training pairs from ingested records, and prompts against the published transformation."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import cast
@@ -9,7 +10,7 @@ from typing import cast
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.protoqa.questions import Settings, questions, target, training
+from nightjar.benchmarks.protoqa.questions import Settings, questions, statement, target, training
 from nightjar.benchmarks.question import Asking, Sources
 from nightjar.core.errors import NightjarError
 from stages.ingest.datasets import ingest
@@ -133,3 +134,16 @@ def test_the_card_scores_the_questions_of_the_artifact(sources: Sources) -> None
     assert all(values.tolist() == [1.0] * 5 for values in found.values())
     without_encoder = {metric.name for metric in card.metrics if not metric.name.startswith("encoder/")}
     assert set(found) == without_encoder
+
+
+def test_golden_prompts(golden: Path) -> None:
+    cases = json.loads((golden / "protoqa_question_transform.json").read_text("utf-8"))["cases"]
+    assert {it["question"]: statement(it["question"]) for it in cases} == {
+        it["question"]: it["prompt"] for it in cases
+    }
+
+
+def test_rules() -> None:
+    assert statement("Name something you eat.") == "one thing you eat is"
+    assert statement("Which season is best") == "one season is best is"
+    assert statement("How many?") == "Q: how many? A: "

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.capabilities import Ranking
-from nightjar.benchmarks.protoqa.card import CARD
-from nightjar.benchmarks.protoqa.ranking import answer_of, ranked
+from nightjar.benchmarks.protoqa.questions import answer_of, ranked
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.params import load as load_params
@@ -71,9 +69,6 @@ def test_stop_words_are_those_of_the_published_list(golden: Path) -> None:
 )
 def test_an_answer(text: str, kept: str, required: str) -> None:
     assert (answer_of(text), answer_of(text, required=True)) == (kept, required)
-
-
-def test_an_answer_that_is_not_cut() -> None:
     assert answer_of(" 3.5 miles. Then", cut=False) == "3.5 miles. Then"
     assert answer_of(" 3.5 miles.", cut=False) == "3.5 miles"
 
@@ -100,8 +95,3 @@ def test_weights_are_summed_by_answer() -> None:
 def test_the_rule_is_for_answers_that_are_cut() -> None:
     with pytest.raises(NightjarError, match="require_full_stop is for answers that are cut"):
         settings(cut=False, require_full_stop=True)
-
-
-def test_every_task_of_the_card_is_sampled() -> None:
-    assert {CARD.task(name).kind for name in ("dev.crowdsourced", "any other")} == {"sample"}
-    assert CARD.capability(Ranking) == Ranking(ranked)

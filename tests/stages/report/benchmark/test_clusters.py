@@ -14,12 +14,16 @@ import pytest
 
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.capabilities import Matching
+from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
+from nightjar.benchmarks.sections import Evaluated, Table, Value
 from nightjar.core import contracts, tables
 from nightjar.core.display import number
+from nightjar.params import load
 from nightjar.statistics import Bootstrap
-from stages.report.benchmark import clusters, labels, published
+from stages.report.benchmark import clusters, published
 from stages.report.read import results
+from tests.conftest import ROOT
 from tests.stages.report import made_lists
 from tests.stages.report.made_lists import ATTACK, CARD, NAME, N
 from tests.stages.report.test_stage import OUT, Page
@@ -72,7 +76,7 @@ def test_the_papers_table_by_metric() -> None:
     shown = []
     for metric in ("same/1", "same/3"):
         it = compared[metric]
-        assert it["moved"] and it["value"] > 0
+        assert it["significant"] and it["value"] > 0
         shown.append(
             f"{number(it['value'], 3, True)}[{number(it['low'], 3, True)}, {number(it['high'], 3, True)}]"
         )
@@ -95,12 +99,17 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     compared = tables.read_rows(SCORED, contracts.COMPARISONS)
     few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
     none = [{**row, "low": None, "high": None} for row in compared]
-    table, _ = published.context(CARD, results.Results(CARD, few, {}), [], none)
-    assert [row["n"] for row in table["rows"]] == ["", "18–19, n<20", "18–19, n<20"]
-    assert all(not row["intervals"] for row in table["rows"])
-    assert [row["few"] for row in table["distances"]] == [True]
-    table, _ = published.context(CARD, results.Results(CARD, rows, {}), [])
-    assert not table["distances"], "the reference was not compared"
+    section = published.section(CARD, results.Results(CARD, few, {}), [], none)
+    assert section
+    table = next(it for it in section.blocks if isinstance(it, Table))
+    *ours, heading, distance = table.rows
+    assert [row.cells[1] for row in ours] == ["", "18–19, n<20", "18–19, n<20"] and heading.heading
+    assert all(cell.n == 0 for row in (*ours, distance) for cell in row.cells if isinstance(cell, Value))
+    section = published.section(CARD, results.Results(CARD, rows, {}), [])
+    assert section
+    for block in section.blocks:
+        if isinstance(block, Table):
+            assert not any(row.heading for row in block.rows), "the reference was not compared"
 
 
 def test_labels() -> None:
@@ -206,15 +215,19 @@ def test_the_examples_show_the_list() -> None:
     assert any("mud | rain" in row for row in cells())
 
 
+def evaluated(systems: list[str]) -> Evaluated:
+    scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
+    table = tables.read_rows(SCORED, contracts.SCORES)
+    params = load(ROOT / "params.yaml").model_copy(update={"seed": 3})
+    return Evaluated(CARD, params, systems, ASKED, scores, table, {}, Path(), lambda path: None)
+
+
 def chosen(most: int, monkeypatch: pytest.MonkeyPatch, **most_of: int) -> dict[str, Any]:
     for name, value in {"QUESTIONS": most, **most_of}.items():
         monkeypatch.setattr(clusters, name, value)
-    scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
-    predicted, asked = Path("data/predict", NAME), Path("data/questions", NAME)
-    found = clusters.read(CARD, scores, ["people"], predicted, SCORED, asked)
     matching = CARD.capability(Matching)
-    assert found and matching
-    return clusters.context(CARD, matching, found, 3)
+    assert matching
+    return clusters.context(matching, evaluated(["people"]))
 
 
 def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,18 +240,14 @@ def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {one["id"] for one in shown["questions"]} < larger, "a larger number keeps those of a smaller one"
 
 
-def test_a_card_without_clusters_and_labels_reads_nothing(tmp_path: Path) -> None:
-    assert clusters.read(replace(CARD, capabilities=()), [], [], tmp_path, tmp_path, tmp_path) is None
-
-
 def test_scores_by_label_leave_out_what_has_no_score() -> None:
     keys = [Key("default", "", one.task_id, one.id) for one in ASKED]
     values = np.arange(len(keys), dtype=float)
     values[0] = np.nan
-    found = clusters.Clustered(ASKED, [SystemScores("a", keys, {"same/3": values})], {}, {})
-    shown = labels.context(CARD, found, results.read(CARD, SCORED))
-    assert shown
+    found = replace(evaluated([]), scores=[SystemScores("a", keys, {"same/3": values})])
+    (shown,) = labelled_questions({"easy": "every third question"}, found)
+    (table,) = (block for block in shown.blocks if isinstance(block, Table))
     easy = [value for value in values[1:] if value % 3 == 0]
-    assert next(row for row in shown["rows"] if row["title"] == "easy")["cells"] == [
-        {"value": f"{np.mean(easy):.3f}", "interval": "n<20"}
-    ]
+    (cell,) = (row.cells[2] for row in table.rows if row.cells[0] == "easy")
+    assert isinstance(cell, Value) and cell.value == pytest.approx(np.mean(easy), abs=1e-3)
+    assert (cell.low, cell.n) == (None, len(easy))

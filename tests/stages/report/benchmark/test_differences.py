@@ -9,6 +9,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.sections import Section, Table, Value
 from stages.report.benchmark import differences
 from stages.report.read.results import Results
 from tests.stages.report.building import NAME
@@ -18,7 +19,7 @@ CARD = registry.card(NAME)
 
 def row(system: str, baseline: str, value: float = 2.0, **more: Any) -> dict[str, Any]:
     cell = {"track": "default", "level": "overall", "name": "overall", "metric": "rougeL", "n": 30}
-    numbers = {"value": value, "low": value - 1, "high": value + 2, "p": 0.01, "moved": True}
+    numbers = {"value": value, "low": value - 1, "high": value + 2, "p": 0.01, "significant": True}
     counts = {"better": 5, "worse": 3, "equal": 22}
     return {"system": system, "baseline": baseline, **cell, **numbers, **counts, **more}
 
@@ -32,9 +33,13 @@ def scored(*systems: str) -> Results:
     return Results(CARD, rows, {})
 
 
-def shown(rows: list[dict[str, Any]], models: list[str], key: str = "comparisons") -> list[tuple[str, ...]]:
-    found = differences.context(scored(*models), rows, models)[key]
-    return [(line["system"], line["baseline"], line["value"]) for line in found]
+def shown(rows: list[dict[str, Any]], models: list[str], others: bool = False) -> list[tuple[str, ...]]:
+    found = differences.chosen(scored(*models), rows, models)[others]
+    return [(line["system"], line["baseline"], f"{line['value']:+.1f}".replace("-", "−")) for line in found]
+
+
+def tables(section: Section | None) -> list[Table]:
+    return [it for it in (section.blocks if section else ()) if isinstance(it, Table)]
 
 
 def test_a_difference_is_found_from_both_sides() -> None:
@@ -61,7 +66,7 @@ def test_systems_are_compared_with_the_untuned_one_and_with_the_control() -> Non
         ("combined", "tk_instruct", "−2.0"),  # in the table the control is first
         ("supervised", "tk_instruct", "+2.0"),
     ]
-    others = shown(rows, models, "other_comparisons")
+    others = shown(rows, models, others=True)
     assert others == [("supervised", "untuned", "+2.0"), ("supervised", "combined", "+2.0")]
 
 
@@ -74,7 +79,7 @@ def test_without_a_control_all_pairs_of_models_are_shown() -> None:
         ("toolformer", "untuned"),
         ("toolformer", "plain"),
     ]
-    assert shown(rows, models, "other_comparisons") == []
+    assert shown(rows, models, others=True) == []
 
 
 def test_a_card_may_name_the_system_that_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +91,7 @@ def test_a_card_may_name_the_system_that_is_compared(monkeypatch: pytest.MonkeyP
         ("mine", "tk_instruct", "−2.0"),
         ("mine", "other", "−2.0"),
     ]
-    assert len(shown(rows, models, "other_comparisons")) == 3
+    assert len(shown(rows, models, others=True)) == 3
 
 
 @pytest.mark.parametrize(
@@ -101,14 +106,16 @@ def test_a_card_may_name_the_system_that_is_compared(monkeypatch: pytest.MonkeyP
 def test_what_helps_needs_the_control_and_one_of_the_halves(
     systems: list[str], wanted: list[str] | None
 ) -> None:
-    blocks = differences.arms(scored(*systems), [])
-    assert [[line["system"] for line in block["rows"]] for block in blocks] == ([wanted] if wanted else [])
+    found = differences.arms(scored(*systems), [])
+    assert [[row.cells[0] for row in table.rows] for table in tables(found)] == ([wanted] if wanted else [])
 
 
 def test_what_helps_has_differences_from_the_control_in_any_order() -> None:
-    rows = [row("tk_instruct", "combined", -3.0), row("calls_only", "tk_instruct", 1.0, moved=False)]
-    (block,) = differences.arms(scored("combined", "tk_instruct", "calls_only"), rows)
-    found = {line["system"]: line["difference"] for line in block["rows"]}
-    assert found["tk_instruct"] is None
-    assert (found["combined"]["value"], found["combined"]["interval"]) == ("+3.0", "[+1.0, +4.0]")
-    assert (found["calls_only"]["value"], found["calls_only"]["seen"]) == ("+1.0", False)
+    rows = [row("tk_instruct", "combined", -3.0), row("calls_only", "tk_instruct", 1.0, significant=False)]
+    (table,) = tables(differences.arms(scored("combined", "tk_instruct", "calls_only"), rows))
+    found = {row.cells[0]: row.cells[3:] for row in table.rows}
+    assert found["tk_instruct"] == (None,) * 5
+    metric = CARD.metric("rougeL")
+    combined, calls = found["combined"], found["calls_only"]
+    assert combined[:2] == (Value(metric, 3.0, signed=True, bold=True), "[+1.0, +4.0]")
+    assert (calls[0], calls[-1]) == (Value(metric, 1.0, signed=True), "no")

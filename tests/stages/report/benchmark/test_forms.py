@@ -12,7 +12,6 @@ import pytest
 
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core import contracts, tables
-from stages.report.benchmark.forms import _cut
 from tests.stages.report.building_long import CARD, FEW, N_FEW, NAME, SYSTEMS, N
 from tests.stages.report.test_stage import OUT, parsed
 
@@ -92,11 +91,6 @@ def test_lengths_and_what_was_trimmed(report: Rows) -> None:
     # A fourth of the answers has one word, the others 20; the references have two.
     value, interval = scores()["qasper", "untuned", "length"]
     assert untuned[7:] == [f"{(1 + 3 * 20) / 4:.1f}", "2.0", value + interval]
-
-
-def test_words_are_counted_against_the_whole_prompt() -> None:
-    assert _cut("a b c d", "a b") == 0.5
-    assert _cut("a b", "a ... [omitted]") == 0
 
 
 def test_the_form_and_the_score_that_forgives_it(report: Rows) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,10 +13,10 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Metric
+from nightjar.benchmarks.sections import Axis, Interval, Point, Points
 from nightjar.core import contracts, tables
 from nightjar.core.display import number, p
-from stages.report.plots import curves, histograms
-from stages.report.plots.drawings import Lane
+from stages.report.plots import curves
 from stages.report.read import results
 from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
 from tests.stages.report.test_stage import OUT, parsed, run, text
@@ -48,14 +49,14 @@ def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
                  f"{row['n']}", signed(row["value"]), ends(row),
                  "n<20" if row["p"] is None else p(row["p"]),
                  *(f"{row[name]:,}" for name in ("better", "worse", "equal")),
-                 "yes" if row["moved"] else "no"]  # fmt: skip
+                 "yes" if row["significant"] else "no"]  # fmt: skip
         if row["level"] == "overall" and row["metric"] != "rouge1":
             assert found.count(cells) == 1
         if (row["system"], row["baseline"]) in OTHERS:
             continue
         if row["level"] == "category" and metric == CARD.main_metric(row["name"]):
             assert [row["name"].replace("_", " ").capitalize(), *cells] in found
-    page = (OUT / f"{NAME}.html").read_text()
+    page = unescape((OUT / f"{NAME}.html").read_text())
     entry = json.loads(FACTS.read_text())["correlation"][0]
     assert f"r = {number(entry['r'], 3)}" in page and f"{entry['points']} points" in page
     assert "Published: Pearson's r = 0.970" in page
@@ -88,7 +89,7 @@ def test_a_metric_of_which_less_is_better() -> None:
     metric = Metric("perplexity", "perplexity", range=(1, 100), scale=1.0, higher_is_better=False)
     drawn = curves.gains("x", [("tuned", 3, [gained("task1", 10.0), gained("task2", -20.0)])], metric).drawing
     assert "better on 1 of 2" in drawn and drawn.index(">task2<") < drawn.index(">task1<")
-    row = results.Row("x", "X", metric, 9, {"a": Lane(20, None, None), "b": Lane(10, None, None)})
+    row = results.Row("x", "X", metric, 9, {"a": Interval(20, None, None), "b": Interval(10, None, None)})
     assert [row.is_best(system) for system in "ab"] == [False, True]
 
 
@@ -130,7 +131,7 @@ def test_axes_have_round_labels() -> None:
     ).drawing
     texts = [text.text for text in ElementTree.fromstring(losses).iter(f"{SVG}text")]
     assert {"0.57", "0.6", "0.62", "0", "10", "25"} <= set(texts) and "27" not in texts
-    counted = histograms.histograms("x", [("calculator", [0.1] * 37, 1000.0)]).drawing
+    counted = curves.histograms("x", [("calculator", [0.1] * 37, 1000.0)]).drawing
     texts = [text.text for text in ElementTree.fromstring(counted).iter(f"{SVG}text")]
     assert {"0", "10", "20", "30", "−1", "≤ −3", "≥ 4"} <= set(texts) and len(texts) < 20
 
@@ -149,10 +150,9 @@ def test_losses_go_down_and_the_chosen_step_is_marked() -> None:
 
 
 def test_correlation_marks_stand_at_their_means() -> None:
-    point = {"system": "a", "category": "word_analogy", "exact_match": 25.0, "rougeL": 75.0}
-    root = ElementTree.fromstring(
-        curves.correlation("x", [point], {"b": 0, "a": 1}, CARD.metric("exact_match"), METRIC).drawing
-    )
+    axes = (Axis("exact match", 0, 100), Axis("ROUGE-L", 0, 100))
+    plot = Points("x", "label", *axes, {"a": [Point(25.0, 75.0, "a, word_analogy")]}, (), ())
+    root = ElementTree.fromstring(curves.points(plot, {"b": 0, "a": 1}).drawing)
     texts = {text.text: text for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "middle"}
     (mark,) = [one for one in root.iter(f"{SVG}polygon") if one.find(f"{SVG}title") is not None]
     left, right = float(texts["0"].get("x", "")), float(texts["100"].get("x", ""))
@@ -177,8 +177,12 @@ def test_a_correlation_without_an_interval_says_why(reported: Path) -> None:
 
 
 def test_the_bound_is_not_what_is_best() -> None:
-    lanes = {"combined": Lane(50.0, 40, 60), "untuned": Lane(49.0, 40, 60), "supervised": Lane(70.0, 60, 80)}
+    lanes = {
+        "combined": Interval(50.0, 40, 60),
+        "untuned": Interval(49.0, 40, 60),
+        "supervised": Interval(70.0, 60, 80),
+    }
     row = results.Row("x", "X", METRIC, 9, lanes)
     assert [system for system in lanes if row.is_best(system)] == ["combined"]
-    equal = results.Row("x", "X", METRIC, 9, {"a": Lane(0.0, 0, 0), "b": Lane(0.04, 0, 0)})
+    equal = results.Row("x", "X", METRIC, 9, {"a": Interval(0.0, 0, 0), "b": Interval(0.04, 0, 0)})
     assert not any(equal.is_best(system) for system in "ab"), "equal as they are shown"

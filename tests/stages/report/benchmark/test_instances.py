@@ -13,19 +13,21 @@ from nightjar.core import contracts, tables
 from nightjar.core.paths import INDEX
 from nightjar.params.predict import System
 from stages.report.benchmark import instances
-from tests.stages.report.building import EVIDENCE, NAME, QUESTIONS, SCORED, asked
+from tests.stages.report.building import EVIDENCE, NAME, SCORED, asked
 from tests.stages.report.test_stage import OUT, run, text
 
 CARD = registry.card(NAME)
 PREDICTED = Path("data/predict", NAME)
 
 
-def system(evidence: str = QUESTIONS) -> System:
-    return System(benchmark=NAME, system="combined", weights="w", evidence=evidence, resource=QUESTIONS)
+def system(evidence: str = "data/none") -> System:
+    return System(
+        kind="model", benchmark=NAME, system="combined", weights="w", evidence=evidence, tools="data/none"
+    )
 
 
-def shown(evidence: str = QUESTIONS) -> dict[str, Any]:
-    found = instances.read(CARD, [system(evidence)], PREDICTED, Path(QUESTIONS), 1)
+def shown(evidence: str = "data/none") -> dict[str, Any]:
+    found = instances.read([system(evidence)], PREDICTED, asked(), 1)
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
     return instances.context(CARD, found, next(one for one in scores if one.system == "combined"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 
 from nightjar import params as params_module
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.aggregate import aggregate, compare
-from nightjar.benchmarks.by_call import split_by_call
+from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.sections import Evaluated
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import answers, instances
 from stages.report.benchmark import page as benchmark
@@ -22,6 +23,7 @@ from tests.stages.report.building import ROOT
 
 CARD = registry.card("tool_use")
 MODELS = ("untuned", "toolformer")
+PARAMS = params_module.load(ROOT / "params.yaml")
 N = 24
 
 
@@ -47,38 +49,45 @@ def shown() -> Mapping[str, Any]:
         Results(CARD, aggregate(CARD, made, bootstrap), {}),
         compare(CARD, made, [("toolformer", "untuned")], bootstrap),
         [],
-        answers.Answers({}, {}, {}, {}, {}, {}),
+        answers.Answers(
+            {}, {}, {name: {} for name in MODELS}, {}, dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, N)
+        ),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
-        made,
+        Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
         instances.Instances([], 0, {}, {}),
-        {},
-        None,
-        None,
-        None,
     )
-    return benchmark.context(
-        one, {name: at for at, name in enumerate(MODELS)}, params_module.load(ROOT / "params.yaml")
-    )
+    return benchmark.context(one, {name: at for at, name in enumerate(MODELS)}, PARAMS)
 
 
 def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
-    lama, texts, by_call = shown["published"]
-    assert [table["title"].partition(":")[0] for table in (lama, texts, by_call)] == [
+    lama, texts, by_call = (it for it in section(shown, "published") if it["kind"] == "table")
+    assert [table["caption"][0].partition(":")[0] for table in (lama, texts, by_call)] == [
         "Table 3",
         "Table 8",
         "Table 9",
     ]
-    assert lama["columns"] == ["LAMA, SQuAD", "LAMA, Google-RE", f"LAMA, T-REx, n = {N}"]
-    rows = {row["system"]: row["cells"] for row in lama["rows"]}
-    assert rows["Toolformer"] == ["33.8", "11.5", "53.5"] and rows["toolformer"] == ["–", "–", "50.0"]
-    rows = {row["system"]: row["cells"] for row in texts["rows"]}
-    assert rows["GPT-J"] == ["9.9", "10.6"]
-    assert (rows["untuned"], rows["toolformer"]) == (["20.0", "–"], ["12.0", "–"])
+    titles = [column.title for column in lama["columns"]]
+    assert titles == ["system", "LAMA, SQuAD", "LAMA, Google-RE", f"LAMA, T-REx, n = {N}"]
+    rows = texts_of(lama)
+    assert ["Toolformer", "33.8", "11.5", "53.5"] in rows and ["toolformer", "–", "–", "50.0"] in rows
+    rows = texts_of(texts)
+    assert ["GPT-J", "9.9", "10.6"] in rows
+    assert ["untuned", "20.0", "–"] in rows and ["toolformer", "12.0", "–"] in rows
     # The six answers with a call are right, as are six of the eighteen others.
-    rows = {row["system"]: row["cells"] for row in by_call["rows"]}
-    assert rows["Toolformer, k = 10"] == ["53.5", "54.0", "22.5", "98.1"]
-    assert rows["untuned"] == ["25.0", "–", "25.0", "0.0"]
-    assert rows["toolformer"] == ["50.0", "100.0", "33.3", "25.0"]
+    rows = [row[1:] for row in texts_of(by_call)]
+    assert ["Toolformer, k = 10", "53.5", "54.0", "22.5", "98.1"] in rows
+    assert ["untuned", "25.0", "–", "25.0", "0.0"] in rows
+    assert ["toolformer", "50.0", "100.0", "33.3", "25.0"] in rows
+
+
+def section(shown: Mapping[str, Any], id: str) -> list[dict[str, Any]]:
+    (found,) = (it for it in shown["sections"] if it["id"] == id)
+    blocks: list[dict[str, Any]] = found["blocks"]
+    return blocks
+
+
+def texts_of(table: Mapping[str, Any]) -> list[list[str]]:
+    return [[cell["text"] for cell in row["cells"]] for row in table["rows"]]
 
 
 def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
@@ -88,7 +97,10 @@ def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
     best = {row["system"]: row["cells"][0]["best"] for row in wikitext["rows"]}
     assert best == {"untuned": False, "toolformer": True}
     assert not trex["published"] and not wikitext["published"], "they are in the tables"
-    assert {(row["metric"], row["value"]) for row in shown["comparisons"]} == {
-        ("accuracy (%)", "+25.0"), ("perplexity", "−8.0"),
-    }  # fmt: skip
-    assert [row["track"] for row in shown["by_call"]] == ["LAMA, T-REx"] * 2
+    (table,) = (it for it in section(shown, "differences") if it["kind"] == "table")
+    assert {(row[2], row[4]) for row in texts_of(table)} == {
+        ("accuracy (%)", "+25.0"),
+        ("perplexity", "−8.0"),
+    }
+    (fold,) = (it for it in section(shown, "test-calls") if it["kind"] == "fold")
+    assert [row[0] for row in texts_of(fold["blocks"][0])] == ["LAMA, T-REx"] * 2

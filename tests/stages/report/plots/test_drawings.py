@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from nightjar.benchmarks.card import Metric
+from nightjar.benchmarks.sections import Interval
 from stages.report.plots import drawings, svg
-from stages.report.plots.drawings import Lane
 from stages.report.read.facts import Node
 
 METRIC = Metric("rougeL", "ROUGE-L")
@@ -25,7 +25,7 @@ def nodes() -> list[Node]:
 
 
 def test_scores_are_to_scale() -> None:
-    rows = [("Title & more", "ROUGE-L", METRIC, {"one": Lane(50, 20, 80), "two": Lane(0, 0, 0)})]
+    rows = [("Title & more", "ROUGE-L", METRIC, {"one": Interval(50, 20, 80), "two": Interval(0, 0, 0)})]
     root = ElementTree.fromstring(drawings.scores("x", rows, ["one", "two"], ORDER, "label").drawing)
     texts = {text.text: text for text in root.iter(f"{SVG}text")}
     start, end = float(texts["0"].get("x", "")), float(texts["100"].get("x", ""))
@@ -44,16 +44,16 @@ def test_few_instances_have_a_mark_without_a_line() -> None:
             for one in ElementTree.fromstring(drawings.strip(lane, 0, METRIC, 0)).iter()
             if "stroke" in one.attrib
         ]
-        for lane in (Lane(50, 20, 80), Lane(50, None, None))
+        for lane in (Interval(50, 20, 80), Interval(50, None, None))
     ]
     assert len(found[0]) == len(found[1]) + 1
-    assert "<title>50.0</title>" in drawings.strip(Lane(50, None, None), 0, METRIC, 0)
+    assert "<title>50.0</title>" in drawings.strip(Interval(50, None, None), 0, METRIC, 0)
 
 
 @pytest.mark.parametrize(("ends", "highest", "last"), [((0, 1), 0.4, "1"), ((1, math.inf), 37.0, "30")])
 def test_the_axis_has_the_range_of_the_metric(ends: tuple[float, float], highest: float, last: str) -> None:
     metric = Metric("other", "other", range=ends, scale=1.0)
-    rows = [("Title", "note", metric, {"one": Lane(highest, None, None)})]
+    rows = [("Title", "note", metric, {"one": Interval(highest, None, None)})]
     root = ElementTree.fromstring(drawings.scores("x", rows, ["one"], ORDER, "label").drawing)
     ticks = [one.text for one in root.iter(f"{SVG}text") if one.get("text-anchor") == "middle"]
     assert ticks[-1] == last
@@ -64,7 +64,7 @@ def test_the_axis_has_the_range_of_the_metric(ends: tuple[float, float], highest
 def test_many_systems_fit_in_the_legend() -> None:
     systems = [f"system_{number:02}_with_a_name" for number in range(12)]
     order = {system: at for at, system in enumerate(systems)}
-    rows = [("Title", "note", METRIC, {system: Lane(1, None, None) for system in systems})]
+    rows = [("Title", "note", METRIC, {system: Interval(1, None, None) for system in systems})]
     root = ElementTree.fromstring(drawings.scores("x", rows, systems, order, "label").drawing)
     places = {
         (one.get("x"), one.get("y")) for one in root.iter(f"{SVG}text") if (one.text or "")[:6] == "system"
@@ -86,7 +86,7 @@ def test_graph() -> None:
 
 
 def test_a_plot_has_its_numbers() -> None:
-    lanes = {"one": Lane(50, 20, 80), "two": Lane(0.5, None, None)}
+    lanes = {"one": Interval(50, 20, 80), "two": Interval(0.5, None, None)}
     found = drawings.scores(
         "x", [("Title, & more", "note", METRIC, lanes)], ["one", "two"], ORDER, "label"
     ).files()
@@ -99,7 +99,7 @@ def test_a_plot_has_its_numbers() -> None:
 
 
 def test_standalone_brings_its_colours() -> None:
-    alone = svg.standalone(drawings.strip(Lane(5, 1, 9), 2, METRIC, 9))
+    alone = svg.standalone(drawings.strip(Interval(5, 1, 9), 2, METRIC, 9))
     root = ElementTree.fromstring(alone)
     style = root.findtext(f"{SVG}style") or ""
     assert all(f"--{name}: {colour}" in style for name, colour in svg.LIGHT.items())

@@ -12,7 +12,7 @@ from nightjar import params as params_module
 from nightjar.core.config import read_yaml
 from nightjar.params.train import Recipe
 from stages.report.project import provenance
-from stages.report.read import code_tree, systems
+from stages.report.read import systems
 from stages.report.read.facts import Node
 from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import parsed, run, text
@@ -34,7 +34,7 @@ def test_the_models_the_code_and_the_data_are_named(reported: Path) -> None:
         assert made[model]["sha256"] in told and made[model]["source_sha256"] in told
         assert made[model]["source"] in told
         assert f"{made[model]['files'][0]}, {made[model]['architecture']}" in told
-    assert all(code_tree.identifier(ROOT / name) in told for name in ("nightjar", "stages"))
+    assert all(provenance.identifier(ROOT / name) in told for name in ("nightjar", "stages"))
     assert "data/sample/natural_instructions" in told and "written for this project" in told
     assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
 
@@ -84,10 +84,10 @@ def test_what_only_drivers_read_is_no_change(project: Path) -> None:
 
 def test_recipes_have_every_hyper_parameter(reported: Path) -> None:
     rows = {row[0]: [cell.strip() for cell in row[1:]] for row in parsed(PAGE).rows if len(row) == 6}
-    values = read_yaml(Path("params.yaml"))["train"]
+    train = params_module.load().train
     recipes = ("combined", "tk_instruct", "supervised", "toolformer", "plain")
     for key in Recipe.model_fields:
-        shown = [values[recipe][key] for recipe in recipes]
+        shown = [getattr(train.recipe(recipe), key) for recipe in recipes]
         assert rows[key] == [one if isinstance(one, str) else json.dumps(one) for one in shown]
     assert rows["optimiser steps"] == ["40", "40", "not recorded", "8", "not recorded"]
 
@@ -109,8 +109,8 @@ def test_systems_are_named_by_their_weights() -> None:
     named = {"disabled": "models/train/combined", "elsewhere": "models/somewhere"}
     for system, path in named.items():
         values["predict"]["systems"][f"supernatinst-{system}"] = {
-            "benchmark": "supernatinst", "system": system, "weights": path,
-            "evidence": "data/split", "resource": "data/split",
+            "benchmark": "supernatinst", "system": system, "kind": "model", "weights": path,
+            "evidence": "data/none", "tools": "data/none",
         }  # fmt: skip
     params = params_module.validate(values)
     found = {
@@ -190,7 +190,7 @@ def test_the_page_begins_with_model_profile_and_data(project: Path) -> None:
     change("epochs: 1.0", "epochs: 2.0")
     run()
     start = text("index.html")
-    assert "Nearest profile: sample, with 7 values changed." in start
+    assert "Nearest profile: sample, with 1 value changed." in start
     assert "Data: data/real/natural_instructions." in start
 
 

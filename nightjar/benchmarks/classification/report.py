@@ -1,0 +1,352 @@
+"""PGRA's tasks in the report: how many passages have their question's label, who answers right with them, and cases."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.classification.published import CONSISTENCY
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.sections import (
+    Axis,
+    Block,
+    Cell,
+    Column,
+    Evaluated,
+    Fold,
+    Point,
+    Points,
+    Row,
+    Section,
+    Table,
+    Text,
+    cut,
+    initial,
+)
+from nightjar.core import paths
+from nightjar.core.display import number
+from nightjar.statistics import Bootstrap, percent, too_few
+from nightjar.statistics.bootstrap import CONFIDENCE
+
+if TYPE_CHECKING:
+    from nightjar.search.rankings import Passages, Ranking
+
+# The folders of the stages that rank passages, and what the report calls their rankings.
+STAGES = {"retrieve": (paths.RETRIEVED, "first stage"), "rerank": (paths.RERANKED, "reranked")}
+# Points of a line in the drawing, at most, beside the one of no consistent passage.
+POINTS = 8
+# Questions of a task, and passages of a ranking, that are shown as cases; characters of a question and of a passage.
+CASES, PASSAGES = 2, 5
+_QUESTION, _PASSAGE = 280, 140
+
+# A question is identified by its task and id.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The rankings by stage and question, and their labels; `depth` passages of each have one.
+
+    `rows` are of contracts.CONSISTENCY. `readers` are the systems that read the passages of a stage, in the order of
+    the parameters, `right` whether a system answered a question right, and `answers` what it answered.
+    """
+
+    depth: int
+    rows: Sequence[Mapping[str, Any]]
+    rankings: Mapping[str, Mapping[Key, Ranking]]
+    passages: Passages
+    readers: Mapping[str, Sequence[str]]
+    right: Mapping[str, Mapping[Key, bool]]
+    answers: Mapping[str, Mapping[Key, str]]
+
+
+def ranked(found: Evaluated) -> Ranked | None:
+    """The rankings of the benchmark; None if the parameters have no consistency for it.
+
+    Raises NightjarError if a table is missing.
+    """
+    # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
+    from nightjar.core import contracts, tables
+    from nightjar.search.rankings import Passages, read_rankings
+
+    params, card = found.params, found.card
+    if card.name not in params.consistency.benchmarks:
+        return None
+    folders = {stage: path / card.name for stage, (path, _) in STAGES.items()}
+    systems = [one for one in params.predict.systems.values() if one.benchmark == card.name]
+    readers = {
+        stage: [one.system for one in systems if one.evidence == path] for stage, path in folders.items()
+    }
+    for path in (*folders.values(), paths.CONSISTENCY / card.name, paths.INDEX):
+        found.reads(path)
+    scores = {one.system: one for one in found.scores}
+    right, answers = {}, {}
+    for system in (system for some in readers.values() for system in some):
+        keys = [key.instance for key in scores[system].keys]
+        values = scores[system].parts[card.right].tolist()
+        right[system] = {key: value == 1 for key, value in zip(keys, values, strict=True)}
+        rows = found.predictions(system, ["task_id", "id", "answers"])
+        answers[system] = {(row["task_id"], row["id"]): next(iter(row["answers"]), "") for row in rows}
+    return Ranked(
+        params.consistency.passages,
+        tables.read_rows(paths.CONSISTENCY / card.name, contracts.CONSISTENCY),
+        {stage: read_rankings(path, "test") for stage, path in folders.items()},
+        Passages(paths.INDEX),
+        readers,
+        right,
+        answers,
+    )
+
+
+def sections(found: Evaluated) -> list[Section]:
+    """Label consistency and cases; none without rankings. Raises NightjarError if a table is missing."""
+    made = ranked(found)
+    if made is None:
+        return []
+    return [*([consistency(found.card, made)] if made.rows else []), cases(found, made)]
+
+
+def consistency(card: Card, made: Ranked) -> Section:
+    """Label consistency (Guo et al. 2023): the shares of passages, and right answers by them."""
+    source = CONSISTENCY[0].source
+    blocks: list[Block] = [
+        Text(
+            "A passage is consistent if a reader that was trained without passages gives it the label of the question. "
+            f"The table has the mean share in percent of consistent passages among the first {made.depth} of a "
+            f"ranking. Rows in italics are published ({source}), by reranker; all their models are larger."
+        ),
+        shares(card, made),
+    ]
+    lines = [
+        (system, stage, points(made, stage, system))
+        for stage, systems in made.readers.items()
+        for system in systems
+    ]
+    rows = [
+        Row(
+            (system, STAGES[stage][1], f"{100 * it.share:.0f}", f"{it.n:,}", number(it.right, 1), it.interval)
+        )
+        for system, stage, some in lines
+        for it in some
+    ]
+    if rows:
+        head = Column("system", "text"), Column("passages", "text")
+        titles = ("consistent (%)", "n", "right (%)", "interval")
+        blocks += [
+            Text(
+                "Questions of all tasks by the share of consistent passages that a system read: how many were answered "
+                f"right. Lines are {CONFIDENCE:.0%} intervals over the questions, where there are enough."
+            ),
+            _plot(card, [(system, some) for system, _, some in lines]),
+            Fold(f"The same as a table ({len(rows)} rows)", [Table((*head, *map(Column, titles)), rows)]),
+        ]
+    return Section("consistency", "Label consistency", blocks)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Questions with about the same share of consistent passages, and how many of them were answered right.
+
+    `share` is the greatest that belongs here (0 to 1). Numbers in percent; the ends of the interval are None for too
+    few questions.
+    """
+
+    share: float
+    n: int
+    right: float
+    low: float | None
+    high: float | None
+
+    @property
+    def interval(self) -> str:
+        """The interval, or why there is none."""
+        if self.low is None or self.high is None:
+            return too_few(self.n)
+        return f"[{number(self.low, 1)}, {number(self.high, 1)}]"
+
+
+def points(found: Ranked, stage: str, system: str) -> list[Share]:
+    """The questions of all tasks by the share of consistent passages among those that `system` read, the least first.
+
+    Of at most POINTS equal steps, a share belongs to the one that ends with it or after it; 0 has a point of its own.
+    """
+    steps = min(found.depth, POINTS)
+    bins: dict[int, list[float]] = {}
+    for row in found.rows:
+        right = found.right[system].get((row["task_id"], row["id"]))
+        if row["ranking"] == stage and right is not None:
+            bins.setdefault(ceil(round(steps * row["consistent"], 9)), []).append(float(right))
+    result = []
+    for step, values in sorted(bins.items()):
+        low, high = Bootstrap().percent_interval(np.array(values))
+        result.append(Share(step / steps, len(values), percent(values), low, high))
+    return result
+
+
+def shares(card: Card, found: Ranked) -> Table:
+    """The mean share in percent by track, beside the published ones, in the layout of the paper's tables."""
+    by: dict[tuple[str, str], list[float]] = {}
+    for row in found.rows:
+        by.setdefault((row["ranking"], row["task_id"]), []).append(row["consistent"])
+    tasks = [task for task in card.tracks if any(name == task for _, name in by)]
+    tasks += sorted({name for _, name in by} - set(tasks))
+
+    def cell(value: float | None) -> str | None:
+        return None if value is None else number(value, 1)
+
+    rows = [
+        Row((it.system, *(cell(it.values.get(task)) for task in tasks)), published=True) for it in CONSISTENCY
+    ]
+    for stage, (_, title) in STAGES.items():
+        means = (100 * sum(some) / len(some) if (some := by.get((stage, task))) else None for task in tasks)
+        rows.append(Row((title, *map(cell, means))))
+    counts = (len(by.get(("retrieve", task), by.get(("rerank", task), []))) for task in tasks)
+    columns = [
+        Column(f"{initial(card.track_title(task))}, n = {n:,}") for task, n in zip(tasks, counts, strict=True)
+    ]
+    return Table((Column("ranking", "text"), *columns), rows)
+
+
+def _plot(card: Card, lines: Sequence[tuple[str, Sequence[Share]]]) -> Points:
+    """Right answers by the share of consistent passages, a line a system."""
+    return Points(
+        f"consistency-{card.name}",
+        "Right answers by the share of passages with the label of the question",
+        Axis("passages with the label of the question (%)", 0, 100),
+        Axis("right answers (%)", 0, 100),
+        {
+            system: [
+                Point(
+                    100 * it.share,
+                    it.right,
+                    f"{system}: {number(it.right, 1)}% of {it.n} questions, {100 * it.share:.0f}% consistent",
+                    it.low,
+                    it.high,
+                )
+                for it in some
+            ]
+            for system, some in lines
+        },
+        ("system", "consistent (%)", "n", "right (%)", "low", "high"),
+        [(system, 100 * it.share, it.n, it.right, it.low, it.high) for system, some in lines for it in some],
+        joined=True,
+    )
+
+
+def cases(found: Evaluated, made: Ranked) -> Section:
+    """What was retrieved for some questions, and what reranking made of it (the paper's table 3); a block a task."""
+    systems = compared(made)
+    chosen = choose(made, systems, found.params.seed)
+    asked = {one.key: one for one in found.questions}
+    listed = list(found.card.tracks)
+    tasks = sorted(chosen, key=lambda task: (listed.index(task) if task in listed else len(listed), task))
+    blocks: list[Block] = [
+        Text(
+            f"Test questions with the first {PASSAGES} passages of the first stage and of the reranking. Of each task "
+            "a question comes first that reranking turns from wrong to right, then one that it turns from right to "
+            "wrong; the seed decides between equal ones. A passage with ✓ has the label of the question, one with ✗ "
+            "another, by a reader that was trained without passages; passages further down have no label. "
+            "`nightjar trace ID` shows the same for any question, with the sources."
+        )
+    ]
+    for task in tasks:
+        some = [case(found.card, made, asked[key], systems) for key in chosen[task]]
+        title = initial(found.card.task(task).title or task)
+        blocks.append(Fold(f"{title} ({len(some)} questions)", some, open=task == tasks[0]))
+    return Section("cases", "Passages before and after reranking", blocks, "Reranking")
+
+
+def compared(found: Ranked) -> list[str]:
+    """The last system that reads the first stage's passages and the first that reads reranked ones, if any."""
+    return [*found.readers["retrieve"][-1:], *found.readers["rerank"][:1]]
+
+
+def choose(found: Ranked, systems: Sequence[str], seed: int) -> dict[str, list[Key]]:
+    """At most CASES questions of each task with both rankings.
+
+    One that reranking turns from wrong to right comes first, then one that it turns from right to wrong; others fill
+    the rest. Of equal candidates the seed decides.
+    """
+
+    def order(key: Key) -> str:
+        return hashlib.sha256("\x1f".join((str(seed), *key)).encode()).hexdigest()
+
+    by_task: dict[str, list[Key]] = {}
+    for key in sorted(set.intersection(*(set(some) for some in found.rankings.values())), key=order):
+        by_task.setdefault(key[0], []).append(key)
+    chosen = {}
+    for task, keys in by_task.items():
+        turns = {key: _turn(found, systems, key) for key in keys}
+        first = [next((key for key in keys if turns[key] == turn), None) for turn in (1, -1)]
+        ordered = [*(key for key in first if key), *sorted(keys, key=lambda key: -abs(turns[key]))]
+        chosen[task] = list(dict.fromkeys(ordered))[:CASES]
+    return chosen
+
+
+def _turn(found: Ranked, systems: Sequence[str], key: Key) -> int:
+    """1 from wrong to right, -1 from right to wrong, else 0."""
+    if len(systems) < 2:
+        return 0
+    before, after = (found.right[system].get(key, False) for system in systems)
+    return int(after) - int(before)
+
+
+def case(card: Card, found: Ranked, question: Question, systems: Sequence[str]) -> Table:
+    """The first passages of both rankings of a question, with their labels where a reader gave them one."""
+    key, gold = question.key, question.references[0]
+    labelled = {row["ranking"]: row for row in found.rows if (row["task_id"], row["id"]) == key}
+    answers = (
+        f"{system} answers {cut(found.answers[system].get(key, '')) or '(empty)'} "
+        f"({'right' if found.right[system].get(key) else 'wrong'})"
+        for system in systems
+    )
+    lines = [
+        question.id,
+        f"Question: {cut(card.query(question.parts), _QUESTION)}",
+        "; ".join((f"Label: {gold}", *answers)),
+    ]
+    if labelled:
+        consistent = (
+            f"{STAGES[stage][1]} {100 * labelled[stage]['consistent']:.0f}%"
+            for stage in STAGES
+            if stage in labelled
+        )
+        lines.append(f"Consistent: {', '.join(consistent)}")
+    before = {number: f"{rank}" for rank, number in enumerate(found.rankings["retrieve"][key][0].tolist(), 1)}
+    sides = [_passages(found, stage, key, gold, labelled.get(stage)) for stage in STAGES]
+    rows = []
+    for rank, (first, second) in enumerate(zip_longest(*sides), 1):
+        left = (None, None, None) if first is None else first[1:]
+        right = (None,) * 4 if second is None else (second[1], before.get(second[0]), *second[2:])
+        rows.append(Row((f"{rank}", *left, *right)))
+    side = Column("score"), Column("label", "text")
+    columns = (Column("rank"), Column("first stage", "words"), *side)
+    return Table(
+        (*columns, Column("reranked", "words"), Column("rank before"), *side), rows, "\n".join(lines)
+    )
+
+
+def _passages(
+    found: Ranked, stage: str, key: Key, gold: str, labelled: Mapping[str, Any] | None
+) -> list[tuple[int, Cell, Cell, Cell]]:
+    """The number of each passage, and its cells: text, score and label."""
+    numbered, scored = found.rankings[stage][key]
+    numbers, scores = numbered[:PASSAGES], scored[:PASSAGES]
+    of = dict(zip(labelled["passages"], labelled["labels"], strict=True)) if labelled else {}
+    texts = found.passages.texts(numbers)
+    return [
+        (
+            number,
+            cut(text, _PASSAGE),
+            f"{score:.3f}",
+            f"{'✓' if of[number] == gold else '✗'} {of[number]}" if number in of else None,
+        )
+        for number, score, text in zip(numbers.tolist(), scores.tolist(), texts, strict=True)
+    ]

@@ -1,0 +1,114 @@
+"""An evaluation of any model (`nightjar evaluate`): its folder, and some of a benchmark's questions as an artifact."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.records import draw
+from nightjar.core import paths
+from nightjar.core.errors import NightjarError
+from nightjar.core.identity import safe_name
+from nightjar.core.json_text import read_object
+
+RECORD = "evaluation.json"
+
+
+class Record(BaseModel):
+    """What is read of the file evaluation.json: what was asked, an identity of all that decides the results, the name
+    of the system, and the tasks that are left out of each benchmark with the reason.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    asked: dict[str, Any] = {}
+    identity: str = ""
+    name: str = Field(pattern="^[a-z0-9_]{1,200}$")
+    left_out: dict[str, dict[str, str]] = {}
+
+
+def read(folder: Path) -> Record:
+    """The record of the evaluation in a folder. Raises NightjarError if it is missing or damaged."""
+    path, fix = folder / RECORD, "restore it, or evaluate into another folder"
+    try:
+        return Record.model_validate(read_object(path, fix))
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise NightjarError(what, path, fix) from None
+
+
+def predictions(path: Path, benchmark: str) -> Path:
+    """The predictions of a benchmark if `path` is the folder of an evaluation; any other path as it is.
+
+    Raises NightjarError if the evaluation does not have them.
+    """
+    if not (path / RECORD).is_file():
+        return path
+    found = path / paths.PREDICTIONS / benchmark / read(path).name
+    if not found.is_dir():
+        raise NightjarError(f"it has no predictions of {benchmark}", path, "evaluate this benchmark")
+    return found
+
+
+def questions(path: Path, benchmark: str) -> Path | None:
+    """The questions of a benchmark if `path` is the folder of an evaluation, else None."""
+    return path / paths.QUESTIONS / benchmark if (path / RECORD).is_file() else None
+
+
+def left_out(folder: Path) -> Mapping[str, Mapping[str, str]]:
+    """The tasks of each benchmark that an evaluation left out, with the reason; none in any other folder."""
+    return read(folder).left_out if (folder / RECORD).is_file() else {}
+
+
+# Tables beside the test questions, which are copied as they are.
+_SIDES = ("train_questions", "dev_questions", "card")
+# In an artifact that was replaced by a subset of itself: the artifact as it was.
+WHOLE = "whole"
+
+
+def tasks_of(questions: Sequence[Question]) -> list[str]:
+    """The tasks of questions, in their order."""
+    return list(dict.fromkeys(one.task_id for one in questions))
+
+
+def tasks_left_out(card: Card, tasks: Sequence[str], lacking: Mapping[str, str]) -> dict[str, str]:
+    """The tasks that cannot be answered, and why: `lacking` has the reasons by kind of task."""
+    return {task: lacking[kind] for task in tasks if (kind := card.task(task).kind) in lacking}
+
+
+def write_subset(
+    source: Path, output: Path, tasks: Collection[str], limit: int | None, seed: int
+) -> dict[str, int]:
+    """Write an artifact with some test questions of the artifact `source`; returns how many each task has.
+
+    Training and dev questions are those of `source`. Raises NightjarError if `source` is missing or damaged.
+    """
+    # Here, not above: Parquet takes long to load, and `nightjar compare` looks for an evaluation's files without it.
+    from nightjar.core import contracts, tables
+
+    counts = {}
+    chosen = draw(read_questions(source), tasks, limit, seed)
+    with tables.ArtifactWriter(output) as writer:
+        for name in _SIDES:
+            if (source / name).is_dir():
+                shutil.copytree(source / name, writer.folder(name), dirs_exist_ok=True)
+        for task in tasks_of(chosen):
+            rows = [one.row() for one in chosen if one.task_id == task]
+            counts[task] = writer.write(contracts.QUESTIONS, rows, part=safe_name(task))
+    return counts
+
+
+def replace_by_subset(path: Path, tasks: Collection[str], limit: int, seed: int) -> None:
+    """Replace an artifact by what `write_subset` writes of it; the artifact as it was is in the folder WHOLE there."""
+    whole = path.with_name(f"{path.name}.{WHOLE}")
+    path.rename(whole)
+    write_subset(whole, path, tasks, limit, seed)
+    whole.rename(path / WHOLE)

@@ -1,0 +1,237 @@
+"""Sections that a benchmark adds to its page of the report: texts, tables and plots as data, which the report draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from nightjar.benchmarks.capabilities import Capability
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.scores import SystemScores
+from nightjar.core import paths
+
+if TYPE_CHECKING:
+    from nightjar.params import Params
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number of a metric in its unit, with the interval below it; without one, the mark of too few of `n` instances.
+
+    `n` is 0 where no interval is meant. `signed`: a difference. `bold`: the best one, or a significant difference.
+    """
+
+    metric: Metric
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    signed: bool = False
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A text of a cell with a smaller note below it."""
+
+    text: str
+    note: str
+
+
+# None is a dash.
+Cell = str | Value | Noted | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: numbers are aligned to the right, words are long texts."""
+
+    title: str
+    kind: Literal["text", "number", "words"] = "number"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table. `published`: it is a paper's. The only cell of a `heading` goes over all columns."""
+
+    cells: Sequence[Cell]
+    published: bool = False
+    heading: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names the rows. The lines of the caption remain lines."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph, in which `code` and **bold** text may stand; `note`: in small letters. `items` follow as a list."""
+
+    text: str
+    note: bool = False
+    items: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with the ends of its interval, which are None for too few instances; in the unit of its metric."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def highest(self) -> float:
+        """The value or the end of its interval."""
+        return self.value if self.high is None else max(self.value, self.high)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """A plot with a row for each title, note and metric, in it an interval for each system.
+
+    `name` is that of the files of the plot, `label` says what it shows. The metrics have one range.
+    """
+
+    name: str
+    label: str
+    rows: Sequence[tuple[str, str, Metric, Mapping[str, Interval]]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a plot from `low` to `high`."""
+
+    title: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point with the ends of the interval of its y, and what it says when it is pointed at."""
+
+    x: float
+    y: float
+    title: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Points:
+    """A square plot of points by system; `joined`: those of a system are joined by a line.
+
+    `columns` and `rows` are the numbers in its file.
+    """
+
+    name: str
+    label: str
+    x: Axis
+    y: Axis
+    systems: Mapping[str, Sequence[Point]]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    joined: bool = False
+
+
+@dataclass(frozen=True)
+class Gains:
+    """A plot with a panel for each system, in it a bar for each task; rows of contracts.IMPROVEMENTS by system."""
+
+    name: str
+    metric: Metric
+    systems: Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that are shown on demand, or from the beginning if they are `open`."""
+
+    title: str
+    blocks: Sequence[Block]
+    open: bool = False
+
+
+Block = Text | Table | Intervals | Points | Gains | Fold
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section: `id` names it in links, `short` in the list of the page's sections."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block]
+    short: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a section is made of: the questions of a benchmark, and the answers and scores of its systems.
+
+    `systems` are those with predictions; `scores` are those of all, baselines first. `table` has the rows of
+    contracts.SCORES, `facts` those of the stage evaluate. `folder` is that of the run. A section that reads other
+    artifacts names each to `reads`.
+    """
+
+    card: Card
+    params: Params
+    systems: Sequence[str]
+    questions: Sequence[Question]
+    scores: Sequence[SystemScores]
+    table: Sequence[Mapping[str, Any]]
+    facts: Mapping[str, Any]
+    folder: Path
+    reads: Callable[[Path], None]
+
+    def predictions(self, system: str, columns: list[str]) -> list[dict[str, Any]]:
+        """Columns of the rows of contracts.PREDICTIONS. Raises NightjarError if the table is missing."""
+        # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
+        from nightjar.core import contracts, tables
+
+        source = self.folder / paths.PREDICTIONS / self.card.name / system
+        return tables.read_rows(source, contracts.PREDICTIONS, columns)
+
+    def of_track(self, track: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """The overall rows of `table` of a track by metric and system."""
+        return {
+            (row["metric"], row["system"]): row
+            for row in self.table
+            if (row["track"], row["level"]) == (track, "overall")
+        }
+
+    @property
+    def tracks(self) -> list[str]:
+        """The tracks with scores, in the card's order."""
+        present, listed = {row["track"] for row in self.table}, list(self.card.tracks)
+        return [track for track in listed if track in present] + sorted(present - set(listed))
+
+
+@dataclass(frozen=True)
+class ReportSections(Capability):
+    """The sections that a benchmark adds to its page, in their order; none where there is nothing to show."""
+
+    make: Callable[[Evaluated], Sequence[Section]]
+
+
+def cut(text: str, most: int = 160) -> str:
+    """The text on one line, at most `most` characters of it, cut between words where there is a blank."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    start = text[:most]
+    return (start.rpartition(" ")[0] or start) + " …"
+
+
+def initial(text: str) -> str:
+    """The text with a capital letter at its beginning; the others remain."""
+    return text[:1].upper() + text[1:]

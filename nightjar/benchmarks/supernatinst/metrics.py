@@ -1,0 +1,189 @@
+"""The scores of Super-NaturalInstructions, and whether ROUGE-L agrees with accuracy (Wang et al. 2022, appendix E)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nightjar.benchmarks.aggregate import by_track, category_name
+from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.scores import SystemScores
+from nightjar.benchmarks.sections import Axis, Evaluated, Point, Points, Section, Text, initial
+from nightjar.benchmarks.supernatinst.published import CORRELATION
+from nightjar.benchmarks.text import metrics
+from nightjar.core.display import number
+from nightjar.statistics.bootstrap import CONFIDENCE, Bootstrap, percent
+
+# The categories whose answers are labels, in the published form of their names (Tk-Instruct's compute_metrics.py).
+EXACT_MATCH_CATEGORIES = frozenset(
+    {
+        "textual_entailment",
+        "cause_effect_classification",
+        "coreference_resolution",
+        "dialogue_act_recognition",
+        "answerability_classification",
+        "word_analogy",
+    }
+)
+# Fewer points lie on a line by chance.
+LEAST_POINTS = 3
+# Resampled instances move few points along one line: the interval is narrow because the points are few, not because
+# r is certain.
+LEAST_POINTS_FOR_AN_INTERVAL = 10
+DECIMALS = 4
+
+_BOTH = ("rougeL", "exact_match")
+
+
+def category_metric(category: str) -> str:
+    """The metric that is published for a category, named in any spelling: exact match where answers are labels."""
+    return "exact_match" if "_".join(category.lower().split()) in EXACT_MATCH_CATEGORIES else "rougeL"
+
+
+def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """Exact match, ROUGE-1 and ROUGE-L of the first answer of each, each track in its own form (compute_metrics.py).
+
+    A question without an answer scores as the empty text, as published.
+    """
+    parts = {name: np.zeros(len(questions)) for name in metrics.METRICS}
+    for track in sorted({question.track for question in questions}):
+        places = [place for place, question in enumerate(questions) if question.track == track]
+        texts = [answers[place][0] if answers[place] else "" for place in places]
+        found = metrics.score(texts, [questions[place].references for place in places], track)
+        for name in metrics.METRICS:
+            parts[name][places] = getattr(found, name)
+    return parts
+
+
+def evaluation_facts(scores: Sequence[SystemScores], bootstrap: Bootstrap) -> dict[str, Any]:
+    """The correlation of ROUGE-L with accuracy, and the published one."""
+    found = correlation(scores, category_metric, bootstrap)
+    return {"correlation": found, "correlation_published": CORRELATION}
+
+
+def correlation(
+    scores: Sequence[SystemScores], metric_of: Callable[[str], str], bootstrap: Bootstrap
+) -> list[dict[str, Any]]:
+    """Pearson's r of ROUGE-L with accuracy over the classification types, one entry a track (appendix E).
+
+    The paper gives 0.970 and names neither its points nor an interval. Here a point is one system on one category
+    whose published metric is exact match: its mean ROUGE-L against its share of right answers. So r asks whether
+    ROUGE-L would rank systems and categories as accuracy does. The interval resamples the instances of each
+    category, the same for all systems, and both metrics together; systems and categories remain as they are, so it
+    says nothing about others.
+
+    Each entry: track, points, r, low, high, and the points themselves (`of`: system, category, rougeL and
+    exact_match in percent). r is None with fewer than LEAST_POINTS or when a metric has one value everywhere; low and
+    high are None with fewer than LEAST_POINTS_FOR_AN_INTERVAL.
+    """
+    table = []
+    for track in sorted({track for one in scores for track in one.tracks()}):
+        cells = _cells(scores, metric_of, track)
+        points = [
+            {"system": system, "category": category}
+            | {name: percent(values) for name, values in zip(_BOTH, both, strict=True)}
+            for category, systems in cells.items()
+            for system, both in systems.items()
+        ]
+        entry: dict[str, Any] = {"track": track, "points": len(points), "r": None, "low": None, "high": None}
+        means = np.array([both.mean(axis=1) for systems in cells.values() for both in systems.values()])
+        if len(points) >= LEAST_POINTS and (means.std(axis=0) > 0).all():
+            entry["r"] = round(float(np.corrcoef(means.T)[0, 1]), DECIMALS)
+            enough = len(points) >= LEAST_POINTS_FOR_AN_INTERVAL
+            if enough and (ends := _interval(cells, bootstrap)) is not None:
+                entry["low"], entry["high"] = ends
+        table.append({**entry, "of": points})
+    return table
+
+
+def _cells(
+    scores: Sequence[SystemScores], metric_of: Callable[[str], str], track: str
+) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """By category and system ROUGE-L and exact match, shape (2, instances), instances in one order throughout."""
+    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for one in scores:
+        places: dict[str, list[int]] = {}
+        for place in by_track(one).get(track, []):
+            category = one.keys[place].category
+            if metric_of(category) == "exact_match":
+                places.setdefault(category_name(category), []).append(place)
+        for category, members in places.items():
+            ordered = sorted(members, key=lambda place: one.keys[place].instance)
+            both = np.stack([one.parts[name][ordered] for name in _BOTH])
+            found.setdefault(category, {})[one.system] = both
+    return {category: found[category] for category in sorted(found)}
+
+
+def _interval(
+    cells: Mapping[str, Mapping[str, NDArray[np.float64]]], bootstrap: Bootstrap
+) -> tuple[float, float] | None:
+    means: list[NDArray[np.float64]] = []  # a point each, shape (2, samples)
+    rng = bootstrap.stream()
+    for systems in cells.values():
+        n = next(iter(systems.values())).shape[1]
+        # How often each instance is drawn says all about a resample, and makes the means one product.
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=bootstrap.samples).T / n
+        means += [both @ counts for both in systems.values()]
+    one, other = np.stack(means, axis=1)  # (points, samples) each
+    one, other = one - one.mean(axis=0), other - other.mean(axis=0)
+    scale = np.sqrt((one**2).sum(axis=0) * (other**2).sum(axis=0))
+    usable = scale > 0
+    if not usable.any():
+        return None
+    low, high = bootstrap.ends((one * other).sum(axis=0)[usable] / scale[usable])
+    return round(low, DECIMALS), round(high, DECIMALS)
+
+
+def sections(found: Evaluated) -> list[Section]:
+    """The correlation in the report: r of each track beside the published one, and the points; none without points."""
+    entries = [entry for entry in found.facts.get("correlation", ()) if entry["of"]]
+    if not entries:
+        return []
+    y, x = (found.card.metric(name) for name in _BOTH)
+    systems: dict[str, list[Point]] = {}
+    rows = [
+        [point[name] for name in ("system", "category", x.name, y.name)]
+        for entry in entries
+        for point in entry["of"]
+    ]
+    for system, category, across, upwards in rows:
+        title = f"{system}, {category}: {number(across, 1)}, {number(upwards, 1)}"
+        systems.setdefault(system, []).append(Point(across, upwards, title))
+    published = found.facts.get("correlation_published")
+    text = f" Published: Pearson's r = {number(published, 3)}." if published is not None else ""
+    section = Section(
+        "correlation",
+        f"Does {y.title} agree with {x.title}?",
+        (
+            Text(
+                f"Over the categories whose published metric is {x.title}: each point is a system on a category, with "
+                f"its {y.title} against its {x.title}.{text}",
+                items=[f"{initial(found.card.track_title(one['track']))}: {_said(one)}" for one in entries],
+            ),
+            Points(
+                f"correlation-{found.card.name}",
+                f"{y.title} against {x.title}",
+                Axis(x.title, *x.range),
+                Axis(y.title, *y.range),
+                systems,
+                ("system", "category", x.name, y.name),
+                rows,
+            ),
+        ),
+        "Correlation",
+    )
+    return [section]
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    if entry["r"] is None:
+        return f"not enough points ({entry['points']})"
+    text = f"r = {number(entry['r'], 3)} over {entry['points']} points"
+    if entry["low"] is None:
+        return f"{text}, too few points for an interval"
+    ends = f"[{number(entry['low'], 3)}, {number(entry['high'], 3)}]"
+    return f"{text}, {CONFIDENCE:.0%} interval over instances {ends}"

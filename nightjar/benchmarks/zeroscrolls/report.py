@@ -1,0 +1,130 @@
+"""ZeroSCROLLS in the report: lengths of prompts and answers, what was trimmed, and how often answers have the form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.scores import SystemScores
+from nightjar.benchmarks.sections import (
+    Cell,
+    Column,
+    Evaluated,
+    Interval,
+    Intervals,
+    Noted,
+    Row,
+    Section,
+    Table,
+    Text,
+    Value,
+    initial,
+)
+from nightjar.benchmarks.zeroscrolls.questions import untrimmed
+from nightjar.statistics import too_few
+
+# Metrics: words of an answer to those of its references, and shares of answers in the form.
+ASKED, FORGIVING, LENGTH = "asked_form", "forgiving", "length"
+
+
+def sections(found: Evaluated) -> list[Section]:
+    """Lengths and form, a row for each track and system; none if no track has the metrics of the form."""
+    prompts = _prompts(found)
+    scores = {one.system: one for one in found.scores}
+    card = found.card
+    lengths, forms, drawn = [], [], []
+    for track in found.tracks:
+        rows = found.of_track(track)
+        if not any(metric == ASKED for metric, _ in rows):
+            continue
+        title = initial(card.track_title(track))
+        main = next(one for one in card.metrics if any(metric == one.name for metric, _ in rows))
+        systems = [system for metric, system in rows if metric == main.name]
+        lengths.append(Row((title,), heading=True))
+        forms.append(Row((f"{title}: {main.title}",), heading=True))
+        bars = {
+            system: Interval(row["value"], row["low"], row["high"])
+            for (metric, system), row in rows.items()
+            if metric == LENGTH
+        }
+        most = max(row["n"] for (metric, _), row in rows.items() if metric == main.name)
+        drawn.append((title, f"n = {most}", card.metric(LENGTH), bars))
+        for system in systems:
+            n = rows[ASKED, system]["n"]
+            count = Noted(f"{n:,}", too_few(n) if rows[main.name, system]["low"] is None else "")
+            cells: dict[str, Cell] = {}
+            for name in (LENGTH, ASKED, main.name, FORGIVING):
+                if row := rows.get((name, system)):
+                    cells[name] = Value(card.metric(name), row["value"], row["low"], row["high"])
+            trimmed = prompts.get((system, track), ["–"] * 5)
+            words = _words(scores[system], track, card.metric(LENGTH).parts)
+            lengths.append(Row((system, count, *trimmed, *words, cells.get(LENGTH))))
+            forms.append(Row((system, count, *(cells.get(name) for name in (ASKED, main.name, FORGIVING)))))
+    if not drawn:
+        return []
+    length = card.metric(LENGTH).title
+    head = [Column("system", "text"), Column("n")]
+    titles = ("prompt tokens, mean", "most", "trimmed", "words cut (%), mean", "most")
+    of_words = ("words of answers", "of references", "percent")
+    section = Section(
+        "forms",
+        "Lengths and form",
+        (
+            Text(
+                "Prompts that have too many tokens are trimmed: the words cut are in percent of the whole prompt's, "
+                "over the trimmed prompts alone. Answers of baselines, and of a file, have no prompt. Answers are "
+                "compared with the mean length of the references."
+            ),
+            Table((*head, *map(Column, (*titles, *of_words))), lengths, "Lengths"),
+            Text(f"{length}:", note=True),
+            Intervals(f"lengths-{card.name}", f"{length}, {card.title}", drawn),
+            Table(
+                (*head, *map(Column, ("in the form (%)", "score", "forgiving"))),
+                forms,
+                "Form: how many answers have the form asked for, and the score beside one that forgives another form",
+            ),
+        ),
+    )
+    return [section]
+
+
+def _prompts(found: Evaluated) -> dict[tuple[str, str], list[str]]:
+    """By system and track: mean and most tokens, how many prompts were trimmed, mean and largest part cut, in percent.
+
+    Answers from a file have no prompts.
+    """
+    asked = {question.key: question for question in found.questions}
+    read: dict[tuple[str, str], list[tuple[int, float | None]]] = {}
+    for system in found.systems:
+        for row in found.predictions(system, ["task_id", "id", "track", "prompt", "prompt_tokens"]):
+            if row["prompt"]:
+                part = cut_part(asked[row["task_id"], row["id"]], row["prompt"])
+                read.setdefault((system, row["track"]), []).append((row["prompt_tokens"], part))
+    cells = {}
+    for of, prompts in read.items():
+        tokens = [count for count, _ in prompts]
+        cut = [100 * part for _, part in prompts if part is not None]
+        cells[of] = [
+            f"{fmean(tokens):,.0f}",
+            f"{max(tokens):,}",
+            f"{len(cut):,} of {len(tokens):,}",
+            f"{fmean(cut):.1f}" if cut else "–",
+            f"{max(cut):.1f}" if cut else "–",
+        ]
+    return cells
+
+
+def cut_part(question: Question, prompt: str) -> float | None:
+    """The part of the words of the whole prompt that this one has not; None if it is whole.
+
+    The words of an omission message count as its own.
+    """
+    full = untrimmed(question)
+    return None if prompt == full else max(0.0, 1 - len(prompt.split()) / max(1, len(full.split())))
+
+
+def _words(scores: SystemScores, track: str, parts: Sequence[str]) -> list[str]:
+    """The mean words of the answers to the questions of a track, and of their references."""
+    places = [at for at, key in enumerate(scores.keys) if key.track == track]
+    return [f"{fmean(scores.parts[part][places].tolist()):,.1f}" for part in parts]

@@ -1,0 +1,130 @@
+"""The models of this process: a causal one on the decode engine, and an encoder-decoder in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from nightjar.models.encoder_decoder import batches
+from nightjar.models.generate import arrange, stream
+from nightjar.models.load import LanguageModel
+from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text
+from nightjar.models.row import Prompt
+from nightjar.models.samples import Sampling, generator_for, stream_samples
+from nightjar.models.score import continuation_sums, continued, text_loss
+from nightjar.models.tokenizer import Tokenizer
+
+
+class LocalModel(Model):
+    """`batch_size` rows are decoded together, with at most `batch_tokens` in memory. `window`: the tokens of a running
+    text that are read at once, at most."""
+
+    def __init__(
+        self, lm: LanguageModel, batch_size: int, batch_tokens: int | None = None, window: int = 2048
+    ) -> None:
+        self.lm: LanguageModel = lm
+        self.tokenizer: Tokenizer = lm.tokenizer
+        self.batch_size, self.batch_tokens = batch_size, batch_tokens
+        self.window = max(2, min(window, getattr(lm.model.config, "max_position_embeddings", window)))
+        self.identity = {"sha256": lm.sha256, "adapter_sha256": lm.adapter_sha256, "window": self.window}
+
+    def generate(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+    ) -> Iterator[tuple[int, Text]]:
+        sampling = None
+        if decoding.temperature:
+            sampling = Sampling(
+                decoding.temperature,
+                lambda number: generator_for(decoding.seed, requests[number].sha256),
+                decoding.top_p,
+            )
+        chosen = set(wanted)
+        for prompts in self._groups(requests, chosen):
+            for number, found in stream(
+                self.lm, prompts, sampling, decoding.controller, None, self.batch_size, self.batch_tokens
+            ):
+                if number in chosen:
+                    yield number, found
+
+    def _groups(self, requests: Mapping[int, Request], wanted: set[int]) -> Iterator[list[Prompt]]:
+        """The prompts in the order in which they are answered; those of a group are answered together.
+
+        What neighbours share is that of all requests, so that it does not depend on which are wanted.
+        """
+        numbers = list(requests)
+        order, shared = arrange(self.lm, [requests[number].ids for number in numbers])
+        prompts = (_prompt(numbers[place], requests[numbers[place]], shared[place]) for place in order)
+        yield from self._grouped(list(prompts), wanted)
+
+    def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
+        raise NotImplementedError
+
+    def _sampling(self, requests: Mapping[int, Request], count: int, decoding: Decoding) -> Sampling:
+        """Sample n of a request draws with the generator of the row number * count + n."""
+
+        def generator(row: int) -> Any:
+            return generator_for(decoding.seed, f"{requests[row // count].sha256} {row % count}")
+
+        return Sampling(decoding.temperature, generator, decoding.top_p)
+
+
+class CausalModel(LocalModel):
+    """A causal model: what prompts share is computed once, and a text does not depend on those beside it."""
+
+    can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample", "score", "tools", "steer"})
+    title: ClassVar[str] = "a causal model"
+
+    def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
+        yield [prompt for prompt in prompts if prompt.number in wanted]
+
+    def sample(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+    ) -> Iterator[tuple[int, list[Text]]]:
+        draws = self._sampling(requests, count, decoding)
+        prompts = (_prompt(number, requests[number]) for number in wanted)
+        return stream_samples(self.lm, prompts, count, draws, self.batch_size, self.batch_tokens)
+
+    def score(
+        self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
+    ) -> Iterator[tuple[int, list[Score]]]:
+        whole = {number for number, (prompt, texts) in requests.items() if not prompt and len(texts) == 1}
+        numbers = [number for number in requests if number not in whole]
+        rows = [
+            [continued(self.tokenizer, requests[number][0], text) for text in requests[number][1]]
+            for number in numbers
+        ]
+        place = {number: at for at, number in enumerate(numbers)}
+        chosen = [place[number] for number in wanted if number not in whole]
+        for at, sums in continuation_sums(self.lm, rows, chosen) if chosen else ():
+            lengths = (len(one.ids) - one.first for one in rows[at])
+            yield numbers[at], list(map(Score, sums, lengths))
+        for number in sorted(whole.intersection(wanted)):
+            ids = self.tokenizer.continuation(requests[number][1][0])
+            yield number, [Score(-text_loss(self.lm, ids, self.window) if ids else 0.0, len(ids))]
+
+
+class EncoderDecoderModel(LocalModel):
+    """An encoder-decoder. In its last bits a text depends on the others of its batch: a run that resumes answers whole
+    batches again."""
+
+    can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample"})
+    title: ClassVar[str] = "an encoder-decoder"
+
+    def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
+        for batch in batches(prompts, self.batch_size, self.batch_tokens):
+            if any(prompt.number in wanted for prompt in batch):
+                yield batch
+
+    def sample(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+    ) -> Iterator[tuple[int, list[Text]]]:
+        draws = self._sampling(requests, count, decoding)
+        for number in wanted:
+            rows = range(number * count, (number + 1) * count)
+            prompts = (_prompt(row, requests[number]) for row in rows)
+            found = dict(stream(self.lm, prompts, draws, None, None, self.batch_size, self.batch_tokens))
+            yield number, [found[row] for row in rows]
+
+
+def _prompt(number: int, request: Request, shared: int = 0) -> Prompt:
+    return Prompt(number, request.ids, request.max_new_tokens, request.stop, shared)

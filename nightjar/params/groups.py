@@ -1,0 +1,58 @@
+"""What groups of params.yaml have in common: artifacts that may be none, and names with defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE, Model, checked
+from nightjar.core.errors import NightjarError
+
+
+def artifact(value: Any) -> Path | None:
+    """The path that a value of params.yaml names; None for data/none. The only place that knows what means none.
+
+    DVC cannot leave a dependency out: an empty file stands for it. Raises ValueError for what is no path.
+    """
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"write a path, or {paths.NONE} for none")
+    return None if Path(value) == paths.NONE else Path(value)
+
+
+# A path that a stage depends on, or None.
+Artifact = Annotated[
+    Path | None,
+    BeforeValidator(artifact),
+    PlainSerializer(lambda path: (path or paths.NONE).as_posix(), return_type=str),
+]
+
+S = TypeVar("S", bound=Model)
+
+
+class Defaults(Model, Generic[S], extra="allow"):
+    """A group with settings for several names: `defaults` has them all, the group of a name those that differ."""
+
+    defaults: S
+    __pydantic_extra__: dict[str, dict[str, Any]]
+
+    @property
+    def own(self) -> Mapping[str, Mapping[str, Any]]:
+        """What each name has of its own."""
+        return self.__pydantic_extra__ or {}
+
+    def settings(self, group: str, name: str, where: object = PARAMS_FILE) -> S:
+        """All settings of a name in this group. Raises NightjarError for an unknown name and for a wrong value."""
+        if name not in self.own:
+            fix = f"add it, {{}} where nothing differs from {group}.defaults"
+            raise NightjarError(f"the group {group}.{name} is missing", where, fix)
+        values = {**self.defaults.model_dump(), **self.own[name]}
+        return checked(type(self.defaults), values, where, group, name)
+
+    def check_all(self, group: str, names: Iterable[str], where: object) -> None:
+        """Raise NightjarError unless each of `names` has a group, and for a wrong value in any group."""
+        for name in dict.fromkeys([*names, *self.own]):
+            self.settings(group, name, where)

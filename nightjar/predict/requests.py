@@ -1,0 +1,126 @@
+"""The requests that a model gets for the questions of a benchmark, and a file of their prompts for other models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.files import ids, read_questions
+from nightjar.benchmarks.question import Asking, Question
+from nightjar.core import contracts, paths, tables
+from nightjar.core.config import PARAMS_FILE
+from nightjar.core.files import check_output, write_lines
+from nightjar.models.model import Request
+from nightjar.models.tokenizer import Tokenizer, load_tokenizer
+from nightjar.params import Params
+from nightjar.params.data import Encoding
+from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.predict.chat import messages_of, shown
+from nightjar.predict.predictor import encoding_of
+
+if TYPE_CHECKING:
+    from nightjar.models.chat_template import ChatTemplate
+
+# The passages of each question, best first, by (task_id, id).
+Evidence = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+# Kinds of tasks that ask something: a text that a model writes after the prompt, or one of given choices.
+ASKING = ("generate", "sample", "choose")
+
+
+def requests_of(
+    card: Card,
+    tokenizer: Tokenizer,
+    questions: Sequence[Question],
+    encoding: Encoding,
+    settings: PredictBenchmark,
+    evidence: Evidence,
+    passages: int,
+    chat: Chat | None = None,
+    template: ChatTemplate | None = None,
+) -> list[Request]:
+    """The request of every question, in their order, with at most `passages` of its evidence in the prompt.
+
+    With `chat` it has messages, and with the `template` of a model the text that this makes of them. A text whose
+    likelihood is computed stays as it is.
+    """
+    found = []
+    for question in questions:
+        rows, task = evidence.get(question.key, ())[:passages], card.task(question.task_id)
+        asking = Asking(encoding, tokenizer, rows, tokenizer.encoder_decoder)
+        talk = messages_of(card, question, asking, chat) if chat and task.kind != "perplexity" else ()
+        prompt = shown(talk) if talk else card.prompt(question, asking)
+        if talk and template:
+            prompt = template.text(talk)
+        own = tokenizer.encode(prompt)
+        if tokenizer.encoder_decoder:
+            # A text that was cut to length may have more tokens when read again: it is cut once more (ni_collator.py).
+            own = tokenizer.fit(own, encoding.max_source_length)
+        most = limit(card, question.task_id, settings)
+        end = stops(card, question.task_id, settings)
+        found.append(Request(prompt, own, most, end, question.day, frozenset(task.forbidden_tools), talk))
+    return found
+
+
+def evidence_of(retrieved: Path | None) -> Evidence:
+    """The passages of the artifact `retrieved` for test questions; none without an artifact."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    rows = tables.read_rows(retrieved, contracts.EVIDENCE) if retrieved else []
+    for row in sorted(rows, key=lambda row: row["rank"]):
+        if row["split"] == "test":
+            found.setdefault((row["task_id"], row["id"]), []).append(row)
+    return found
+
+
+def stops(card: Card, task_id: str, settings: PredictBenchmark) -> list[str]:
+    """The texts that end an answer to a question of the task."""
+    return list(card.task(task_id).stop) or settings.stop
+
+
+def limit(card: Card, task_id: str, settings: PredictBenchmark) -> int:
+    """The most tokens of an answer to a question of the task."""
+    own = card.task(task_id).max_new_tokens if settings.task_limits else None
+    return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
+
+
+def write_prompts(
+    params: Params, benchmark: str, output: Path, encoding: str | None = None, chat: Chat | None = None
+) -> int:
+    """Write one JSON line a question to `output`: id, task, prompt, stop, max_tokens; returns how many.
+
+    A question with choices has them too, as answers. With `chat` a line has `messages` in the place of a prompt. Texts
+    whose likelihood is computed have no line.
+
+    The prompt is the text that predict@<benchmark>-untuned gives its model under `params`, with `encoding` in place of
+    theirs if one is named. It has no special tokens and no chat template: that stage adds neither a template nor, for a
+    causal model, a token. Its length is limited in tokens of the project's language model. Ids and order are those of
+    `nightjar references`. The file is written whole or not at all.
+
+    Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
+    output that must not be written (`core.files.check_output`).
+    """
+    card = registry.card(benchmark)
+    source = paths.QUESTIONS / card.name
+    inputs = [source, paths.LANGUAGE_MODEL, PARAMS_FILE]
+    check_output(output, inputs)
+    options, settings = encoding_of(params, benchmark, encoding), params.predict.benchmark(benchmark)
+    questions = [one for one in read_questions(source) if card.task(one.task_id).kind in ASKING]
+    tokenizer = load_tokenizer(paths.LANGUAGE_MODEL)
+    requests = requests_of(card, tokenizer, questions, options, settings, {}, 0, chat)
+    lines = [
+        {
+            "id": id,
+            card.files.task: question.task_id,
+            **({"messages": [it.as_json() for it in one.messages]} if chat else {"prompt": one.prompt}),
+            **(
+                {"choices": [it.answer for it in own]} if (own := card.task(question.task_id).choices) else {}
+            ),
+            "stop": one.stop,
+            "max_tokens": one.max_new_tokens,
+        }
+        for id, question, one in zip(ids(card, questions), questions, requests, strict=True)
+    ]
+    write_lines(output, lines, inputs)
+    return len(lines)

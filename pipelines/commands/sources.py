@@ -1,0 +1,123 @@
+"""Any model that a user names: a directory, an adapter, hub:NAME@REVISION, package:NAME, server:URL or entry:NAME."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nightjar.core import paths
+from nightjar.core.errors import NightjarError
+from nightjar.models.backends import backend, is_remote, split
+from nightjar.models.headers import AGAIN, read_json_object
+from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
+from nightjar.params.data import ModelSource
+from stages.base_model.prepare import facts, make_ready
+
+ADAPTER = "adapter_config.json"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a user named: the weights of a system that answers with it, and the source of its language model.
+
+    The latter is that of the base of an adapter. A model without files has that of the project's language model, whose
+    tokenizer limits the prompts. `evidence` is the number of passages in its prompts.
+    """
+
+    weights: str
+    language_model: str = paths.LANGUAGE_MODEL.as_posix()
+    evidence: int = 0
+
+    @property
+    def remote(self) -> bool:
+        """Whether the model has no files here."""
+        return is_remote(self.weights)
+
+    @property
+    def adapter(self) -> Path | None:
+        """The folder of an adapter, or of a model that the stage train made; None for neither."""
+        return None if self.remote or Path(self.weights) == paths.LANGUAGE_MODEL else Path(self.weights)
+
+    def base(self, made: Path) -> Path:
+        """The folder of the language model: where it is, or else `made`, where `prepare` puts it."""
+        folder = Path(self.language_model)
+        whole = (folder / "tokenizer.json").is_file() and any(folder.glob("*.safetensors"))
+        return folder if whole and not _elsewhere(self.language_model) else made
+
+    def prepare(self, made: Path) -> dict[str, Any] | None:
+        """Make the language model ready, in the folder `made` unless it is read where it is (`base`).
+
+        Returns the facts of where it came from; None for the project's own, which has facts. Raises NightjarError for a
+        model that is missing or damaged, and as `make_ready` does.
+        """
+        source, own = self.language_model, paths.LANGUAGE_MODEL
+        if Path(source) == own and not own.is_dir():
+            what = "the project's language model is missing"
+            raise NightjarError(what, own, "run: nightjar rebuild base_model")
+        if self.adapter:
+            check(self.adapter)
+        folder = self.base(made)
+        if folder == made:
+            return make_ready(ModelSource(source=source), made)
+        found = verify(folder)
+        known = folder.resolve() == own.resolve() and (folder / CHECKSUMS).is_file()
+        return None if known else facts(source, folder, folder, found, found)
+
+
+def name_of(source: str) -> str:
+    """The name of a source as a system of the parameters: at most 100 lower-case letters, digits and underscores.
+
+    Raises NightjarError for a source without files that names nothing.
+    """
+    kind, _, rest = source.partition(":")
+    if is_remote(source):
+        last = backend(source).name(*split(source))
+    elif kind in ("hub", "package"):
+        last = rest.partition("@")[0]
+    else:
+        last = Path(os.path.realpath(source)).name
+    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")[:100]
+    return words if words[:1].isalpha() else f"model_{words}".rstrip("_")
+
+
+def resolve(source: str) -> Source:
+    """What a source names; nothing is loaded or made.
+
+    Raises NightjarError for a damaged adapter, recipe or address, and for an adapter without a base or on another one.
+    """
+    if is_remote(source):
+        name_of(source)
+        return Source(source)
+    folder = Path(source)
+    if _elsewhere(source) or not _is_trained(folder):
+        return Source(paths.LANGUAGE_MODEL.as_posix(), source)
+    if _is_trained(Path(base := _base_of(folder))):
+        raise NightjarError(f"its base model {base} is an adapter itself", folder, "merge the two first")
+    evidence = read_recipe(folder)["evidence"] if (folder / RECIPE).is_file() else 0
+    return Source(source, base, evidence)
+
+
+def _elsewhere(source: str) -> bool:
+    return source.partition(":")[0] in ("hub", "package")
+
+
+def _is_trained(folder: Path) -> bool:
+    """Whether this is the directory of an adapter or of a model that the stage train made."""
+    return any((folder / name).is_file() for name in (ADAPTER, RECIPE))
+
+
+def _base_of(adapter: Path) -> str:
+    """The source of the base model of an adapter, or of a model of the project, whose tokenizer is the base's."""
+    if not (adapter / ADAPTER).is_file():
+        return paths.LANGUAGE_MODEL.as_posix()
+    check(adapter)
+    config = read_json_object(adapter / ADAPTER)
+    if not isinstance(name := config.get("base_model_name_or_path"), str) or not name:
+        raise NightjarError("it names no base_model_name_or_path", adapter / ADAPTER, AGAIN)
+    if Path(name).exists() or name.startswith(("models/", "/", ".")):
+        return name
+    revision = config.get("revision")
+    return f"hub:{name}@{revision}" if revision else f"hub:{name}"

@@ -1,0 +1,144 @@
+"""The tool calls that a benchmark's systems made in their answers, and the scores with and without a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nightjar.benchmarks.aggregate import ByCall, called, split_by_call
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.scores import SystemScores
+from nightjar.benchmarks.sections import (
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Row,
+    Section,
+    Table,
+    Text,
+    Value,
+    cut,
+    initial,
+)
+from stages.report import numbers
+from stages.report.benchmark.answers import Answers, first, is_right
+
+# Calls of a system that are shown, at most.
+MOST = 12
+COLUMNS = ("all", "with a call", "without a call", "calling (%)")
+
+
+def of(card: Card, scores: Sequence[SystemScores], models: Sequence[str], found: Answers) -> list[ByCall]:
+    """A row a track and system, if the card has published tables by call or any answer has a call; else none."""
+    if not any(table.calls for table in card.papers.tables) and not any(found.called.values()):
+        return []
+    by_name = {one.system: one for one in scores}
+    order = {track: at for at, track in enumerate(card.tracks)}
+    lines = [
+        line
+        for system in models
+        if system in by_name
+        for line in split_by_call(card, by_name[system], called(found.called[system]))
+    ]
+    return sorted(lines, key=lambda line: order.get(line.track, len(order)))
+
+
+def values(metric: Metric, *scores: float | None) -> list[Cell]:
+    """Values of the metric; None where there are no such answers."""
+    return [None if score is None else Value(metric, score) for score in scores]
+
+
+def cells(line: ByCall) -> list[Cell]:
+    """The three scores and the share of answers with a call."""
+    return [*values(line.metric, line.everything, line.with_call, line.without_call), f"{line.share:.1f}"]
+
+
+def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Sequence[ByCall]) -> Section:
+    """A row a system with its counts, some calls of each, those with a result first, and the scores by call.
+
+    `may_call` says of each system whether its decoding calls tools.
+    """
+    counts = [_counts(card, found, system) for system in found.given]
+    made = [call for system in found.given for call in _calls(card, found, system)[:MOST]]
+    total = sum(of["calls"] for of in counts)
+    blocks: list[Block] = []
+    if not total:
+        blocks.append(Text("No system called a tool."))
+    elif not any(of["with_result"] for of in counts):
+        blocks.append(Text("No call gave a result, so no score comes from a tool."))
+    judged = bool(card.right)
+    titles = ["answers", "answers with a call", "calls", "calls with a result"]
+    titles += ["right answers with a call"] if judged else []
+    heads = (Column("system", "text"), Column("may call", "text"), *map(Column, titles))
+    rows = []
+    for system, of in zip(found.given, counts, strict=True):
+        some = f"{of['with_calls']:,}" if of["calls"] else "none"
+        numbered = [f"{of['answers']:,}", some, *(f"{of[name]:,}" for name in ("calls", "with_result"))]
+        numbered += [f"{of['right']:,}"] if judged else []
+        rows.append(Row((system, "yes" if may_call[system] else "no", *numbered, of["by_tool"] or None)))
+    blocks.append(Table((*heads, Column("by tool", "text")), rows))
+    if made:
+        extent = "All" if len(made) == total else f"{len(made):,} of {total:,}"
+        texts = (
+            Column("instance", "text"),
+            *(Column(name, "words") for name in ("call", "result", "answer")),
+        )
+        verdict = [Column("right", "text")] if judged else []
+        blocks += [
+            Text(f"{extent} calls; those with a result come first.", note=True),
+            Table((Column("system", "text"), *texts, *verdict), made),
+        ]
+    if lines:
+        heads = (
+            *(Column(name, "text") for name in ("task", "system", "metric")),
+            Column("n"),
+            *map(Column, COLUMNS),
+        )
+        by_call = [_by_call(card, line) for line in lines]
+        table = Table((*heads, Column("by tool (%)", "text")), by_call)
+        blocks.append(Fold(f"Answers with and without a call ({len(lines)} rows)", [table]))
+    return Section("test-calls", "Calls in answers", blocks, "Calls")
+
+
+def _by_call(card: Card, line: ByCall) -> Row:
+    tools = ", ".join(f"{name} {100 * n / line.n:.1f}" for name, n in sorted(line.tools.items()))
+    title = initial(card.track_title(line.track))
+    of = (title, line.system, numbers.heading(line.metric), numbers.count(line.n))
+    return Row((*of, *cells(line), tools or None))
+
+
+def _counts(card: Card, found: Answers, system: str) -> dict[str, Any]:
+    answers = found.called[system]
+    calls = [call for row in answers for call in row["calls"]]
+    tools = sorted({call["tool"] for call in calls})
+    return {
+        "answers": found.counts[system],
+        "calls": len(calls),
+        "with_calls": len(answers),
+        "with_result": sum(call["result"] is not None for call in calls),
+        "right": sum(_right(card, found, system, row) == "right" for row in answers),
+        "by_tool": ", ".join(f"{tool} {sum(call['tool'] == tool for call in calls):,}" for tool in tools),
+    }
+
+
+def _calls(card: Card, found: Answers, system: str) -> list[Row]:
+    calls = [(row, call) for row in found.called[system] for call in row["calls"]]
+    calls.sort(key=lambda pair: pair[1]["result"] is None)
+    return [
+        Row(
+            (
+                system,
+                row["id"],
+                f"{call['tool']}({cut(call['input'])})",
+                "no result" if call["result"] is None else cut(call["result"]),
+                cut(first(row["answers"])) or "(empty)",
+                *([_right(card, found, system, row) or None] if card.right else []),
+            )
+        )
+        for row, call in calls
+    ]
+
+
+def _right(card: Card, found: Answers, system: str, row: Mapping[str, Any]) -> str:
+    return is_right(card, found.scores.get((system, row["task_id"], row["id"]), {}))
