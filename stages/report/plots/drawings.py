@@ -182,7 +182,7 @@ def layers(sources: dict[str, set[str]]) -> dict[str, int]:
         ready = {name for name in waiting if not readers[name] & waiting}
         if not ready:
             raise NightjarError(
-                "the stages read from one another in a circle", sorted(waiting), "mend dvc.yaml"
+                "the stages read from one another in a circle", sorted(waiting), "fix dvc.yaml"
             )
         for name in ready:
             heights[name] = 1 + max((heights[reader] for reader in readers[name]), default=-1)
