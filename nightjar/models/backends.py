@@ -17,6 +17,7 @@ from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
 from nightjar.models.model import Model
 from nightjar.models.tokenizer import is_encoder_decoder
+from nightjar.models.weights import weight_files
 from nightjar.params.predict import PredictBenchmark
 
 GROUP, ENTRY = "nightjar.models", "entry"
@@ -42,11 +43,12 @@ def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
     """The class of the model that a source names; nothing is loaded. `base` is the folder of the language model, which
     decides for weights.
 
-    Raises NightjarError if there is no such entry point, or it names no model.
+    Raises NightjarError if there is no such entry point or it names no model, and for a folder without weights.
     """
     if not is_remote(source):
         from nightjar.models.local import CausalModel, EncoderDecoderModel
 
+        weight_files(base)
         return EncoderDecoderModel if is_encoder_decoder(base) else CausalModel
     kind, _ = split(source)
     if source.startswith(f"{ENTRY}:"):

@@ -53,10 +53,10 @@ class _Explain:
         self.tests: dict[str, str] = {}
         for other in TRACKS:
             if other in lists and "test" in lists[other].roles:
-                given = lists[other].role_of
+                role_of = lists[other].role_of
             else:
-                given = {name: role.role for name, role in roles_by_rule(tasks.values(), other).items()}
-            self.tests.update((name, other) for name, role in given.items() if role == "test")
+                role_of = {name: role.role for name, role in roles_by_rule(tasks.values(), other).items()}
+            self.tests.update((name, other) for name, role in role_of.items() if role == "test")
         self.absent = sorted(self.tests.keys() - tasks.keys())
         self.names = sorted(lists[track].role_of.keys() - tasks.keys())
         self.source_of: dict[str, str] = {}

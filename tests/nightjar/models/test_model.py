@@ -145,6 +145,10 @@ def test_a_class_of_another_package(site: Path) -> None:
             "it is no model: it is not a subclass, or its `can` is no frozenset; name a subclass",
         ),
         ("entry:gone", "it cannot be loaded"),
+        (
+            "models/base/language_model",
+            "none: no such model directory; check the path, or run: nightjar rebuild",
+        ),
     ],
 )
 def test_a_source_that_names_no_model_is_one_line(site: Path, source: str, told: str) -> None:
