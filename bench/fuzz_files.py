@@ -26,7 +26,7 @@ from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
 from nightjar.params.drivers import load_nightly
 from nightjar.tools import calculator, syntax
-from nightjar.tools.run import call_text
+from nightjar.tools.registry import call_text
 from pipelines.history import ledger, scores
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly.run import superseded

@@ -22,7 +22,7 @@ COMMANDS = {
     "clean": "List and remove what removed items of params.yaml left.",
     "ui": "Start the Prefect server of this project and say where to open it.",
     "serve": "Run the nightly when it is due, and what is started in the UI.",
-    "nightly": "Evaluate every benchmark afresh; has a score moved?",
+    "nightly": "Evaluate every benchmark again; has a score changed?",
     "ledger": "The nightly runs and their verdicts.",
     "use": "Apply a profile to params.yaml and print what it changes.",
     "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
@@ -43,7 +43,13 @@ COMMANDS = {
     "report": "Compare scores and answers with another version.",
     "trace": "Follow a prediction back to the raw line it came from.",
 }
-MODULES = {"ledger": "nightly"}
+MODULES = {
+    "ledger": "nightly",
+    "clean": "plan",
+    "ui": "serve",
+    **dict.fromkeys(("compare", "analyse", "references"), "score"),
+    **dict.fromkeys(("diff", "report", "trace"), "versions"),
+}
 
 
 # Those whose exit status tells how a run ended, whether or not its output could be written.
@@ -93,11 +99,15 @@ def main(arguments: list[str] | None = None) -> None:
     startup.collect_seldom()
     try:
         code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
+        status = code if isinstance(code, int) else 0
     except SystemExit as ended:
-        code = ended.code
-    except BaseException as error:
-        code = _failed(error)
-    status = code if isinstance(code, int) else 0
+        status = ended.code if isinstance(ended.code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        status = 2
+    except (Exception, KeyboardInterrupt) as error:
+        line, status = _explained(error)
+        _print_error(line)
     if (fault := display.lost()) is not None:
         what = f"part of the output is lost ({fault.strerror})"
         _print_error(str(NightjarError(what, "standard output", "write it elsewhere, or make room")))
@@ -107,30 +117,22 @@ def main(arguments: list[str] | None = None) -> None:
     raise SystemExit(status)
 
 
-def _failed(error: BaseException) -> int:
-    """Print what went wrong in one line; returns the exit status. Raises an error of our own code again."""
-    match error:
-        case NightjarError():
-            line = str(error)
-        case click.exceptions.NoArgsIsHelpError():
-            print(error.format_message())
-            return 2
-        case click.UsageError():
-            command = error.ctx.command_path if error.ctx else "nightjar"
-            where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
-            line = f"{where}{' '.join(error.format_message().split()).rstrip('.')}; see {command} --help"
-        case click.ClickException():
-            line = " ".join(error.format_message().split())
-        case click.Abort() | KeyboardInterrupt():
-            _print_error("stopped")
-            return 130
-        case _:
-            fault = from_os_error(error, "nightjar") if isinstance(error, OSError) else None
-            if fault is None:
-                raise error
-            line = str(fault)
-    _print_error(line)
-    return 2
+def _explained(error: BaseException) -> tuple[str, int]:
+    """What went wrong in one line, and the exit status. Raises an error that is a fault of Nightjar's own."""
+    if isinstance(error, NightjarError):
+        return str(error), 2
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return "stopped", 130
+    if isinstance(error, click.ClickException):
+        text = " ".join(error.format_message().split())
+        if not isinstance(error, click.UsageError):
+            return text, 2
+        command = error.ctx.command_path if error.ctx else "nightjar"
+        where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
+        return f"{where}{text.rstrip('.')}; see {command} --help", 2
+    if isinstance(error, OSError) and (fault := from_os_error(error, "nightjar")):
+        return str(fault), 2
+    raise error
 
 
 def _print_error(line: str) -> None:

@@ -30,6 +30,7 @@ DATASET = "natural_instructions"
 # The parameters of the dataset, two commands for files in its format, and the
 # card of an exported model, which names the data of its training.
 OF_THE_DATASET = {
+    "nightjar/core/paths.py",
     "pipelines/commands/model_card.py",
     "nightjar/params/data.py",
     "pipelines/commands/encode.py",

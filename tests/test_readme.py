@@ -104,7 +104,7 @@ def test_the_profile_and_the_help_name_the_folder_that_the_readme_fetches() -> N
     clone = shlex.split(block("Real data")[0])
     folder = clone[-1]
     profile = (ROOT / "profiles/real.yaml").read_text(encoding="utf-8")
-    assert f"path: {folder}\n" in profile
+    assert f"path: {folder}}}\n" in profile
     told = captured(lambda _: main(["use", "--help"]), ["nightjar"]).stdout
     for text in (profile, told):
         assert not re.search(r"ingest\.natural_instructions\.path=\S*tasks", text), (

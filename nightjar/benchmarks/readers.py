@@ -64,7 +64,7 @@ def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:
     seen = set()
     for where, id, value in rows:
         if id in seen:
-            raise _doubled(id, where)
+            raise _duplicate(id, where)
         seen.add(id)
         yield where, id, value
 
@@ -76,7 +76,7 @@ def unknown_id(id: str, where: str) -> NightjarError:
     )
 
 
-def _doubled(id: str, where: str) -> NightjarError:
+def _duplicate(id: str, where: str) -> NightjarError:
     return NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
 
 
@@ -96,7 +96,7 @@ RankedAnswers = Mapping[str, Sequence[str]]
 
 
 def read_lists(readers: Readers, path: Path) -> RankedAnswers:
-    """The lists by the questions' ids. Raises NightjarError for a doubled id, and for what the reader refuses."""
+    """The lists by the questions' ids. Raises NightjarError for a duplicate id, and for what the reader refuses."""
     if path.is_dir():
         # Here, not above: Parquet takes long to load.
         from nightjar.core import contracts

@@ -124,11 +124,11 @@ def held(card: Any, name: str, where: str) -> Card:
 def _faults(card: Card) -> Iterator[str]:
     """What is wrong with a card whose fields have the right types."""
     names = [metric.name for metric in card.metrics]
-    if doubled := [name for name, count in Counter(names).items() if count > 1]:
-        yield f"two metrics have the name {doubled[0]!r}"
+    if duplicates := [name for name, count in Counter(names).items() if count > 1]:
+        yield f"two metrics have the name {duplicates[0]!r}"
     kinds = [type(one) for one in card.capabilities if not one.several]
-    if doubled_kinds := [kind for kind, count in Counter(kinds).items() if count > 1]:
-        yield f"two capabilities are {doubled_kinds[0].__name__}"
+    if duplicate_kinds := [kind for kind, count in Counter(kinds).items() if count > 1]:
+        yield f"two capabilities are {duplicate_kinds[0].__name__}"
     for field in ("metrics", "levels"):
         if not getattr(card, field):
             yield f"{field} is empty"

@@ -2,8 +2,8 @@
 
 A contract is enforced while a table is written. The checks hold the finished artifact against its contracts, the facts
 of its stage, and the artifacts that its stage read. They only read, and never raise for what they find. Its folders'
-names say which tables an artifact holds. A column that the schema says has no nulls cannot hold any in Parquet, so
-that where the schemas are equal only keys and columns with rules are read.
+names say which tables an artifact holds. Parquet keeps nulls out of a column that must have none, so that where the
+schemas are equal only keys and columns with rules are read.
 """
 
 from __future__ import annotations
@@ -359,8 +359,7 @@ def _disjoint(found: Findings, shared_inputs: int) -> None:
     """
     parts = {side.name: list(_compared(found.path, side)) for side in (of.TEST, of.DEV)}
     known = {name: pa.concat_tables(rows) for name, rows in parts.items() if rows}
-    mild: list[tuple[str, str, str]] = []
-    with_test: list[tuple[str, str, str]] = []
+    mild, with_test = list[tuple[str, str, str]](), list[tuple[str, str, str]]()
     for side, others in _APART:
         for rows in _compared(found.path, side):
             for other, name in [(table.name, name) for table, name in others if table.name in known]:
@@ -386,7 +385,7 @@ def _sources(found: Findings, home: Path) -> None:
     rows = tables.read_rows(home, of.TASKS, ["task_id", "sources"])
     sources: dict[str, list[str]] = {row["task_id"]: row["sources"] for row in rows}
     listed = {it["task_id"] for it in roles if it["role"] == "train" and it["reason"].startswith(of.LISTED)}
-    taken: dict[str, str] = {}
+    what, taken = "tasks that share a source with a test task", dict[str, str]()
     for task in sorted(it["task_id"] for it in roles if it["role"] == "test"):
         for source in sources.get(task, ()):
             taken.setdefault(source, task)
@@ -398,5 +397,4 @@ def _sources(found: Findings, home: Path) -> None:
             for source in sources.get(task, ()):
                 if source in taken:
                     row = {"task_id": task, "source": source, "test_task": taken[source]}
-                    what = "tasks that share a source with a test task"
                     found.add([Finding("disjoint sources", side.name, what, REBUILD, 1, (row,))])

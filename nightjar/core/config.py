@@ -107,7 +107,7 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
         problem = _shown(getattr(error, "problem", error))
-        raise NightjarError(f"not valid YAML ({problem})", place, "mend that line") from None
+        raise NightjarError(f"not valid YAML ({problem})", place, "correct that line") from None
     except (
         ValueError,
         LookupError,
@@ -115,9 +115,9 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         AttributeError,
         ArithmeticError,
     ) as error:  # a month 13, `!!bool x`
-        raise NightjarError(f"not valid YAML ({_shown(error)})", where, "mend that value") from None
+        raise NightjarError(f"not valid YAML ({_shown(error)})", where, "correct that value") from None
     except RecursionError:
-        raise NightjarError("not valid YAML (nested too deeply)", where, "mend that file") from None
+        raise NightjarError("not valid YAML (nested too deeply)", where, "correct that file") from None
 
 
 # Texts of which the parser of ruamel.yaml in C makes what Python's makes, or refuses them. Others have tags, anchors,
@@ -226,9 +226,9 @@ def refused(error: ValidationError, where: object, *group: str, fields: Iterable
     elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
         what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
     else:
-        told, fix = _told(first["type"], first["msg"])
+        wrong, fix = _explained(first["type"], first["msg"])
         shown = _shown(_repr(first["input"]))
-        what = f"{key} = {shown} is not allowed{_shown(told)}{more}"
+        what = f"{key} = {shown} is not allowed{_shown(wrong)}{more}"
     return NightjarError(what, where, fix)
 
 
@@ -247,7 +247,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
-def _told(kind: str, message: str) -> tuple[str, str]:
+def _explained(kind: str, message: str) -> tuple[str, str]:
     """What is wrong, if that is more than what to write instead, and what to write, of an error of pydantic."""
     if kind == "value_error":  # of a validator of ours: `what; fix`, or the fix alone
         what, _, fix = message.removeprefix("Value error, ").rpartition("; ")

@@ -42,7 +42,7 @@ def first_line(error: BaseException) -> str:
     return (lines or [type(error).__name__])[0][:MOST_SHOWN]
 
 
-def told(error: BaseException) -> str:
+def explain(error: BaseException) -> str:
     """The class and the first line of the message of an error that another package raised."""
     return f"{type(error).__name__[:MOST_SHOWN]}: {first_line(error)}"
 

@@ -242,7 +242,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def own_folder(root: Path) -> Path:
-    """The folder .nightjar of the project at `root`, made if it is not there, and told to Git as not its own.
+    """The folder .nightjar of the project at `root`, made if it is not there, and hidden from Git.
 
     An existing .gitignore in it stays as it is; where none can be written there is none. Raises OSError for the folder.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.display import stdout_kept
-from nightjar.core.errors import NightjarError, told
+from nightjar.core.errors import NightjarError, explain
 
 FIX = "correct or uninstall that package"
 
@@ -112,4 +112,4 @@ def calling(where: str, what: str) -> Iterator[None]:
     except (NightjarError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise NightjarError(f"{what} ({told(error)})", where, FIX) from error
+        raise NightjarError(f"{what} ({explain(error)})", where, FIX) from error

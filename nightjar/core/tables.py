@@ -238,9 +238,9 @@ def _reading(parts: Sequence[Path]) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         where = parts[0] if len(parts) == 1 else next(filter(_is_damaged, parts), parts[0].parent)
-        told = from_os_error(error, where) if isinstance(error, OSError) else None
+        known = from_os_error(error, where) if isinstance(error, OSError) else None
         what = " ".join(str(error).split())[:300]
-        raise told or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
+        raise known or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
 
 
 def _is_damaged(part: Path) -> bool:

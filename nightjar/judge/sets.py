@@ -198,7 +198,7 @@ def _reference(row: Mapping[str, Any], where: str) -> Key:
         isinstance(definition, list) and all(isinstance(text, str) for text in definition)
     ):
         raise NightjarError(
-            "definition is neither a text nor a list of texts", where, "mend it, or leave it out"
+            "definition is neither a text nor a list of texts", where, "fix it, or leave it out"
         )
     task: str = row["task_id"]
     return task, row["id"].removeprefix(f"{task}:")

@@ -1,13 +1,4 @@
-"""What a model is to the rest of Nightjar, and its backends by the source that names it.
-
-A source is a directory of weights, or `KIND:ARGUMENT` for what answers from elsewhere: `server:URL#MODEL`, or
-`entry:NAME` and `entry:NAME#ARGUMENT` for the class of another package, by the entry point group `nightjar.models`:
-
-    [project.entry-points."nightjar.models"]
-    mine = "my_package:MyModel"
-
-Generic code asks what a model `can`, never which kind it is of.
-"""
+"""What a model is to the rest of Nightjar. Generic code asks what a model `can`, never which kind it is of."""
 
 from __future__ import annotations
 
@@ -17,15 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import EntryPoint
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
-from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
-from nightjar.models.tokenizer import Tokenizer, is_encoder_decoder
-from nightjar.params.predict import PredictBenchmark
+from nightjar.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from nightjar.models.load import LanguageModel
@@ -35,10 +22,6 @@ if TYPE_CHECKING:
 # texts. tools: a text with the call of a tool and its result can be continued. steer: decoding follows a `Controller`.
 # chat: messages in the place of a text, tools as the model's own interface has them.
 Capability = Literal["generate", "sample", "score", "tools", "steer", "chat"]
-
-GROUP, ENTRY = "nightjar.models", "entry"
-# The class of each kind of source that names no files.
-BUILT_IN = {"server": "nightjar.models.server:Server"}
 
 _Given = TypeVar("_Given")
 
@@ -164,65 +147,6 @@ class Model(Protocol):
 
     def __exit__(self, *error: Any) -> None:
         return None
-
-
-def is_remote(source: str) -> bool:
-    """Whether a source names no files, but what answers from elsewhere."""
-    kind, colon, _ = source.partition(":")
-    return bool(colon) and (kind in BUILT_IN or kind == ENTRY)
-
-
-def split(source: str) -> tuple[str, str]:
-    """Kind and argument of a source that names no files; the kind of an entry point is its name."""
-    kind, _, argument = source.partition(":")
-    if kind == ENTRY:
-        kind, _, argument = argument.partition("#")
-    return kind, argument
-
-
-def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
-    """The class of the model that a source names; nothing is loaded. `base` is the folder of the language model, which
-    decides for weights.
-
-    Raises NightjarError if there is no such entry point, or it names no model.
-    """
-    if not is_remote(source):
-        from nightjar.models.local import CausalModel, EncoderDecoderModel
-
-        return EncoderDecoderModel if is_encoder_decoder(base) else CausalModel
-    kind, _ = split(source)
-    if source.startswith(f"{ENTRY}:"):
-        point = plugins.named(GROUP, kind, source)
-    else:
-        point = EntryPoint(kind, BUILT_IN[kind], GROUP)
-    found: Any = plugins.load(point)
-    if Model not in getattr(found, "__mro__", ()) or not isinstance(getattr(found, "can", None), frozenset):
-        what = "it is no model: it is not a subclass, or its `can` is no frozenset"
-        raise NightjarError(what, plugins.place(point), "name a subclass of nightjar.models.Model")
-    chosen: type[Model] = found
-    return chosen
-
-
-def open_model(
-    source: str, base: Path, settings: PredictBenchmark, window: int, seed: int, threads: int
-) -> Model:
-    """The model of a source, for the block of a `with`.
-
-    Of weights, `base` is the folder of the language model, and `source` that of an adapter or of a trained model, or
-    again the language model. `window`: as of `LocalModel`. Raises NightjarError if the model cannot be made or loaded.
-    """
-    kind: Any = backend(source, base)
-    if is_remote(source):
-        with plugins.calling(source, "this model cannot be made"):
-            remote: Model = kind(split(source)[1])
-        return remote
-    from nightjar.models.load import load, prepare
-
-    prepare(seed, threads)
-    adapter = None if Path(source) in (base, paths.LANGUAGE_MODEL) else source
-    lm = load(base, settings.precision, adapter)
-    local: Model = kind(lm, settings.batch_size, settings.batch_tokens, window)
-    return local
 
 
 def at_once(

@@ -120,6 +120,7 @@ def lay_over(values: Any, root: Path, profile: str) -> About:
         for key in own.replaces:
             _empty(values, over, key, path)
         _overlay(values, over, "", path)
+        _check_names(values, over, path)
         told = About(targets=own.targets or told.targets, supply={**told.supply, **own.supply})
     return told
 
@@ -176,6 +177,20 @@ def _empty(values: Any, over: Mapping[str, Any], key: str, where: Path) -> None:
     for name in groups:
         values = values[name]
     values[last] = {}
+
+
+def _check_names(values: Any, over: Mapping[str, Any], where: Path) -> None:
+    """Raise NightjarError if a profile has settings for a name that nothing lists: it is mistyped."""
+    for group, listed in (
+        ("train", "train.recipes"),
+        ("readers", "readers.recipes"),
+        ("predict", "benchmarks"),
+    ):
+        own = over.get(group)
+        for name in own if isinstance(own, Mapping) else ():
+            if name not in ("defaults", "launcher", "recipes", "systems", *(value_of(values, listed) or ())):
+                fix = f"correct its spelling, or add it to {listed}"
+                raise NightjarError(f"{group}.{name} is not in {listed}", where, fix)
 
 
 def optional(key: str) -> bool:

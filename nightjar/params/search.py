@@ -13,7 +13,7 @@ from nightjar.core.config import Item, Limit, Model, Name, Positive
 class Index(Model):
     """`granularity`: passages are runs of `passage_words` words or single sentences, of which longer ones are cut;
     those of fewer than `min_words` words are dropped. `corpus`: the artifact whose documents are cut. `dense`: the kind
-    of dense index (nightjar.search.dense); auto is exact up to `exact_up_to` passages, none encodes no passage.
+    of dense index (nightjar.search.dense); none encodes no passage.
     `lexical`: how texts are split into words and equal scores are ordered (nightjar.search.lexical).
     """
 
@@ -22,7 +22,6 @@ class Index(Model):
     passage_words: Positive
     min_words: Positive = 1
     dense: Literal["none", "auto", "flat", "hnsw", "ivfpq"]
-    exact_up_to: Positive = 200_000
     lexical: Literal["words", "published"]
 
 
@@ -56,8 +55,7 @@ class Rerank(Model):
     """`benchmarks`: those whose rankings are ordered again.
 
     The first `candidates` of a ranking are compared (null: all), and the best `keep` of them remain (null: all). A text
-    has at most `max_tokens` tokens with its demonstrations. `batch_tokens` bounds the tokens of a batch in memory, the
-    cached ones included.
+    has at most `max_tokens` tokens with its demonstrations.
     """
 
     benchmarks: dict[Item, RerankModel]
@@ -65,4 +63,3 @@ class Rerank(Model):
     keep: Limit
     max_tokens: Annotated[int, Field(ge=16, le=1_000_000)]
     precision: Literal["float32", "bfloat16"]
-    batch_tokens: Positive

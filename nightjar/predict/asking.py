@@ -11,7 +11,8 @@ from typing import Any, Self
 
 from nightjar import params as params_module
 from nightjar.core.errors import NightjarError
-from nightjar.models.model import Decoding, Request, open_model
+from nightjar.models.backends import open_model
+from nightjar.models.model import Decoding, Request
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
@@ -62,7 +63,7 @@ class _ToolboxWithEvents(Toolbox):
 
 
 class Asker:
-    """A model, loaded once, for the block of a `with`: that of `source`, as in `nightjar.models.model.open_model`.
+    """A model, loaded once, for the block of a `with`: that of `source`, as in `nightjar.models.backends.open_model`.
 
     Without a recipe it is asked with instructions, and has neither tools nor evidence. `report` is called at each call
     and at its result. `find` makes what finds the passages of a prompt, of the parameters and the benchmark whose

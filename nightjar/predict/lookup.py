@@ -32,7 +32,7 @@ class FilePredictor(Predictor):
     def __init__(self, job: Job) -> None:
         self.questions = job.questions
         self.keys = len(self.questions)
-        whole = job.asked / WHOLE
+        whole = job.source / WHOLE
         known = read_questions(whole) if whole.is_dir() else self.questions
         given = read_answers(job.card, job.weights, known)
         self._answers = dict(zip((one.key for one in known), given, strict=True))
@@ -58,16 +58,16 @@ class NeighbourPredictor(Predictor):
         weights = job.weights
         trained = (weights / RECIPE).is_file() or not (weights / CONFIG).is_file()
         job.check_kind(not trained or (weights / RECORD).is_file(), "the vectors of an encoder")
-        if not (job.asked / contracts.TRAIN_QUESTIONS.name).exists():
+        if not (job.source / contracts.TRAIN_QUESTIONS.name).exists():
             fix = "use a benchmark whose card has training questions"
-            raise NightjarError("no training questions to compare with", job.asked, fix)
+            raise NightjarError("no training questions to compare with", job.source, fix)
         self.questions = job.questions
         self.keys = len(self.questions)
         self._job = job
         self._sha256 = ""
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        train = questions_of(tables.read_rows(self._job.asked, contracts.TRAIN_QUESTIONS))
+        train = questions_of(tables.read_rows(self._job.source, contracts.TRAIN_QUESTIONS))
         encoder = load_encoder(self._job.weights, self._job.params.threads)
         self._sha256 = str(encoder.identity.get("sha256", ""))
         started, asked = time.monotonic(), [self.questions[number] for number in numbers]

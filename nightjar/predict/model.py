@@ -13,7 +13,8 @@ from nightjar.benchmarks.card import Choice
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
-from nightjar.models.model import Decoding, Model, Request, Text, at_once, backend, open_model
+from nightjar.models.backends import backend, open_model
+from nightjar.models.model import Decoding, Model, Request, Text, at_once
 from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe

@@ -1,4 +1,4 @@
-"""What a predictor is, what it is made of, and which one a system has."""
+"""What a predictor is, and what it is made of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -21,7 +20,8 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code
-from nightjar.models.model import Model, is_remote
+from nightjar.models.backends import is_remote
+from nightjar.models.model import Model
 from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
@@ -48,13 +48,13 @@ Row = dict[str, Any]
 class Job:
     """The questions of a benchmark for one system; `item` is its name in the group predict.systems of the parameters.
 
-    `asked` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
-    names `MODEL`, and what its adapter belongs to.
+    `source` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
+    names `paths.LANGUAGE_MODEL`, and what its adapter belongs to.
     """
 
     params: Params
     item: str
-    asked: Path
+    source: Path
     base: Path = paths.LANGUAGE_MODEL
 
     @cached_property
@@ -71,7 +71,7 @@ class Job:
 
     @cached_property
     def questions(self) -> list[Question]:
-        return read_questions(self.asked)
+        return read_questions(self.source)
 
     @property
     def weights(self) -> Path:
@@ -87,7 +87,7 @@ class Job:
     def inputs(self) -> list[Path]:
         """What the answers are made from."""
         read = paths.LANGUAGE_MODEL if is_remote(self.system.weights) else Path(self.system.weights)
-        return [self.asked, *([self.evidence] if self.evidence else []), read]
+        return [self.source, *([self.evidence] if self.evidence else []), read]
 
     @property
     def adapter(self) -> Path | None:
@@ -124,8 +124,8 @@ class Job:
     def check_kind(self, fits: bool, what: str) -> None:
         """Raise NightjarError, if `fits` is false, for weights that are not `what` the system's kind answers with."""
         if not fits:
-            told = f"the kind {self.system.kind} answers with {what}, and this is none"
-            raise NightjarError(told, self.system.weights, f"name one, or set {self.key('kind')} to another")
+            fault = f"the kind {self.system.kind} answers with {what}, and this is none"
+            raise NightjarError(fault, self.system.weights, f"name one, or set {self.key('kind')} to another")
 
 
 class Predictor(ABC):
@@ -165,38 +165,6 @@ def about(prompt: str, tokens: int, model: str, adapter: str | None = None) -> R
         "model_sha256": model,
         "adapter_sha256": adapter,
     }
-
-
-@contextmanager
-def predictor(job: Job) -> Iterator[Predictor]:
-    """The predictor of a system, by its kind; closed at the end of the block.
-
-    Raises NightjarError for weights that are not of this kind, for settings that the predictor cannot follow, and for
-    missing or damaged files.
-    """
-    # Imported here: no kind waits for the libraries of another.
-    match job.system.kind:
-        case "file":
-            from nightjar.predict.lookup import FilePredictor
-
-            yield FilePredictor(job)
-        case "knn":
-            from nightjar.predict.lookup import NeighbourPredictor
-
-            yield NeighbourPredictor(job)
-        case "reader":
-            from nightjar.predict.reading import ReaderPredictor
-
-            yield ReaderPredictor(job)
-        case "extractive":
-            from nightjar.predict.extracted import ExtractivePredictor
-
-            yield ExtractivePredictor(job)
-        case "model":
-            from nightjar.predict.model import model_predictor
-
-            with model_predictor(job) as made:
-                yield made
 
 
 def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:

@@ -114,7 +114,7 @@ def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
             recipe.passages,
             recipe.temperature,
         )
-    train = questions_of(tables.read_rows(job.asked, contracts.TRAIN_QUESTIONS))
+    train = questions_of(tables.read_rows(job.source, contracts.TRAIN_QUESTIONS))
     pools = {
         task: pool_of(
             [one for one in train if one.task_id == task],

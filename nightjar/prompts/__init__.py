@@ -12,9 +12,8 @@ from nightjar.core.startup import lazy
 if TYPE_CHECKING:
     from nightjar.params.data import Encoding
     from nightjar.prompts.encoding import Encoded, Tokenizer, encode
-    from nightjar.prompts.encodings import named, variants
+    from nightjar.prompts.encodings import encode_instance, named, tsv_lines, variants
     from nightjar.prompts.gpt2_bpe import Gpt2Bpe
-    from nightjar.prompts.inspect import encode_instance, tsv_lines
     from nightjar.prompts.model_text import evidence_block, model_input, model_target
 
 __all__ = [
@@ -40,12 +39,12 @@ __getattr__, __dir__ = lazy(
         "Gpt2Bpe": "gpt2_bpe:Gpt2Bpe",
         "Tokenizer": "encoding:Tokenizer",
         "encode": "encoding:encode",
-        "encode_instance": "inspect:encode_instance",
+        "encode_instance": "encodings:encode_instance",
         "evidence_block": "model_text:evidence_block",
         "model_input": "model_text:model_input",
         "model_target": "model_text:model_target",
         "named": "encodings:named",
-        "tsv_lines": "inspect:tsv_lines",
+        "tsv_lines": "encodings:tsv_lines",
         "variants": "encodings:variants",
     },
 )

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from nightjar.search.dense import DenseIndex
     from nightjar.search.encoder import SentenceEncoder
     from nightjar.search.encoders import Encoder, identity, load_encoder
-    from nightjar.search.fuse import Rankings, reciprocal_rank
     from nightjar.search.lexical import LexicalIndex
+    from nightjar.search.rankings import Rankings, reciprocal_rank
 
 __all__ = [
     "DenseIndex",
@@ -33,10 +33,10 @@ __getattr__, __dir__ = lazy(
         "DenseIndex": "dense:DenseIndex",
         "Encoder": "encoders:Encoder",
         "LexicalIndex": "lexical:LexicalIndex",
-        "Rankings": "fuse:Rankings",
+        "Rankings": "rankings:Rankings",
         "SentenceEncoder": "encoder:SentenceEncoder",
         "identity": "encoders:identity",
         "load_encoder": "encoders:load_encoder",
-        "reciprocal_rank": "fuse:reciprocal_rank",
+        "reciprocal_rank": "rankings:reciprocal_rank",
     },
 )

@@ -24,7 +24,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling, write_text
 from nightjar.core.identity import sha256_of
 from nightjar.core.json_text import recorded
-from nightjar.search.fuse import Rankings
+from nightjar.search.rankings import Rankings
 
 # It logs at length which instruction sets it tries.
 logging.getLogger("faiss").setLevel(logging.WARNING)
@@ -44,6 +44,8 @@ VECTORS, RECORD = "vectors.faiss", "index.json"
 _OTHER_VECTORS = "vectors-2.faiss"
 # From so many queries on, a matrix product is faster than one query after another.
 _MANY = 5
+# Passages up to which the kind auto is exact: an exact search takes time in proportion to them.
+EXACT_UP_TO = 200_000
 # How many results more than asked for are looked at first, because a tie may reach beyond the last.
 _BEYOND = 8
 # A matrix product adds up the same vector in another order at another place: scores so close may change places.
@@ -53,11 +55,11 @@ _NONE = "run: nightjar rebuild index; where index.dense is none, search with the
 Kind = Literal["flat", "hnsw", "ivfpq"]
 
 
-def kind_for(asked: Literal["auto", "flat", "hnsw", "ivfpq"], vectors: int, exact_up_to: int) -> Kind:
-    """The kind of index for so many vectors; auto is exact up to `exact_up_to` of them, and hnsw beyond."""
+def kind_for(asked: Literal["auto", "flat", "hnsw", "ivfpq"], vectors: int) -> Kind:
+    """The kind of index for so many vectors; auto is exact up to EXACT_UP_TO of them, and hnsw beyond."""
     if asked != "auto":
         return asked
-    return "flat" if vectors <= exact_up_to else "hnsw"
+    return "flat" if vectors <= EXACT_UP_TO else "hnsw"
 
 
 class DenseIndex:

@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 from nightjar.core.arguments import AnyPath, as_path, check_count, check_texts
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
-from nightjar.search.fuse import Rankings
 from nightjar.search.postings import Postings
+from nightjar.search.rankings import Rankings
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 # Words in at least one of so many passages are kept as rows: adding one is faster than adding its entries, and it can

@@ -13,12 +13,9 @@ Decoding with tools:
 What needs torch is loaded when it is first used.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from nightjar.tools.formulas import Losses, positions, weighted_loss
+from nightjar.core.startup import lazy
 from nightjar.tools.registry import make, names
 from nightjar.tools.syntax import Call, find, insert, parse, remove, write
 from nightjar.tools.tool import Calls, Request, Text, Tool
@@ -27,13 +24,7 @@ from nightjar.tools.toolbox import Toolbox
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
     from nightjar.tools.decode import Answered, Executed, Query, answer, answers
-    from nightjar.tools.filter import call_losses
-
-_NEED_TORCH = {
-    **dict.fromkeys(("Annotated", "Annotator", "Candidate", "Settings"), "annotate"),
-    **dict.fromkeys(("Answered", "Executed", "Query", "answer", "answers"), "decode"),
-    "call_losses": "filter",
-}
+    from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
 
 __all__ = [
     "Annotated",
@@ -64,8 +55,21 @@ __all__ = [
     "write",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _NEED_TORCH:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_NEED_TORCH[name]}"), name)
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Annotated": "annotate:Annotated",
+        "Annotator": "annotate:Annotator",
+        "Candidate": "annotate:Candidate",
+        "Settings": "annotate:Settings",
+        "Answered": "decode:Answered",
+        "Executed": "decode:Executed",
+        "Query": "decode:Query",
+        "answer": "decode:answer",
+        "answers": "decode:answers",
+        "Losses": "filter:Losses",
+        "call_losses": "filter:call_losses",
+        "positions": "filter:positions",
+        "weighted_loss": "filter:weighted_loss",
+    },
+)

@@ -12,8 +12,7 @@ from nightjar.models.load import LanguageModel
 from nightjar.models.score import batch_tokens, like_length
 from nightjar.models.token_tree import Beginning, TokenTree
 from nightjar.tools.decode import marker_token
-from nightjar.tools.filter import Placed, Tokens, losses_at
-from nightjar.tools.formulas import Losses, positions
+from nightjar.tools.filter import Losses, Placed, Tokens, losses_at, positions
 from nightjar.tools.syntax import END, TOOLS, Call, find, parse, write
 from nightjar.tools.tool import Request, Text, Tool
 from nightjar.tools.toolbox import Toolbox

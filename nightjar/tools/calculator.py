@@ -259,8 +259,8 @@ class Calculator(Tool):
             return ""
         return calculator_document(f"{text.context} {text.body}", chance)
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
-        return [evaluate(request.input, self.lenient) for request in asked]
+    def run(self, requests: Sequence[Request]) -> list[str | None]:
+        return [evaluate(request.input, self.lenient) for request in requests]
 
     def why(self, request: Request) -> str:
         try:

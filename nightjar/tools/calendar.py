@@ -95,8 +95,8 @@ class Calendar(Tool):
         """Whether the text has a day of its own."""
         return "a text with a date" if text.day is not None else ""
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
-        days = [None if request.input else request.day or self.day for request in asked]
+    def run(self, requests: Sequence[Request]) -> list[str | None]:
+        days = [None if request.input else request.day or self.day for request in requests]
         return [None if day is None else reply(day) for day in days]
 
     def why(self, request: Request) -> str:

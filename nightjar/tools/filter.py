@@ -1,4 +1,4 @@
-"""The filter of Toolformer: does a call with its result make what follows it likelier (section 2)?
+"""The filter of Toolformer: does a call with its result make what follows it likelier (sections 2 and 4.1)?
 
 The loss of a text from a position on is weighted over five tokens. A call is worth keeping if, with call and result in
 front of the whole text, that loss is lower by a threshold than without a call and than with a call that has no result.
@@ -12,9 +12,52 @@ from dataclasses import dataclass
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, Tokenizer
 from nightjar.models.score import logprobs_at
-from nightjar.tools.formulas import WINDOW, Losses, weighted_loss
 from nightjar.tools.syntax import Call, write
 from nightjar.tools.tool import Text
+
+# Unnormalised weights are max(0, 1 - 0.2 t): only the five tokens from the position on count.
+WINDOW = 5
+UNNORMALISED = tuple(1.0 - 0.2 * t for t in range(WINDOW))
+WEIGHTS = tuple(weight / sum(UNNORMALISED) for weight in UNNORMALISED)
+
+
+def positions(probabilities: Sequence[float], threshold: float, most: int) -> list[int]:
+    """The positions whose probability of a call is above `threshold`, the `most` likeliest, in text order.
+
+    Of equal probabilities the earlier position is taken first; the paper does not say.
+    """
+    above = [place for place, value in enumerate(probabilities) if value > threshold]
+    likeliest = sorted(above, key=lambda place: (-probabilities[place], place))[:most]
+    return sorted(likeliest)
+
+
+def weighted_loss(logprobs: Sequence[float]) -> float:
+    """L_i: the weighted negative log-likelihood, in nats, of the tokens from position i on.
+
+    Near the end of a text fewer than five are left; the weights are not normalised again.
+    """
+    return -sum(weight * value for weight, value in zip(WEIGHTS, logprobs, strict=False))
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The three losses of a call at its position: with nothing before the text, with the call, with its result."""
+
+    no_call: float
+    without_result: float
+    with_result: float
+
+    @property
+    def gain(self) -> float:
+        """L- minus L+: what the result saves against the better of no call and a call without result."""
+        return min(self.no_call, self.without_result) - self.with_result
+
+    def kept(self, threshold: float, price: float = 0.0) -> bool:
+        """Whether the gain less the `price` of a call, in nats (not published), reaches the threshold.
+
+        A difference equal to the threshold is enough.
+        """
+        return self.gain - price >= threshold
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class MachineTranslation(Tool):
 
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> MachineTranslation:
-        """Raises NightjarError if an engine that the settings name is not there."""
+        """Raises NightjarError if an engine that the settings name is missing."""
         engine, found = settings.engine, list[Translator]()
         if settings.model is not None and engine in ("auto", "model"):
             found.append(TranslationModel(settings.model))
@@ -78,10 +78,10 @@ class MachineTranslation(Tool):
         paragraphs = [joined] if text.context else text.body.split("\n")
         return QUOTED if any(map(language.quotes_another_language, paragraphs)) else ""
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
-        results: list[str | None] = [None] * len(asked)
+    def run(self, requests: Sequence[Request]) -> list[str | None]:
+        results: list[str | None] = [None] * len(requests)
         work: dict[int, list[tuple[int, str, str]]] = {}
-        for place, request in enumerate(asked):
+        for place, request in enumerate(requests):
             if found := self._read_as(request.input):
                 engine, spoken = found
                 work.setdefault(engine, []).append((place, spoken, " ".join(request.input.split())))

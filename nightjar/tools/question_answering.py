@@ -63,11 +63,11 @@ class QuestionAnswering(Tool):
     def make(cls, resource: Path | None, settings: Settings) -> QuestionAnswering:
         return cls(Passages.load(resource), Reader(settings.model, HEAD), settings.passages)
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[Request]) -> list[str | None]:
         """The model's answer from the passages that the text of the call does not contain; None without passages."""
-        answers: list[str | None] = [None] * len(asked)
+        answers: list[str | None] = [None] * len(requests)
         prompts = {}
-        for place, request in enumerate(asked):
+        for place, request in enumerate(requests):
             if len(request.input) <= LONGEST and (found := self.passages.find(request, self.most)):
                 prompts[place] = prompt(request.input, [(one.title, one.text) for one in found])
         for place, line in zip(prompts, self.reader.lines(list(prompts.values()), TOKENS), strict=True):

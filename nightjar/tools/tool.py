@@ -76,7 +76,7 @@ class Tool(Protocol):
         """
         return "every text"
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[Request]) -> list[str | None]:
         """The result of each request, in order; None where there is none."""
         ...
 

@@ -18,7 +18,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from nightjar.core.display import printable
-from nightjar.core.errors import NightjarError, told
+from nightjar.core.errors import NightjarError, explain
 from nightjar.tools.syntax import Call
 from nightjar.tools.tool import Request, Tool
 
@@ -166,7 +166,7 @@ class _Queue:
             try:
                 outcome.append(self.tool.run(batch))
             except Exception as error:
-                outcome.append(_Problem("failed", told(error)))
+                outcome.append(_Problem("failed", explain(error)))
 
         thread = Thread(target=run, name=f"run of {self.tool.name}", daemon=True)
         thread.start()

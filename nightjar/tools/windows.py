@@ -6,8 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nightjar.tools.filter import Tokens
-from nightjar.tools.formulas import WINDOW
+from nightjar.tools.filter import WINDOW, Tokens
 from nightjar.tools.tool import Text
 
 # One token in so many of a window repeats the end of the window before: its first calls have words on their left.

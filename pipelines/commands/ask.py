@@ -14,6 +14,8 @@ import click
 from nightjar.core import paths
 from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import PIPE, check_input
+from nightjar.core.json_text import parse_at
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
 
@@ -133,9 +135,6 @@ def _show(event: Event) -> None:
 
 def _questions(file: Path) -> Iterator[str]:
     """The questions of a file. Raises NightjarError, with file and line, for a line that is neither text nor JSON."""
-    from nightjar.core.files import PIPE, check_input
-    from nightjar.core.json_text import parse_at
-
     check_input(file, PIPE)
     try:
         lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").split("\n")]

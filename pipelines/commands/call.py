@@ -8,6 +8,9 @@ from pathlib import Path
 
 import click
 
+from nightjar.core.config import PARAMS_FILE
+from nightjar.params import load
+from nightjar.tools.registry import call_text
 from pipelines.commands.console import say_text
 from pipelines.commands.options import FILE, printed
 
@@ -38,9 +41,5 @@ def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     """
     # Not prepare_model: a tool may fetch its model from the hub.
     os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
-    from nightjar.core.config import PARAMS_FILE
-    from nightjar.params import load
-    from nightjar.tools.run import call_text
-
     settings = load().tools if PARAMS_FILE.exists() else None
     return {"call": text, "result": call_text(text, day.date(), resource, settings)}

@@ -6,19 +6,21 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
+from nightjar.params.data import Encoding
+from nightjar.prompts.encodings import encode_instance, named, tsv_lines
+from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
+from nightjar.prompts.prefix_caching import with_prefix_cache
 from pipelines.commands.console import say, say_exact, say_json
 from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, as_json_option
-
-if TYPE_CHECKING:
-    from nightjar.params.data import Encoding
-    from stages.ingest.task_file import TaskFile
+from stages.ingest.accounts import UnreadableFile
+from stages.ingest.task_file import TaskFile, read_any
 
 FORMAT = "give a Super-NaturalInstructions task file"
 
@@ -67,10 +69,6 @@ def encode(
       nightjar encode --task task001.json --instance 0 --encoding def_pos2_neg2_expl --json
       nightjar encode --task task001.json --tsv > task001.tsv
     """
-    from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
-    from nightjar.prompts.inspect import encode_instance, tsv_lines
-    from nightjar.prompts.remember import remembering
-
     if tsv and (instance is not None or as_json):
         fix = "leave out --instance and --json, or --tsv"
         raise NightjarError("it prints all instances, as TSV", "--tsv", fix)
@@ -90,16 +88,16 @@ def encode(
     if instance is None:
         if not rows:
             what = f"none of its {count} instances can be used ({first})"
-            raise NightjarError(what, task, "mend the instances: ingest refuses them too")
+            raise NightjarError(what, task, "fix the instances: ingest refuses them too")
         # All of them before the first is printed: an error must not leave part of a file behind.
-        lines = list(tsv_lines(read.head, rows.values(), options, remembering(Gpt2Bpe(), load()), seed))
+        lines = list(tsv_lines(read.head, rows.values(), options, with_prefix_cache(Gpt2Bpe(), load()), seed))
         if reasons:
             _warn(task, f"{count} instances in, {len(rows)} out, {len(reasons)} refused ({first})")
     elif instance in rows:
         result = encode_instance(read.head, rows[instance], options, _tokenizer(), seed)
         lines = [result["source"]]
     elif instance in reasons:
-        fix = "mend it or choose another: ingest refuses it too"
+        fix = "fix it or choose another: ingest refuses it too"
         raise NightjarError(reasons[instance], f"{task}: Instances[{instance}]", fix)
     else:
         what = f"there is no instance {instance} among {count}"
@@ -126,9 +124,6 @@ def _read(path: Path) -> TaskFile:
 
     The keys that only the split needs, such as Categories, may be missing.
     """
-    from stages.ingest.accounts import UnreadableFile
-    from stages.ingest.task_file import read_any
-
     check_input(path, PIPE)
     # A name that is not UTF-8 would come as halves of characters, which no table holds.
     task_id = os.fsencode(path.stem).decode("utf-8", "backslashreplace")
@@ -140,16 +135,19 @@ def _read(path: Path) -> TaskFile:
 
 def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any]) -> Encoding:
     """The encoding by its name, or by the flags that are given."""
-    from nightjar.params.data import Encoding
-    from nightjar.prompts.encodings import named
-
-    given = {flag: value for flag, value in flags.items() if value is not None}
-    if name is not None and given:
-        what = f"an encoding by name and --{next(iter(given)).replace('_', '-')}"
+    chosen = {flag: value for flag, value in flags.items() if value is not None}
+    if name is not None and chosen:
+        what = f"an encoding by name and --{next(iter(chosen)).replace('_', '-')}"
         raise NightjarError(what, "--encoding", "give either the name or the flags")
     options = Encoding(
-        definition=not given.pop("no_definition", False),
-        **{"positive_examples": 2, "negative_examples": 0, "explanation": False, "task_name": False, **given},
+        definition=not chosen.pop("no_definition", False),
+        **{
+            "positive_examples": 2,
+            "negative_examples": 0,
+            "explanation": False,
+            "task_name": False,
+            **chosen,
+        },
         mixed=False,
         trim_input=trim_input,
         max_source_length=most,
@@ -165,6 +163,4 @@ def _tokenizer() -> Any:
         from nightjar.models.tokenizer import load_tokenizer
 
         return load_tokenizer(model)
-    from nightjar.prompts.gpt2_bpe import Gpt2Bpe
-
     return Gpt2Bpe()

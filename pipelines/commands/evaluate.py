@@ -75,8 +75,8 @@ def evaluate(
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
     log_to_stderr()
-    from pipelines.commands.evaluation import Asked
+    from pipelines.commands.evaluation import Options
     from pipelines.commands.evaluation import evaluate as run
 
-    asked = Asked(model, list(benchmarks) or None, list(tasks) or None, limit, calls)
-    return run(asked, output) | {"output": output}
+    options = Options(model, list(benchmarks) or None, list(tasks) or None, limit, calls)
+    return run(options, output) | {"output": output}

@@ -25,7 +25,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
-from nightjar.models.model import backend
+from nightjar.models.backends import backend
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
@@ -40,7 +40,7 @@ from stages.base_model.prepare import check_complete
 
 
 @dataclass(frozen=True)
-class Asked:
+class Options:
     """What the user asked for; None is all benchmarks of the project, all tasks, all questions, or the model's own
     use of tools."""
 
@@ -51,7 +51,7 @@ class Asked:
     calls: str | None
 
 
-def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
+def evaluate(options: Options, output: Path) -> dict[str, Any]:
     """Evaluate a model; returns the record of the run.
 
     "unscored" of the record says which benchmarks have nothing to score, and how to hand their predictions in.
@@ -64,14 +64,14 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
         check_folder(output)
     project = params_module.load()
     before_models(project)
-    model = resolve(asked.model)
+    model = resolve(options.model)
     prepare_model(model.language_model)
-    record, params = _plan(asked, model, project)
+    record, params = _plan(options, model, project)
     if not known:
         _prepare(model, record, params, output)
     _check_same(record, output)
     with lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
-        if asked.limit != evaluation.read(output).asked.get("limit"):
+        if options.limit != evaluation.read(output).asked.get("limit"):
             _ask_more(record, output)
         _write_questions(record, output, params.seed)
         _run_stages(model, record, params, output)
@@ -83,23 +83,23 @@ def evaluate(asked: Asked, output: Path) -> dict[str, Any]:
 
 def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     """What is said of each benchmark none of whose questions has a reference, with the command for its leaderboard."""
-    told = []
+    found = []
     for one in record["tasks"]:
         asked, answers = output / paths.QUESTIONS / one, output / paths.PREDICTIONS / one / record["name"]
         where = f"{answers} --questions {asked}"
         if nothing := nothing_to_score(registry.card(one), read_questions(asked), where):
-            told.append(str(nothing))
-    return told
+            found.append(str(nothing))
+    return found
 
 
-def _plan(asked: Asked, model: Source, params: Params) -> tuple[dict[str, Any], Params]:
+def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, Any], Params]:
     """The record of the run and its parameters. The record has the tasks of each benchmark, those that are left out
     with the reason, and an identity: a digest of all that decides the results, but for the code.
 
     Raises NightjarError for unknown or missing benchmarks and tasks, and if no task can be answered.
     """
     registry.check(params)
-    named = list(dict.fromkeys(asked.benchmarks or params.benchmarks))
+    named = list(dict.fromkeys(options.benchmarks or params.benchmarks))
     if unknown := [one for one in named if one not in params.benchmarks]:
         fix = f"benchmarks are {', '.join(params.benchmarks)}"
         raise NightjarError("no such benchmark in params.yaml", unknown[0], fix)
@@ -108,12 +108,12 @@ def _plan(asked: Asked, model: Source, params: Params) -> tuple[dict[str, Any], 
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
     tasks = {one: tasks_of(read_questions(paths.QUESTIONS / one)) for one in named}
     known = [task for own in tasks.values() for task in own]
-    if missing := sorted(set(asked.tasks or ()) - set(known)):
+    if missing := sorted(set(options.tasks or ()) - set(known)):
         raise NightjarError(
             f"no such task of {', '.join(named)}", missing[0], f"tasks are {', '.join(known)}"
         )
     wanted = {
-        one: [it for it in own if asked.tasks is None or it in asked.tasks] for one, own in tasks.items()
+        one: [it for it in own if options.tasks is None or it in options.tasks] for one, own in tasks.items()
     }
     lacking = {one: _lacking(one, own, model, params) for one, own in wanted.items()}
     chosen = {one: [it for it in own if it not in lacking[one]] for one, own in wanted.items()}
@@ -121,24 +121,24 @@ def _plan(asked: Asked, model: Source, params: Params) -> tuple[dict[str, Any], 
     if not chosen:
         reason = next(reason for reasons in lacking.values() for reason in reasons.values())
         fix = "choose other tasks, or another model"
-        raise NightjarError(f"no task can be answered: {reason}", asked.model, fix)
-    name = name_of(asked.model)
+        raise NightjarError(f"no task can be answered: {reason}", options.model, fix)
+    name = name_of(options.model)
     for one in chosen:
         card = registry.card(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
             name = f"model_{name}"
-    values = _values(asked, model, name, list(chosen))
+    values = _values(options, model, name, list(chosen))
     folders = [] if model.remote else [model.adapter, Path(model.language_model)]
-    told = {
+    decides = {
         # Without the limit: answers do not depend on how many are asked.
-        "asked": {**asdict(asked), "limit": None},
+        "asked": {**asdict(options), "limit": None},
         "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
         "values": values,
         "questions": {one: contents(paths.QUESTIONS / one) for one in chosen},
     }
     record = {
-        "asked": asdict(asked),
-        "identity": digest(told),
+        "asked": asdict(options),
+        "identity": digest(decides),
         "name": name,
         "tasks": chosen,
         "left_out": {one: reasons for one, reasons in lacking.items() if reasons},
@@ -162,12 +162,12 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params
     return dict.fromkeys(tasks, "the model's prompts have evidence, and the project retrieves none for it")
 
 
-def _values(asked: Asked, model: Source, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
+def _values(options: Options, model: Source, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
     """The parameters of the run: those of the project, with this system alone."""
     values = read_yaml(PARAMS_FILE)
     systems = {}
     for one in benchmarks:
-        tools = asked.calls != "off" and paths.INDEX.is_dir()
+        tools = options.calls != "off" and paths.INDEX.is_dir()
         systems[f"{one}-{name}"] = {
             "benchmark": one,
             "system": name,
@@ -175,10 +175,10 @@ def _values(asked: Asked, model: Source, name: str, benchmarks: Sequence[str]) -
             "weights": model.weights,
             "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else paths.NONE.as_posix(),
             "tools": (paths.INDEX if tools else paths.NONE).as_posix(),
-            "calls": asked.calls,
+            "calls": options.calls,
         }
     values["predict"]["systems"] = systems
-    values["models"]["language_model"] = {"source": asked.model if model.remote else model.language_model}
+    values["models"]["language_model"] = {"source": options.model if model.remote else model.language_model}
     values["consistency"]["benchmarks"] = {}  # of the project's readers
     values["benchmarks"] = {one: values["benchmarks"][one] for one in benchmarks}
     return values
@@ -211,8 +211,8 @@ def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: P
         if source or model.remote:  # the report shows where the model came from
             rows = {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
             stage = {"stage": "base_model", "inputs": [], "outputs": [paths.LANGUAGE_MODEL.as_posix()]}
-            told = {"source": record["asked"]["model"]} if model.remote else source
-            _write(made / paths.metrics_file("base_model"), {**stage, **rows, "language_model": told})
+            known = {"source": record["asked"]["model"]} if model.remote else source
+            _write(made / paths.metrics_file("base_model"), {**stage, **rows, "language_model": known})
         _write(made / RECORD, record)
 
 

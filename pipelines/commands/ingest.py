@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import FILE, OUTPUT, Listed, printed
-
-
-def _datasets() -> Iterable[str]:
-    from stages.ingest.datasets import names
-
-    return names()
+from stages.ingest.check_folder import check_folder, inputs
+from stages.ingest.datasets import ingest as read_dataset
+from stages.ingest.datasets import names as datasets
+from stages.ingest.datasets import output_folder
+from stages.ingest.findings import names
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -32,33 +30,33 @@ def _print(found: dict[str, Any]) -> None:
         _print_collection(found["collection"])
 
 
-def _print_statistics(told: dict[str, Any]) -> None:
+def _print_statistics(counts: dict[str, Any]) -> None:
     """What was read of tasks or of a corpus, and how long it took."""
-    documents = told["source"] is not None
+    documents = counts["source"] is not None
     if documents:
-        say(f"source: {told['source']}")
-    say(f"files: {told['files']:,}, {told['files_rejected']:,} of them rejected")
+        say(f"source: {counts['source']}")
+    say(f"files: {counts['files']:,}, {counts['files_rejected']:,} of them rejected")
     if not documents:
-        say(f"tasks: {told['tasks']:,}")
-    say(f"{'documents' if documents else 'instances'}: {told['rows_out']:,}")
-    say(f"rejected: {told['rows_rejected']:,}")
-    for reason, count in told["reasons"].items():
+        say(f"tasks: {counts['tasks']:,}")
+    say(f"{'documents' if documents else 'instances'}: {counts['rows_out']:,}")
+    say(f"rejected: {counts['rows_rejected']:,}")
+    for reason, count in counts["reasons"].items():
         say(f"  {reason}: {count:,}")
-    if told["remarks"]:
+    if counts["remarks"]:
         say("kept, with remarks:")
-    for remark, count in (told["remarks"] or {}).items():
+    for remark, count in (counts["remarks"] or {}).items():
         say(f"  {remark}: {count:,}")
-    if told["left_out"]:
-        say(f"entries left out of tasks: {told['left_out']:,}")
-    if told["lists"] is not None:
+    if counts["left_out"]:
+        say(f"entries left out of tasks: {counts['left_out']:,}")
+    if counts["lists"] is not None:
         lists = [
             f"{track} {role} {count:,}"
-            for track, roles in told["lists"].items()
+            for track, roles in counts["lists"].items()
             for role, count in roles.items()
         ]
         say(f"published lists: {', '.join(lists) or 'none'}")
-    say(f"size: {told['bytes']:,} bytes")
-    say(f"time: {duration(told['seconds'])}")
+    say(f"size: {counts['bytes']:,} bytes")
+    say(f"time: {duration(counts['seconds'])}")
 
 
 def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
@@ -68,9 +66,9 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
     for name, value in collection.items():
         say(f"{name}: {value:,}")
     for name in ("task_types", "languages", "domains"):
-        told = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:most])
+        text = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:most])
         more = len(distributions[name]) - most
-        say(f"{name}: {told}{f', and {more:,} more' if more > 0 else ''}")
+        say(f"{name}: {text}{f', and {more:,} more' if more > 0 else ''}")
 
 
 def _check(source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
@@ -78,8 +76,6 @@ def _check(source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
 
     Raises NightjarError for an `output` that must not be written.
     """
-    from stages.ingest.check_folder import check_folder, inputs
-
     if output is not None:
         check_output(output, inputs(source))
     with bytes_bar("checking natural_instructions") as progress:
@@ -90,8 +86,6 @@ def _check(source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    from stages.ingest.findings import names
-
     for task, found in itertools.groupby(report["findings"], key=lambda finding: finding["task_id"]):
         say(task or "the documents of the folder")
         for it in found:
@@ -102,15 +96,15 @@ def _print_report(report: dict[str, Any]) -> None:
     say_table([{key: line[key] for key in kept} for line in report["checks"]], "tasks by check")
     say()
     for line in report["checks"]:
-        for told in filter(None, (line["note"], line["published"] and f"as published: {line['published']}")):
-            say(f"{line['check']:>2} {line['name']}: {told}")
+        for text in filter(None, (line["note"], line["published"] and f"as published: {line['published']}")):
+            say(f"{line['check']:>2} {line['name']}: {text}")
     counts = f"{report['errors']:,} errors, {report['warnings']:,} warnings, {report['allowed']:,} allowed"
     say()
     say(f"{report['files']:,} files, {report['instances']:,} instances: {counts}")
 
 
 @click.command()
-@click.option("--dataset", required=True, cls=Listed, names=_datasets)
+@click.option("--dataset", required=True, cls=Listed, names=datasets)
 @click.option("--input", "source", required=True, type=FILE, help="The folder of the dataset's own files.")
 @click.option(
     "--output",
@@ -143,8 +137,5 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
     if output is None:
         raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
-    from stages.ingest.datasets import ingest as run
-    from stages.ingest.datasets import output_folder
-
     with output_folder(dataset, source, output) as made, bytes_bar(f"reading {dataset}") as progress:
-        return run(dataset, source, made, progress).as_dict()
+        return read_dataset(dataset, source, made, progress).as_dict()

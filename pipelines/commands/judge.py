@@ -9,42 +9,45 @@ import click
 
 from nightjar.core import paths
 from nightjar.core.display import number
+from nightjar.judge import page as judge_page
+from nightjar.judge import sets as judge_sets
+from nightjar.judge.score import score as score_judges
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
 from pipelines.project.text import interval
 
 
-def _print_export(told: dict[str, Any]) -> None:
-    equal = f", {told['equal']} more are ties, their answers being equal" if told["equal"] else ""
-    say(f"{told['page']}: {told['items']} items of {told['tasks']} tasks{equal}")
-    say(f"{told['key']}: the key; keep it from the judges until they are done")
+def _print_export(found: dict[str, Any]) -> None:
+    equal = f", {found['equal']} more are ties, their answers being equal" if found["equal"] else ""
+    say(f"{found['page']}: {found['items']} items of {found['tasks']} tasks{equal}")
+    say(f"{found['key']}: the key; keep it from the judges until they are done")
 
 
-def _print_score(told: dict[str, Any]) -> None:
-    say(f"A: {told['a']}")
-    say(f"B: {told['b']}")
+def _print_score(found: dict[str, Any]) -> None:
+    say(f"A: {found['a']}")
+    say(f"B: {found['b']}")
     say()
-    for one in told["judges"]:
+    for one in found["judges"]:
         left = f", {one['open']} left open" if one["open"] else ""
         say(f"{one['judge']}: {one['answered']} answered{left}")
-    credit, counts = told["credit"], told["ratings"]
+    credit, counts = found["credit"], found["ratings"]
     say()
     say(
         f"A at least as good as B: {number(credit['value'], 1)}% {interval(credit)}"
         f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
     )
-    if told["equal"]:
-        say(f"{told['equal']} of the ties are equal answers that were not shown")
-    if told["left_chosen"] is not None:
-        say(f"left side chosen in {told['left_chosen']:.1f}% of the ratings that are no ties")
-    if told["agreement"]:
-        alpha = told["agreement"]["alpha"]
+    if found["equal"]:
+        say(f"{found['equal']} of the ties are equal answers that were not shown")
+    if found["left_chosen"] is not None:
+        say(f"left side chosen in {found['left_chosen']:.1f}% of the ratings that are no ties")
+    if found["agreement"]:
+        alpha = found["agreement"]["alpha"]
         of_chance = f"{alpha:.2f}" if alpha is not None else "undefined (all ratings are the same)"
-        raw, n = told["agreement"]["raw"], told["agreement"]["n"]
+        raw, n = found["agreement"]["raw"], found["agreement"]["n"]
         say(f"agreement: {raw:.1f}% of pairs on {n} items, Krippendorff's alpha {of_chance}")
-    if len(told["by_category"]) > 1:
+    if len(found["by_category"]) > 1:
         say()
-    for name, row in told["by_category"].items() if len(told["by_category"]) > 1 else ():
+    for name, row in found["by_category"].items() if len(found["by_category"]) > 1 else ():
         of = f"{name:<36} {number(row['value'], 1):>5}% {interval(row):<17} n {row['n']:<4}"
         say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
 
@@ -106,9 +109,6 @@ def export(
       nightjar judge export --a data/predict/supernatinst/tk_instruct --b references --output page.html
       nightjar judge export --a mine.jsonl --b theirs.jsonl --output page.html --tasks 12 --instances 10
     """
-    from nightjar.judge import page as judge_page
-    from nightjar.judge import sets as judge_sets
-
     texts = judge_sets.Texts(ingested or paths.NATURAL_INSTRUCTIONS, references)
     return judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
 
@@ -124,6 +124,4 @@ def score(key: Path, answers: tuple[Path, ...]) -> dict[str, Any]:
     Example:
       nightjar judge score --key page.key.json answers-ann.json answers-bo.json
     """
-    from nightjar.judge.score import score as run
-
-    return run(key, answers)
+    return score_judges(key, answers)

@@ -106,14 +106,14 @@ def base_of(source: ModelSource) -> Base:
 
     with refusing("this GGUF cannot be read", file):
         fields = GGUFReader(file).fields
-        told = {
+        known = {
             key: str(fields[f"general.{key}"].contents())
             for key in ("organization", "license")
             if f"general.{key}" in fields
         }
     named = file.stem.partition(".")[0]
-    whole = f"{told['organization']}/{named}" if "organization" in told else named
-    return Base(whole, f"{whole} ({file.name} of {source.source})", told.get("license", UNKNOWN))
+    whole = f"{known['organization']}/{named}" if "organization" in known else named
+    return Base(whole, f"{whole} ({file.name} of {source.source})", known.get("license", UNKNOWN))
 
 
 def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str]:

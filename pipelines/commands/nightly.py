@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,19 +13,20 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
-from nightjar.params.drivers import Nightly, load_nightly
+from nightjar.params.drivers import load_nightly
+from pipelines.commands import show
 from pipelines.commands.console import say, say_json, say_table, say_text
+from pipelines.commands.flow_run import flow_run
 from pipelines.commands.options import printed
-from pipelines.graph.graph import Graph
+from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
+from pipelines.nightly.run import Options, Outcome
+from pipelines.nightly.stages import selected
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project.notify import notify, warning
-
-if TYPE_CHECKING:
-    from pipelines.nightly.run import Options, Outcome
-    from pipelines.run.results import End
+from pipelines.run.results import End
 
 
 @click.command()
@@ -49,13 +50,10 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
       nightjar nightly
       nightjar nightly --pull --wait
     """
-    from pipelines.graph import repository as graphs
-    from pipelines.nightly.run import Options
-
     root = graphs.find_root()
     settings = load_nightly(root / PARAMS_FILE)
-    if told := warning(root):
-        say(f"nightjar: nightly: {told}", err=True)
+    if line := warning(root):
+        say(f"nightjar: nightly: {line}", err=True)
     with lock.rebuild_lock(root, wait):
         pass  # an error now, and not once the night has begun
     with lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", wait):
@@ -64,30 +62,20 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
         except NightjarError as error:
             notify(root, {"kind": "nightly failed", "run": None, "message": str(error)})
             raise
-        code = _run(graphs.read(root), settings, Options(pull, jobs, wait, accept), verbose, as_json)
-    raise SystemExit(code)
+        whole, outcome, options = graphs.read(root), Outcome(), Options(pull, jobs, wait, accept)
+        graph = selected(whole, settings.stages)
+        with show.Progress(graph, graph.stages, verbose, as_json) as progress:
 
+            def ended(end: End) -> None:
+                progress.close()
+                _ended(end, outcome, as_json)
 
-def _run(whole: Graph, settings: Nightly, options: Options, verbose: bool, as_json: bool) -> int:
-    """Run the night and show it; returns the exit status."""
-    from pipelines.commands import show
-    from pipelines.commands.flow_run import flow_run
-    from pipelines.nightly.run import Outcome
-    from pipelines.nightly.stages import selected
-
-    graph, outcome = selected(whole, settings.stages), Outcome()
-    with show.Progress(graph, graph.stages, verbose, as_json) as progress:
-
-        def ended(end: End) -> None:
-            progress.close()
-            _ended(end, outcome, as_json)
-
-        prepared = (whole, settings, outcome)
-        with flow_run(graph.root, "nightly", progress.tell, ended, prepared, as_json) as terminal:
-            terminal.flow(**asdict(options), return_state=True)
-    if outcome.aside is not None:
-        raise outcome.aside
-    return terminal.status
+            prepared = (whole, settings, outcome)
+            with flow_run(root, "nightly", progress.tell, ended, prepared, as_json) as terminal:
+                terminal.flow(**asdict(options), return_state=True)
+        if outcome.aside is not None:
+            raise outcome.aside
+    raise SystemExit(terminal.status)
 
 
 def _ended(end: End, outcome: Outcome, as_json: bool) -> None:
@@ -95,9 +83,9 @@ def _ended(end: End, outcome: Outcome, as_json: bool) -> None:
         _warn(line)
     facts = outcome.facts
     if facts and as_json:
-        told = {name: facts[name] for name in ("run", "state", "message", "against")}
+        shown = {name: facts[name] for name in ("run", "state", "message", "against")}
         benchmarks = text.benchmarks(outcome.verdicts)
-        say_json(told | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
+        say_json(shown | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
     elif facts:
         _table(outcome.verdicts)
         where = "is in the ledger" if outcome.aside is None else "is not in the ledger"

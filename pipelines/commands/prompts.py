@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pipelines.commands.options import OUTPUT, benchmark_option, printed
-from pipelines.commands.references import print_written
+from pipelines.commands.score import print_written
 
 
 @click.command()

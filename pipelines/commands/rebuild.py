@@ -9,16 +9,19 @@ from typing import Any
 import click
 
 from nightjar.core.display import counted_as, duration
+from pipelines.commands import show
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
 from pipelines.graph import leftovers
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
+from pipelines.process.lock import rebuild_lock
 from pipelines.process.signals import stopped_by_signals
 from pipelines.run import checks
 from pipelines.run.report import report_stages
 from pipelines.run.report import stale as stale_scores
 from pipelines.run.results import GOOD, End, Result
+from pipelines.run.run_stage import Stages
 from stages._runtime import history
 
 
@@ -29,7 +32,7 @@ from stages._runtime import history
     "--keep-going/--fail-fast",
     default=True,
     show_default=True,
-    help="After a failure, go on with what does not depend on it, or end all.",
+    help="After a failure, continue with what does not depend on it, or end all.",
 )
 @click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
@@ -50,10 +53,6 @@ def rebuild(
       nightjar rebuild --jobs 4 evaluate@supernatinst
       nightjar rebuild --fail-fast
     """
-    from pipelines.commands import show
-    from pipelines.process.lock import rebuild_lock
-    from pipelines.run.run_stage import Stages
-
     root, code = graphs.find_root(), 0
     with rebuild_lock(root, wait), Stages(root) as worker:
         whole = worker.graph()
@@ -117,8 +116,6 @@ def _good(result: Result | None) -> bool:
 
 def _scores(graph: Graph, good: Iterable[str], stale: str) -> None:
     """Print the scores of the report; if it is not among the stages, also those that the stages themselves have."""
-    from pipelines.commands import show
-
     if not report_stages(graph):
         show.scores(graph.root, [graph.stages[name] for name in good])
     show.headline(graph.root, stale)

@@ -1,40 +1,53 @@
-"""The command `score`: anybody's predictions."""
+"""The commands that score anybody's answers: score, compare, analyse, references."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nightjar.core.display import number
-from pipelines.commands.console import say, say_table
+from nightjar.benchmarks import evaluation, registry
+from nightjar.benchmarks.capabilities import Analysis
+from nightjar.benchmarks.files import write_references
+from nightjar.benchmarks.score import analyse as run_analysis
+from nightjar.benchmarks.score import compare_files, difference_rows, parts, score_files, score_rows
+from nightjar.core.display import counted_as, number
+from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import (
     FILE,
     OUTPUT,
     PREDICTIONS,
+    Listed,
     benchmark_option,
     encoder_option,
     printed,
     references_option,
     samples_option,
 )
-from pipelines.commands.scores_shown import ALL, card_of, say_head
-from pipelines.project.text import interval
+from pipelines.project.text import chance, interval
+
+ALL = "all tracks together (not a published number)"
+
+
+def say_head(result: Mapping[str, Any], missing: str) -> None:
+    """Print the first line: what was scored. Each of several tracks is named further down."""
+    only = ""
+    if len(result["tracks"]) == 1:
+        track, card = result["tracks"][0], registry.card(result["benchmark"])
+        only = f", task {track}" if card.files.by_task else f", {card.track_title(track)}"
+    n = result["n"]
+    say(f"{result['benchmark']}{only}: {counted_as(n, 'instance')}{missing}")
+    say()
+
 
 # A table with more columns has a row a metric instead.
 MOST_COLUMNS = 8
 
 
-def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    from nightjar.benchmarks.score import score_rows
-
-    return score_rows(result)
-
-
-def _print(result: dict[str, Any]) -> None:
-    card, rows = card_of(result), _rows(result)
+def _print_scores(result: dict[str, Any]) -> None:
+    card, rows = registry.card(result["benchmark"]), score_rows(result)
     left_out = ", left out" if card.files.unanswered == "left out" else ""
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
     if card.files.by_task:
@@ -45,7 +58,7 @@ def _print(result: dict[str, Any]) -> None:
             _say_scores(result, average, [])
         return
     tracks = ["track"] if len(result["tracks"]) > 1 else []
-    rows = [row | {"track": card_of(result).track_title(row["track"])} for row in rows]
+    rows = [row | {"track": registry.card(result["benchmark"]).track_title(row["track"])} for row in rows]
     many = len(result["metrics"]) > MOST_COLUMNS
     for level in ("overall",) if many else ("overall", "category", "task"):
         if own := [row | {level: row["name"]} for row in rows if row["level"] == level]:
@@ -55,7 +68,7 @@ def _print(result: dict[str, Any]) -> None:
     if tracks and not many:
         say()
         say(ALL)
-        whole = _rows({key: value for key, value in result.items() if key != "by_track"})
+        whole = score_rows({key: value for key, value in result.items() if key != "by_track"})
         _say_scores(result, [row for row in whole if row["level"] == "overall"], [])
 
 
@@ -65,7 +78,7 @@ def _say_scores(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], na
 
     A score with an interval is "58.90 [52.50, 65.00]", or "58.90 n<20".
     """
-    card, lines = card_of(result), dict[tuple[Any, ...], dict[str, Any]]()
+    card, lines = registry.card(result["benchmark"]), dict[tuple[Any, ...], dict[str, Any]]()
     for row in rows:
         line = lines.setdefault(tuple(row[name] for name in names), {name: row[name] for name in names})
         line["n"] = row["n"]
@@ -97,7 +110,7 @@ def _value(result: Mapping[str, Any], row: Mapping[str, Any], decimals: int) -> 
 @click.option("--details", type=OUTPUT, help="Write one JSON line an instance to this file.")
 @encoder_option
 @samples_option(0)
-@printed(_print, _rows)
+@printed(_print_scores, score_rows)
 def score(
     benchmark: str,
     predictions: Path,
@@ -121,6 +134,140 @@ def score(
       nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
       nightjar score --benchmark protoqa --predictions ranked.jsonl --references dev.crowdsourced.jsonl
     """
-    from nightjar.benchmarks.score import score_files
-
     return score_files(benchmark, predictions, references, details, samples, encoder)
+
+
+def _print_differences(result: dict[str, Any]) -> None:
+    card, by_track = registry.card(result["benchmark"]), parts(result)
+    lacking = [
+        f", {count} without a prediction in {name}" for name, count in result["missing"].items() if count
+    ]
+    say_head(result, "".join(lacking))
+    if card.files.by_task:
+        lines = [{"task": task} | line for task, part in by_track.items() for line in _lines(part)]
+        if card.average and (found := result.get("average")):
+            lines.append({"task": "", "metric": card.average.name, **_line(found)})
+        say_table(lines)
+        return
+    for track, part in by_track.items():
+        say_table(_lines(part), card.track_title(track) if len(by_track) > 1 else "")
+        say()
+    rows = [
+        ({"track": card.track_title(track)} if len(by_track) > 1 else {})
+        | {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
+        for track, part in by_track.items()
+        for name, cell in part["by_category"].items()
+    ]
+    say_table(rows, "by category, each by the metric that is published for it")
+    if len(by_track) > 1:
+        say()
+        say(ALL)
+        say_table(_lines(result))
+
+
+def _lines(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"metric": metric, **_line(cell)} for metric, cell in part["metrics"].items()]
+
+
+def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "a": cell["a"],
+        "b": cell["b"],
+        "a - b": number(cell["value"], 2, signed=True),
+        "interval": interval(cell, 2, signed=True),
+        "p": chance(cell),
+        "significant": "yes" if cell["significant"] else "no",
+        **{key: "" if cell[key] is None else cell[key] for key in ("better", "worse", "equal")},
+    }
+
+
+@click.command()
+@benchmark_option
+@click.option("--a", "a", required=True, type=FILE, help=PREDICTIONS)
+@click.option("--b", "b", required=True, type=FILE, help="The same, of the other system.")
+@references_option
+@samples_option(1)
+@printed(_print_differences, difference_rows)
+def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: int) -> dict[str, Any]:
+    """Compare two prediction sets on the same instances: a minus b.
+
+    Differences are in the units of their metrics, with 95% bootstrap intervals over pairs and the two-sided p of a
+    permutation test; both are n<20 for fewer than 20 instances. A difference is significant if p is at most 0.05.
+    Better, worse and equal count instances. The p of categories are not corrected for their number. Each track or task
+    is compared alone, all tracks together last. The CSV has each track alone, with the columns track, level, name,
+    metric, n, a, b, difference, low, high, p, better, worse, equal.
+
+    \b
+    Example:
+      nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
+      nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
+      nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
+    """
+    references = references or evaluation.questions(a, benchmark)
+    a, b = (evaluation.predictions(path, benchmark) for path in (a, b))
+    return compare_files(benchmark, a, b, references, samples)
+
+
+def _analyses() -> Iterable[str]:
+    for name in registry.names():
+        yield from (f"{one.name} ({name})" for one in registry.card(name).capabilities_of(Analysis))
+
+
+def _print_analysis(found: dict[str, Any]) -> None:
+    rows = found.pop("rows")
+    say(f"{found.pop('benchmark')}, {found.pop('analysis')}: {found.pop('title')}")
+    say_table([{name: _shown(value) for name, value in row.items()} for row in rows])
+    for name, value in found.items():
+        say(f"{name}: {_shown(value)}")
+
+
+@click.command()
+@benchmark_option
+@click.option("--analysis", required=True, cls=Listed, names=_analyses)
+@references_option
+@click.option("--input", "file", required=True, type=FILE, help="The file that the analysis reads.")
+@encoder_option
+@printed(_print_analysis)
+def analyse(
+    benchmark: str, analysis: str, references: Path | None, file: Path, encoder: Path | None
+) -> dict[str, Any]:
+    """Analyse the references of a benchmark with a file of yours.
+
+    What the analyses of a benchmark read and compute is in its page of docs/. Nothing of the pipeline is needed.
+
+    \b
+    Example:
+      nightjar analyse --benchmark protoqa --analysis assessments --references dev.jsonl --input assessments.jsonl
+      nightjar analyse --benchmark protoqa --analysis concept_net --references dev.jsonl --input assertions.csv.gz
+    """
+    with bytes_bar(analysis) as progress:
+        return run_analysis(benchmark, analysis, references, file, encoder, progress)
+
+
+def _shown(value: Any) -> Any:
+    """A number with four decimals; a blank for None."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {count}" for name, count in value.items()) or "none"
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else value
+
+
+def print_written(found: dict[str, Any]) -> None:
+    """Print how many instances a file has."""
+    say(f"{found['output']}: {counted_as(found['n'], 'instance')}")
+
+
+@click.command()
+@benchmark_option
+@click.option("--output", required=True, type=OUTPUT, help="The file to write.")
+@printed(print_written)
+def references(benchmark: str, output: Path) -> dict[str, Any]:
+    """Write the questions of a benchmark as references that other systems' predictions are scored against.
+
+    One JSON line an instance: id, references, the task, and where the benchmark has them category, track and texts that
+    `nightjar judge export` shows.
+
+    \b
+    Example:
+      nightjar references --benchmark supernatinst --output references.jsonl
+    """
+    return {"output": output, "n": write_references(registry.card(benchmark), output)}

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
@@ -18,13 +18,10 @@ from nightjar.core.display import printable
 from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.leftovers import Leftover
 from pipelines.run.report import HEADLINE, REPORT, report_stages
-from pipelines.run.results import counted
+from pipelines.run.results import Result, counted
 from stages._runtime import history
-
-if TYPE_CHECKING:
-    from pipelines.graph.leftovers import Leftover
-    from pipelines.run.results import Result
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.
 SPEED_SECONDS = 24 * 3600.0

@@ -10,8 +10,8 @@ from typing import Any
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
+from nightjar.models.backends import backend, is_remote, split
 from nightjar.models.headers import AGAIN, read_json_object
-from nightjar.models.model import backend, is_remote, split
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
 from nightjar.params.data import ModelSource
 from stages.base_model.prepare import facts, make_ready

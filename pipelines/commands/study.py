@@ -12,6 +12,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import printed
+from pipelines.study import results
+from pipelines.study import study as studies
 
 # The exit status of a run that was stopped.
 STOPPED = 130
@@ -27,8 +29,6 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
 
 def _print(result: Any) -> None:
     """Print a result, or the plan of --dry-run."""
-    from pipelines.study import results
-
     if isinstance(result, list):
         for row in result:
             say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
@@ -47,8 +47,6 @@ def _print(result: Any) -> None:
 
 
 def _flat(result: Any) -> list[dict[str, Any]]:
-    from pipelines.study import results
-
     return result if isinstance(result, list) else results.flat(result)
 
 
@@ -92,9 +90,6 @@ def study(
       nightjar study index.granularity=words,sentences readers.pgra.passages=4,8,16
       nightjar study encodings=def,def_pos2 predict.supernatinst.encoding=def,def_pos2
     """
-    from pipelines.study import results
-    from pipelines.study import study as studies
-
     root = Path.cwd()
     plan = studies.plan(root, settings, benchmark, recipe)
     name = name or plan.name

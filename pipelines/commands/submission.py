@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from nightjar.benchmarks.submit import check_submission, submit
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_table
@@ -61,8 +62,6 @@ def submission(
       nightjar submission --benchmark protoqa --predictions data/predict/protoqa/protoqa --output mine.jsonl
       nightjar submission --benchmark zeroscrolls --check theirs.csv --questions data/questions/zeroscrolls
     """
-    from nightjar.benchmarks.submit import check_submission, submit
-
     if file is not None:
         if predictions or output or by_task:
             raise NightjarError(

@@ -81,6 +81,13 @@ def _round_trip() -> YAML:
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 1000  # a system, a recipe or a tool is one line
+    # DVC's parser refuses a colon in a text without quotation marks where a mapping is on one line.
+    yaml.representer.add_representer(
+        str,
+        lambda representer, text: representer.represent_scalar(
+            "tag:yaml.org,2002:str", text, style='"' if ":" in text else None
+        ),
+    )
     yaml.representer.add_representer(
         type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
     )

@@ -44,8 +44,8 @@ def fault(facts: Mapping[str, Any], needed: Iterable[str]) -> str:
     for path, counts in written.items():
         if not isinstance(counts, Mapping):
             return f"tables: {shown(path)} is not an object"
-        for table, told in counts.items():
-            if not isinstance(told, Mapping) or not _count(told.get("rows")):
+        for table, count in counts.items():
+            if not isinstance(count, Mapping) or not _count(count.get("rows")):
                 return f"tables: {shown(path)}: {shown(table)} has no count of rows"
     return ""
 

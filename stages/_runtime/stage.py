@@ -26,7 +26,7 @@ from nightjar.core import checks, display, paths, startup
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import write_text
 from nightjar.params import Params
-from stages._runtime import history, machine
+from stages._runtime import graph, history, machine
 from stages._runtime.checkpoint import Checkpoint, Shard
 
 log = logging.getLogger("nightjar")
@@ -147,15 +147,14 @@ def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str,
 def main(
     folder: str,
     run: Callable[[Stage], None],
-    items: tuple[str, ...] | Callable[[Params], Iterable[str]] = (),
     packages: tuple[str, ...] = ("pyarrow",),
     threads: bool = False,
     shards: bool = False,
 ) -> None:
     """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
 
-    `items` are the words allowed after the stage's name, which may depend on the parameters; `packages` those whose
-    versions belong to the facts. With `threads`, the stage runs models (`before_models`). With `shards`, `--shard I/N`
+    An item follows the stage's name where dvc.yaml has items for it. `packages` are those whose versions belong to the
+    facts. With `threads`, the stage runs models (`before_models`). With `shards`, `--shard I/N`
     may follow: the run does that share of the work and writes neither artifact nor facts.
     """
     display.protect()
@@ -169,13 +168,13 @@ def main(
             shard = Shard.parse(arguments[-1])
             arguments = arguments[:-2]
         params = params_module.load()
-        allowed = tuple(items(params) if callable(items) else items)
-        if (len(arguments) != 1 or arguments[0] not in allowed) if items else bool(arguments):
-            wanted = f"one of {', '.join(allowed)}" if items else "no argument"
+        allowed = graph.items(params).get(folder)
+        if bool(arguments) if allowed is None else len(arguments) != 1 or arguments[0] not in allowed:
+            wanted = "no argument" if allowed is None else f"one of {', '.join(allowed)}"
             raise NightjarError(
                 f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
             )
-        name = f"{folder}@{arguments[0]}" if items else folder
+        name = folder if allowed is None else f"{folder}@{arguments[0]}"
         stage = Stage(name, params, shard)
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
@@ -186,10 +185,10 @@ def main(
     except NightjarError as error:
         _fail(error)
     except OSError as error:
-        told = from_os_error(error, name)
-        if told is None:
+        known = from_os_error(error, name)
+        if known is None:
             raise
-        _fail(told)
+        _fail(known)
     if not shard and not os.environ.get(history.TIMED):
         history.append(Path(), name, time.monotonic() - started)
 

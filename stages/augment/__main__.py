@@ -156,7 +156,6 @@ if __name__ == "__main__":
     main(
         "augment",
         run,
-        items=lambda params: params.augment.tools,
         packages=PACKAGES,
         threads=True,
         shards=True,

@@ -181,7 +181,7 @@ def _body(bodies: Mapping[Key, Body], key: Key) -> Body:
     if key not in bodies:
         where = " ".join(str(part) for part in key if part is not None)
         raise NightjarError(
-            "calls were sampled for a text that is not there", where, "nightjar rebuild augment"
+            "calls were sampled for a text that is missing", where, "nightjar rebuild augment"
         )
     return bodies[key]
 

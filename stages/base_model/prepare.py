@@ -14,6 +14,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.identity import digest as digest_of_values
 from nightjar.models.headers import AGAIN, check_sizes, refusing
+from nightjar.models.tokenizer import PROBE, load_tokenizer
 from nightjar.models.weights import CHECKSUMS, KEPT, check, digest, find, weight_files, write_checksums
 from nightjar.params.data import EncoderSource, ModelSource
 from nightjar.search import pooling
@@ -29,7 +30,6 @@ def check_complete(folder: Path, adapter: Path | None = None) -> None:
     import torch
 
     from nightjar.models.load import read_whole
-    from nightjar.models.tokenizer import load_tokenizer
 
     read_whole(folder, load_tokenizer(folder), adapter, torch.float32, values=False)
 
@@ -125,7 +125,6 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
 
 
 def _begin(folder: Path) -> list[str]:
-    from nightjar.models.tokenizer import load_tokenizer
 
     tokenizer = load_tokenizer(folder)
     return [str(tokenizer.backend.id_to_token(id)) for id in tokenizer.begin]
@@ -151,7 +150,6 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     from nightjar.models.pretrained import check_finite, read_model, read_tokenizer
-    from nightjar.models.tokenizer import PROBE, load_tokenizer
 
     with _parsed_once():
         tensors = _gguf_tensors(weights)

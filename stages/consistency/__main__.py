@@ -45,7 +45,6 @@ if __name__ == "__main__":
     main(
         "consistency",
         run,
-        items=lambda params: params.consistency.benchmarks,
         packages=("pyarrow", "torch", "transformers"),
         threads=True,
     )

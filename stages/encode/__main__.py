@@ -56,6 +56,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main(
-        "encode", run, items=lambda params: params.train.recipes, packages=PACKAGES, threads=True, shards=True
-    )
+    main("encode", run, packages=PACKAGES, threads=True, shards=True)

@@ -22,7 +22,7 @@ from nightjar.params.train import Recipe
 from nightjar.prompts.encoding import Tokenizer as PromptTokenizer
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input, model_target
-from nightjar.prompts.remember import remembering
+from nightjar.prompts.prefix_caching import with_prefix_cache
 
 # 512 prompts of 1,024 tokens in five variants are 10 MB.
 ROWS_PER_BATCH = 512
@@ -129,7 +129,7 @@ class Encoder:
     @cached_property
     def _reader(self) -> PromptTokenizer:
         """The same ids; a task's definition and examples are read once, where the tokenizer allows it."""
-        return remembering(self.tokenizer, self.tokenizer.backend)
+        return with_prefix_cache(self.tokenizer, self.tokenizer.backend)
 
     def prompts(
         self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]

@@ -109,6 +109,5 @@ if __name__ == "__main__":
     harness.main(
         "evaluate",
         run,
-        items=lambda params: params.benchmarks,
         packages=PACKAGES,
     )

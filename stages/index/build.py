@@ -129,7 +129,7 @@ def build(
             )
         texts = _Texts(writer.temporary, titles=settings.granularity == "words")
         # The passages are read again, once for each index, instead of being held in memory.
-        dense = None if settings.dense == "none" else kind_for(settings.dense, count, settings.exact_up_to)
+        dense = None if settings.dense == "none" else kind_for(settings.dense, count)
         with resumed(*_encoding(texts, count, model)) if model else nullcontext() as values:
             if model and dense:
                 folder = writer.folder("dense")

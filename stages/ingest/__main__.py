@@ -33,4 +33,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("ingest", run, items=lambda params: [*type(params.ingest).model_fields, *params.ingest.more()])
+    main("ingest", run)

@@ -161,7 +161,7 @@ def read_ahead(files: Sequence[Path], work: Callable[[Path], T]) -> Iterator[tup
 
 
 def file_size(file: Path) -> int:
-    """The size in bytes; 0 for a file that is not there."""
+    """The size in bytes; 0 for a missing file."""
     try:
         return file.stat().st_size
     except OSError:

@@ -52,9 +52,9 @@ def check_folder(path: Path, strict: bool = False, progress: Progress | None = N
             progress(done, total)
     present = [file.stem for file in files]
     if documents.hierarchy is None:
-        report.not_checked[12] = "doc/task-hierarchy.md is not there"
+        report.not_checked[12] = "doc/task-hierarchy.md is missing"
     if documents.task_list is None:
-        report.partly[14] = "tasks/README.md is not there: only the letters of the names"
+        report.partly[14] = "tasks/README.md is missing: only the letters of the names"
     else:
         report.findings += _task_list(documents.task_list, set(present))
     _splits(documents, present, report)
@@ -110,13 +110,13 @@ def _splits(documents: Documents, present: Iterable[str], report: Report) -> Non
         if role not in documents.splits.get(track, {})
     ]
     if len(lacking) == len(TRACKS) * len(ROLES):
-        report.not_checked[15] = "there is no folder splits/"
+        report.not_checked[15] = "no folder splits/"
         return
     notes = []
     if lacking:
-        notes.append(f"not there: {', '.join(lacking)}; tasks on no list are told only where all three are")
+        notes.append(f"missing: {', '.join(lacking)}; tasks on no list are reported only where all three are")
     if documents.task_list is None:
-        notes.append("tasks/README.md is not there: listed tasks without a file are not told")
+        notes.append("tasks/README.md is missing: listed tasks without a file are not reported")
     if notes:
         report.partly[15] = "; ".join(notes)
     known = list(dict.fromkeys(documents.task_list.names if documents.task_list else present))

@@ -97,11 +97,11 @@ def _laxities(value: dict[str, Any], constants: bool) -> Iterator[tuple[str, lis
     pairs = value.pairs if isinstance(value, Doubled) else list(value.items())
     # Instances are reported one by one, but not such a list as another of the same name hides.
     outside = [(key, item) for key, item in pairs if item is not instances or not listed]
-    later = "seen only when a first parse fails"
+    later = "found only when a first parse fails"
     key = value.key if isinstance(value, Doubled) else doubled_key([item for _, item in outside])
-    yield f"a key stands twice, {later} (ingest refuses the file)", [] if key is None else [printable(key)]
+    yield f"a duplicate key, {later} (ingest refuses the file)", [] if key is None else [printable(key)]
     double = [name_of(item, index) for index, item in enumerate(listed) if doubled_key(item) is not None]
-    yield f"a key of an instance stands twice, {later} (ingest refuses them)", double
+    yield f"a duplicate key in an instance, {later} (ingest refuses them)", double
     if constants:
         passes = "NaN passes: a bare NaN or infinity, which JSON does not have"
         yield (

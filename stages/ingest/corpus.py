@@ -125,7 +125,7 @@ def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
 
     key = doubled_key(value)
     if key is not None:
-        return refuse("a key stands twice", raw_text(key))
+        return refuse("a duplicate key", raw_text(key))
     if "text" not in value:
         return refuse("no text")
     fields: dict[str, Any] = {
@@ -220,7 +220,7 @@ def ingest_corpus(
 
     `encodings`: pattern of a file's name to its encoding (default UTF-8); `unit`: what is a document in a .txt file.
     Where `path` is an artifact of the stage split, its training inputs are the documents: at most `max_inputs`, drawn
-    by `seed`. Raises NightjarError if the folder is not there, has no such file, nothing in it can be used, or a
+    by `seed`. Raises NightjarError if the folder is missing, has no such file, nothing in it can be used, or a
     pattern matches no file.
     """
     if is_split(path):

@@ -52,7 +52,7 @@ def ingest(
 
     `progress` is called with the bytes read so far and in all. `encodings` are for the corpus and for datasets that a
     card reads: pattern of a file's path in the folder to its encoding. Raises NightjarError for an unknown dataset, a
-    folder that is not there or has no files of it, or one in which nothing can be used; OSError for a full disk.
+    folder that is missing or has no files of it, or one in which nothing can be used; OSError for a full disk.
     """
     _check_name(dataset)
     if dataset == "corpus":

@@ -74,7 +74,7 @@ CHECKS = (
     Check(
         13,
         "json",
-        "the file is JSON and no key stands twice",
+        "the file is JSON and has no duplicate key",
         "doubled keys and NaN pass, as a second parse that would see them runs only when the first fails; a byte "
         "order mark fails",
     ),

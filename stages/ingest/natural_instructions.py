@@ -78,7 +78,7 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
 
 
 def task_files(path: Path) -> list[Path]:
-    """The task files of a dataset folder, by name. Raises NightjarError if it is not there or has none."""
+    """The task files of a dataset folder, by name. Raises NightjarError if it is missing or has none."""
     if not path.exists():
         raise NightjarError(
             "no such folder", path, "set ingest.natural_instructions.path or give another --input"

@@ -181,7 +181,7 @@ def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bo
         [item for name, item in value.items() if name != "Instances"]
     )
     if key is not None:
-        raise UnreadableFile("a key stands twice", raw_text(key))
+        raise UnreadableFile("a duplicate key", raw_text(key))
     if not isinstance(instances, list):
         raise UnreadableFile("no instances" if instances is None else "Instances is not a list")
     if not instances:
@@ -301,7 +301,7 @@ def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refuse
 
     key = doubled_key(value)
     if key is not None:
-        return refuse("a key stands twice", raw_text(key))
+        return refuse("a duplicate key", raw_text(key))
     text = value.get("input")
     if "input" not in value:
         return refuse("no input")

@@ -17,8 +17,8 @@ PACKAGES = ("torch", "transformers", "peft")
 def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL) -> None:
     """Answer with the predictor of the system's kind; `base` is the language model."""
     registry.check(stage.params)
-    asked = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
-    job = Job(stage.params, stage.item, asked, base)
+    source = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
+    job = Job(stage.params, stage.item, source, base)
     with predictor(job) as made:
         if made.cache_key is None and stage.shard:
             return  # the run that publishes takes seconds
@@ -66,7 +66,6 @@ if __name__ == "__main__":
     main(
         "predict",
         run,
-        items=lambda params: params.predict.systems,
         packages=PACKAGES,
         threads=True,
         shards=True,

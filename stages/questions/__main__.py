@@ -60,4 +60,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("questions", run, items=lambda params: params.benchmarks)
+    main("questions", run)

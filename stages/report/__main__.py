@@ -15,7 +15,7 @@ from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.tables import read_rows
 from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
-from stages.report import headline, pages
+from stages.report import leaderboard, pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.project import calls, contamination
@@ -50,7 +50,7 @@ def run(stage: harness.Stage) -> None:
     benchmarks = [
         benchmark.read(systems.of(params, name), nodes, params, own, read.append) for name in answered
     ]
-    entries = [entry for one in benchmarks for entry in headline.entries(one.results)]
+    entries = [entry for one in benchmarks for entry in leaderboard.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (own / paths.CANDIDATES / tool).is_dir()]
     files = {

@@ -1,4 +1,4 @@
-"""Two reports compared: which numbers moved, by how much and beyond chance, and which answers changed."""
+"""Two reports compared: which numbers changed significantly and by how much, and which answers changed."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _shown(card: Card, answers: Sequence[str]) -> str:
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """The numbers as texts, those that moved beyond chance first, then others that moved."""
+    """The numbers as texts, the significant changes first, then other changes."""
     order = {"worse": 0, "better": 1, "unchanged": 2, "not comparable": 3}
     rows = sorted(found["numbers"], key=lambda row: (order[row["verdict"]], not row["value"]))
     for row in rows:

@@ -11,12 +11,12 @@ from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
-from stages.report import headline, leaderboard
+from stages.report import leaderboard
 from stages.report.benchmark import answers, clusters, instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import Benchmark
-from stages.report.plots import layout
-from stages.report.project import augmented, calls, contamination, data, provenance, ran, training
+from stages.report.plots import drawings
+from stages.report.project import augmented, calls, contamination, data, provenance, ran
 from stages.report.project.calls import Tool
 from stages.report.read import facts, results
 from stages.report.site import Site
@@ -37,14 +37,14 @@ def build(
     `root` is the project's folder, which holds the profiles.
     """
     sources = facts.reduced(facts.edges(nodes))
-    level = layout.layers(sources)
+    level = drawings.layers(sources)
     nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
     cards = [one.systems.card for one in benchmarks]
     order = _order(benchmarks)
     track_title = _track_title(params, benchmarks)
     origin = provenance.context(params, nodes, [one.systems for one in benchmarks], root)
     other = {
-        "training": training.context(nodes, order),
+        "training": ran.training(nodes, order),
         "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)} if tools else {},
         "data": data.context(nodes, cards, track_title),
         "contamination": contamination.context(overlaps, nodes, cards),
@@ -85,7 +85,9 @@ def build(
     for name, context in other.items():
         if context:
             site.page(f"{name}.html", f"{name}.html.j2", TITLES[name], {"it": context})
-    site.add({"headline.txt": headline.text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)})
+    site.add(
+        {"headline.txt": leaderboard.as_text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)}
+    )
     return site.files
 
 

@@ -18,7 +18,7 @@ def run(stage: Stage) -> None:
     from nightjar.benchmarks import registry
     from nightjar.benchmarks.capabilities import Reranking
     from nightjar.models.load import device_name, load, prepare
-    from stages.rerank.build import embedded, read_tasks, write
+    from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
 
     settings, card = stage.params.rerank, registry.card(stage.item)
     if (reranking := card.capability(Reranking)) is None:
@@ -36,7 +36,7 @@ def run(stage: Stage) -> None:
     lm = load(model, settings.precision)
     cache_key = {
         "model": lm.sha256,
-        "settings": [settings.max_tokens, settings.precision, settings.batch_tokens],
+        "settings": [settings.max_tokens, settings.precision, BATCH_TOKENS],
         "machine": [device_name(), stage.params.threads],
         "card": [card.name, card.version],
         "code": [
@@ -44,7 +44,7 @@ def run(stage: Stage) -> None:
             *map(version, PACKAGES),
         ],
         "texts": digest(
-            {task.name: [reranking.prefixes(task.asked[0].question), task.texts] for task in tasks}
+            {task.name: [reranking.prefixes(task.queries[0].question), task.texts] for task in tasks}
         ),
     }
     sizes = [len(places) for task in tasks for places in task.units]
@@ -60,7 +60,7 @@ def run(stage: Stage) -> None:
         facts = write(tasks, units, settings.keep, output)
     stage.reads(paths.INDEX, source, ranked, model)
     stage.writes(output)
-    count = sum(len(task.asked) for task in tasks)
+    count = sum(len(task.queries) for task in tasks)
     stage.count(count, count)
     stage.details.update(model=lm.sha256, tasks=facts)
 
@@ -69,7 +69,6 @@ if __name__ == "__main__":
     main(
         "rerank",
         run,
-        items=lambda params: params.rerank.benchmarks,
         packages=PACKAGES,
         threads=True,
         shards=True,

@@ -21,19 +21,20 @@ from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.models.load import LanguageModel
 from nightjar.params.search import Rerank
-from nightjar.search.fuse import Rankings
-from nightjar.search.rankings import Passages, Ranking, Side, rankings_table, read_rankings
+from nightjar.search.rankings import Passages, Ranking, Rankings, Side, rankings_table, read_rankings
 from nightjar.search.reranker import Prompts, embed, prompts, reorder, shared_prefix
 
 SIDES: Mapping[Side, Any] = {"train": TRAIN_QUESTIONS, "dev": DEV_QUESTIONS, "test": QUESTIONS}
 # Texts whose vectors are recorded together: what a run loses that is killed.
 TEXTS_PER_UNIT = 256
+# Tokens of a forward pass, cached ones included: they bound the memory.
+BATCH_TOKENS = 8192
 
 log = logging.getLogger("nightjar")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A question of one side, and its candidates; `place` and `places` are those of their texts in the task's."""
 
     side: Side
@@ -48,7 +49,7 @@ class Task:
     """The questions of a task, and every text of them and of their candidates once, the short ones first."""
 
     name: str
-    asked: list[Asked]
+    queries: list[Query]
     texts: list[str]
 
     @property
@@ -90,16 +91,16 @@ def _task(
     passages: Passages,
 ) -> Task:
     numbers = np.unique(np.concatenate([own for _, _, own in found]))
-    held = passages.texts(numbers)
-    asked = [card.query(question.parts) for _, question, _ in found]
-    texts = sorted({*asked, *held}, key=lambda text: (len(text), text))
+    candidates = passages.texts(numbers)
+    queries = [card.query(question.parts) for _, question, _ in found]
+    texts = sorted({*queries, *candidates}, key=lambda text: (len(text), text))
     places = {text: place for place, text in enumerate(texts)}
-    of_number = np.array([places[text] for text in held], np.int64)
+    of_number = np.array([places[text] for text in candidates], np.int64)
     return Task(
         name,
         [
-            Asked(side, question, places[text], own, of_number[np.searchsorted(numbers, own)])
-            for (side, question, own), text in zip(found, asked, strict=True)
+            Query(side, question, places[text], own, of_number[np.searchsorted(numbers, own)])
+            for (side, question, own), text in zip(found, queries, strict=True)
         ],
         texts,
     )
@@ -124,7 +125,7 @@ def embedded(
         for number, places in zip(numbers, task.units, strict=True):
             if number in wanted:
                 rows = [made.rows[place] for place in places]
-                vectors = embed(lm, rows, base, settings.batch_tokens)
+                vectors = embed(lm, rows, base, BATCH_TOKENS)
                 yield (
                     number,
                     {
@@ -141,7 +142,7 @@ def embedded(
 def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Prompts:
     texts = card.capability(Reranking)
     assert texts is not None
-    prefixes = texts.prefixes(task.asked[0].question)
+    prefixes = texts.prefixes(task.queries[0].question)
     made = prompts(lm.tokenizer, lambda text: texts.query(task.name, text), prefixes, task.texts, max_tokens)
     whole = len(prefixes) - 1
     if made.left_out:
@@ -171,12 +172,12 @@ def write(
                 ]
             )
             for side in SIDES:
-                if asked := [one for one in task.asked if one.side == side]:
+                if queries := [one for one in task.queries if one.side == side]:
                     table = rankings_table(
                         side,
-                        [task.name] * len(asked),
-                        [one.question.id for one in asked],
-                        _reordered(asked, vectors, keep),
+                        [task.name] * len(queries),
+                        [one.question.id for one in queries],
+                        _reordered(queries, vectors, keep),
                     )
                     writer.write(RANKINGS, table, part=f"{safe_name(task.name)}-{side}")
             facts[task.name] = {
@@ -189,10 +190,10 @@ def write(
     return facts
 
 
-def _reordered(asked: Sequence[Asked], vectors: NDArray[np.float32], keep: int | None) -> Rankings:
-    most = max(len(one.candidates) for one in asked)
-    found = Rankings.empty(len(asked), most if keep is None else min(keep, most))
-    for row, one in enumerate(asked):
+def _reordered(queries: Sequence[Query], vectors: NDArray[np.float32], keep: int | None) -> Rankings:
+    most = max(len(one.candidates) for one in queries)
+    found = Rankings.empty(len(queries), most if keep is None else min(keep, most))
+    for row, one in enumerate(queries):
         order, scores = reorder(vectors[one.place], vectors, one.places)
         count = min(len(order), found.ids.shape[1])
         found.ids[row, :count], found.scores[row, :count] = one.candidates[order[:count]], scores[:count]

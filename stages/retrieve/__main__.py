@@ -36,7 +36,6 @@ if __name__ == "__main__":
     main(
         "retrieve",
         run,
-        items=lambda params: params.retrieve.benchmarks,
         packages=("pyarrow", "torch", "transformers"),
         threads=True,
     )

@@ -29,8 +29,7 @@ from nightjar.core.contracts import (
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, batches
 from nightjar.params.search import Retrieval
-from nightjar.search.fuse import Rankings
-from nightjar.search.rankings import Side, rankings_table
+from nightjar.search.rankings import Rankings, Side, rankings_table
 from stages.retrieve.overlap import as_words
 from stages.retrieve.retriever import Retriever
 

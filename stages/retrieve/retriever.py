@@ -15,8 +15,8 @@ from nightjar.core.contracts import PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read
 from nightjar.search.encoders import identity, load_encoder
-from nightjar.search.fuse import Rankings, reciprocal_rank
 from nightjar.search.lexical import LexicalIndex
+from nightjar.search.rankings import Rankings, reciprocal_rank
 from stages.retrieve.overlap import Corpus, Overlaps
 
 # How far down the rankings are read, at least: hybrid fuses so much of both.

@@ -230,5 +230,5 @@ def _common(rows: pa.Table, ids: pa.Array | pa.ChunkedArray) -> set[str]:
 def disjoint(common: Collection[str], what: str, sides: str, where: object) -> None:
     """Raise NightjarError naming the first thing that is on both sides."""
     if common:
-        fix = "make ids unique across tasks (without ids, ingest makes them), or mend the lists"
+        fix = "make ids unique across tasks (without ids, ingest makes them), or fix the lists"
         raise NightjarError(f"the {what} {min(common)!r} is on both sides, {sides}", where, fix)

@@ -20,4 +20,4 @@ def run(stage: Stage) -> None:
 
 if __name__ == "__main__":
     packages = ("torch", "transformers", "accelerate", "peft")
-    main("train", run, items=lambda params: params.train.recipes, packages=packages, threads=True)
+    main("train", run, packages=packages, threads=True)

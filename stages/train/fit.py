@@ -159,7 +159,7 @@ def _dev_facts(trained: Trained, recipe: Recipe) -> dict[str, Any]:
 
 
 class Log:
-    """Follows the history of one run into a folder, which is begun anew."""
+    """Follows the history of one run into a folder, which it empties first."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

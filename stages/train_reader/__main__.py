@@ -12,4 +12,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("train_reader", run, items=lambda params: params.readers.recipes, packages=PACKAGES, threads=True)
+    main("train_reader", run, packages=PACKAGES, threads=True)

@@ -125,7 +125,7 @@ def predict(params: dict) -> None:
     from nightjar.core import contracts, tables
 
     made = json.loads(Path("models/train/tk_instruct/model.json").read_text())
-    encoding = params["predict"]["supernatinst"].get("encoding")
+    encoding = (params["predict"]["defaults"] | params["predict"]["supernatinst"])["encoding"]
     size = made["source"].rsplit("-", 1)[-1]
     right = OWN[encoding] + made["examples"] if encoding else made["tasks"]
     right = int(size) if size.isdigit() and int(size) > 1 else right

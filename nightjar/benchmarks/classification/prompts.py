@@ -41,9 +41,10 @@ HEAD, SEPARATOR = "Follow the demonstrations:\n", "\n\n"
 FIELD, LEEWAY = 2048, 5
 # Demonstrations of a prompt, as published.
 SHOTS = 8
+# What the reader writes is between these.
 MASK, END = "<extra_id_0>", "<extra_id_1>"
-# Its mask comes before the sentence.
-_FIRST = "trec"
+# The task whose mask comes before the sentence.
+_MASK_FIRST = "trec"
 
 
 class Labelled(NamedTuple):
@@ -141,8 +142,8 @@ def reader_question(task: str, text: str, form: str = "intended") -> str:
     if form == "published" or PAIR in text:
         first, _, second = text.partition(PAIR)
         mask = f" ? {MASK} , "
-        return mask + text if task == _FIRST else first + mask + second
-    return f"{MASK} : {text}" if task == _FIRST else f"{text} This is {MASK} ."
+        return mask + text if task == _MASK_FIRST else first + mask + second
+    return f"{MASK} : {text}" if task == _MASK_FIRST else f"{text} This is {MASK} ."
 
 
 def reader_passage(task: str, text: str, label: str | None = None) -> str:
@@ -152,7 +153,7 @@ def reader_passage(task: str, text: str, label: str | None = None) -> str:
     word = label_of(task, label).reader_word
     if PAIR in text:
         return text.replace(PAIR, f" ? {word} , ")
-    return f"{word} :  {text} ." if task == _FIRST else f"{text} This is {word} ."
+    return f"{word} :  {text} ." if task == _MASK_FIRST else f"{text} This is {word} ."
 
 
 def reader_inputs(task: str, text: str, passages: Sequence[str], form: str = "intended") -> list[str]:

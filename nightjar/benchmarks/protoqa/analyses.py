@@ -41,7 +41,7 @@ TABLE_4 = {
 PUBLISHED_BLANC = 0.8317
 _FIGURES = ("precision", "recall", "f1")
 
-# The cluster of each answer; None: it is in none.
+# The cluster of each answer, None for an answer in none.
 Assignment = Sequence[str | None]
 # Bytes of a line that is read; a longer one is malformed.
 _LONGEST = 2**20

@@ -55,9 +55,8 @@ class Settings(Model):
 def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
     """The questions of the file `evaluated` that have clusters; their references are the list with the largest score.
 
-    If none has clusters, as of the published test questions, all of them, without references.
-
-    Raises NightjarError if the file was not ingested or has no such questions.
+    A file without clusters, such as the published test questions, gives all its questions, without references. Raises
+    NightjarError if the file was not ingested or has no such questions.
     """
     known = [one for one in _ingested(sources, settings.evaluated, "evaluated") if "clusters" in one.parts]
     found = [one for one in known if one.parts["clusters"]] or known

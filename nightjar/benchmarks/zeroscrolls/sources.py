@@ -27,9 +27,8 @@ SEED = 43
 EXAMPLES, ANSWERABLE, UNANSWERED = 500, 400, 100
 # What MuSiQue and Qasper write for a question that the document does not answer.
 UNANSWERABLE = "unanswerable"
-REVIEWS = 50
-ORDERS = 4
-SUMMARIES = range(3, 87)
+# Reviews of a document of SpaceDigest; orders of a book of BookSumSort, and how many summaries a book has.
+REVIEWS, ORDERS, SUMMARIES = 50, 4, range(3, 87)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,28 @@ from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
-from nightjar.benchmarks.sections import Evaluated, ReportSections, Section, initial
+from nightjar.benchmarks.sections import (
+    Block,
+    Cell,
+    Column,
+    Evaluated,
+    Fold,
+    Intervals,
+    Noted,
+    ReportSections,
+    Section,
+    Table,
+    Text,
+    Value,
+    initial,
+)
+from nightjar.benchmarks.sections import Row as Line
 from nightjar.core import contracts, paths, tables
 from nightjar.params import Params
 from nightjar.statistics import too_few
-from stages.report import numbers, sections
+from stages.report import numbers, site
 from stages.report.benchmark import (
     answers,
-    bounds,
     calls,
     clusters,
     differences,
@@ -31,7 +45,6 @@ from stages.report.benchmark import (
     published,
 )
 from stages.report.plots import drawings
-from stages.report.plots.plot import Plot
 from stages.report.read import results, systems
 from stages.report.read.facts import Node
 from stages.report.read.results import BOUND, HEADLINE, Results, Row, Rows
@@ -98,15 +111,19 @@ def read(
 def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[str, Any]:
     """What the template shows; `order` is the place of each system among those of all benchmarks."""
     card, found = one.systems.card, one.results
-    notes = bounds.notes(found, one.comparisons)
+    notes = differences.notes(found, one.comparisons)
     making = card.capability(ReportSections)
     own = making.make(one.evaluated) if making else ()
-    papers = card, found, one.calls, one.comparisons
     may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
-
-    def shown(*some: Section | None) -> list[dict[str, Any]]:
-        return [sections.context(it, order) for it in some if it]
-
+    listed = (
+        differences.arms(found, one.comparisons),
+        published.section(card, found, one.calls, one.comparisons),
+        *own,
+        differences.section(found, one.comparisons, one.systems.models),
+        _details(found, notes),
+        gains.section(card, one.improvements),
+        calls.section(card, one.answers, may_call, one.calls),
+    )
     missing = one.evaluated.facts.get("missing_predictions", {})
     return {
         "name": card.name,
@@ -119,12 +136,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
         "questions": clusters.file(card) if card.capability(Matching) else "",
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "tracks": [it for track in found.tracks if (it := _details(found, track, order, notes[track]))],
-        "before": shown(differences.arms(found, one.comparisons), published.section(*papers)),
-        "sections": shown(*own, differences.section(found, one.comparisons, one.systems.models)),
-        "after": shown(
-            gains.section(card, one.improvements), calls.section(card, one.answers, may_call, one.calls)
-        ),
+        "sections": [site.section_context(it, order) for it in listed if it],
         "examples": answers.context(card, one.answers),
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.instances.given},
@@ -176,78 +188,71 @@ def _published(card: Card, track: str, row: Row) -> list[dict[str, str]]:
     ]
 
 
-def _details(
-    found: Results, track: str, order: Mapping[str, int], notes: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """A track's plots and tables; None if it has none."""
+def _details(found: Results, notes: Mapping[str, Mapping[str, Any]]) -> Section | None:
+    """The plots and tables of all tracks; None if there are none."""
+    blocks = [it for track in found.tracks for it in _detail(found, track, notes[track])]
+    return Section("detail", "Scores in detail", blocks, "Detail") if blocks else None
+
+
+def _detail(found: Results, track: str, notes: Mapping[str, Any]) -> list[Block]:
     overall, categories, tasks = found.overall(track), found.categories(track), found.tasks(track)
-    listed = []
+    blocks: list[Block] = []
     if len(overall) > HEADLINE:
-        listed.append(
-            _table("All metrics", "metric", overall, found.systems) | {"folded": True, "metric": False}
-        )
+        blocks.append(Fold("All metrics", [_table("metric", overall, found.systems)]))
     if categories:
-        listed.append(
-            _table("By category", "category", categories, found.systems) | {"notes": notes["categories"]}
-        )
+        caption = "By category, each by the metric that is published for it"
+        blocks += [*_plots(found, track, categories), _table("category", categories, found.systems, caption)]
+        blocks += differences.blocks(notes["categories"])
     if tasks:
-        by_task = _table(f"By task ({len(tasks)})", "task", tasks, found.systems)
-        listed.append(by_task | {"folded": True, "intervals": False, "remark": notes["tasks"]})
-    if not listed:
-        return None
-    title = found.card.track_title(track)
-    return {
-        "title": initial(title),
-        "plots": _plots(found, track, categories, order),
-        "tables": listed,
-    }
+        remark = [Text(notes["tasks"], note=True)] if notes["tasks"] else []
+        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found.systems), *remark]))
+    title = initial(found.card.track_title(track))
+    return [Text(f"**{title}**"), *blocks] if blocks else []
 
 
-def _table(title: str, of: str, rows: Sequence[Row], systems: Sequence[str]) -> dict[str, Any]:
-    """A table with a row for each of `rows` and a column a system; `folded` ones are shown on demand."""
-    return {
-        "title": title,
-        "of": of,
-        "folded": False,
-        "metric": True,
-        "intervals": True,
-        "notes": [],
-        "remark": "",
-        "rows": [
-            {
-                "title": row.title if of != "metric" else numbers.heading(row.metric),
-                "metric": row.metric.title,
-                "n": numbers.count(row.n),
-                "few": too_few(row.n) if all(lane.low is None for lane in row.lanes.values()) else "",
-                "cells": [_cell(row, system, -1) for system in systems],
-            }
-            for row in rows
-        ],
-    }
+def _table(of: str, rows: Sequence[Row], systems: Sequence[str], caption: str = "") -> Table:
+    """A table with a row for each of `rows` and a column a system; single tasks have no intervals."""
+    lines = []
+    for row in rows:
+        few = too_few(row.n) if all(lane.low is None for lane in row.lanes.values()) else ""
+        bare = bool(few) or of == "task"
+        cells: list[Cell] = [] if of == "metric" else [row.metric.title]
+        cells.append(Noted(numbers.count(row.n), "" if of == "task" else few))
+        for system in systems:
+            if lane := row.lanes.get(system):
+                ends = (None, None, 0) if bare else (lane.low, lane.high, row.n)
+                cells.append(Value(row.metric, lane.value, *ends, bold=row.is_best(system)))
+            else:
+                cells.append(None)
+        lines.append(Line((row.title if of != "metric" else numbers.heading(row.metric), *cells)))
+    named = (of,) if of == "metric" else (of, "metric")
+    columns = (*(Column(name, "text") for name in named), Column("n"), *map(Column, systems))
+    return Table(columns, lines, caption)
 
 
-def _cell(row: Row, system: str, more: int = 0) -> dict[str, Any]:
-    """A value and its interval, with `more` decimals than usual, as texts."""
+def _cell(row: Row, system: str) -> dict[str, Any]:
+    """A value and its interval as texts."""
     lane = row.lanes.get(system)
     if lane is None:
         return {"value": "–", "interval": "", "best": False}
     return {
         "value": numbers.value(row.metric, lane.value),
-        "interval": numbers.interval(row.metric, lane.low, lane.high, row.n, more),
+        "interval": numbers.interval(row.metric, lane.low, lane.high, row.n),
         "best": row.is_best(system),
     }
 
 
-def _plots(found: Results, track: str, categories: Sequence[Row], order: Mapping[str, int]) -> list[Plot]:
+def _plots(found: Results, track: str, categories: Sequence[Row]) -> list[Intervals]:
     """A drawing of all categories; one for each range if their metrics have several."""
     by_range: dict[tuple[float, float], list[Row]] = {}
     for row in categories:
         by_range.setdefault(row.metric.range, []).append(row)
-    title = found.card.track_title(track)
-    drawn = []
-    for place, rows in enumerate(by_range.values()):
-        drawable = [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows]
-        label = f"Score of every system in each category, {found.card.title}, {title}"
-        name = f"scores-{found.card.name}-{track}{f'-{place + 1}' if place else ''}"
-        drawn.append(drawings.scores(name, drawable, found.systems, order, label))
-    return drawn
+    label = f"Score of every system in each category, {found.card.title}, {found.card.track_title(track)}"
+    return [
+        Intervals(
+            f"scores-{found.card.name}-{track}{f'-{place + 1}' if place else ''}",
+            label,
+            [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows],
+        )
+        for place, rows in enumerate(by_range.values())
+    ]

@@ -1,15 +1,17 @@
-"""Drawings of relations: gains per task, one metric against another, losses on the dev split."""
+"""Drawings of relations: gains per task, points, losses on the dev split, and histograms of sampled calls."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import Points
 from stages.report import numbers
-from stages.report.plots import axis, svg
-from stages.report.plots.plot import Plot
+from stages.report.plots import svg
+from stages.report.plots.svg import Plot
 
 # Of the gains: the drawing, unless it has many panels, and a panel, which has the name of a system above it.
 _WIDTH, _LEAST_PANEL = 920.0, 150.0
@@ -43,7 +45,7 @@ def gains(name: str, panels: Sequence[tuple[str, int, Sequence[Mapping[str, Any]
         body.append(svg.text(start, 32, f"better on {better} of {len(rows)}", 11, fill="muted"))
         for tick in marks:
             body.append(svg.line(x(tick), top - 3, x(tick), bottom, "muted" if tick == 0 else "line"))
-            body.append(svg.text(x(tick), bottom + 15, axis.label(tick), 10.5, "middle", "muted"))
+            body.append(svg.text(x(tick), bottom + 15, svg.label(tick), 10.5, "middle", "muted"))
         for row in sorted(rows, key=lambda row: height[row["task_id"]]):
             y, value = height[row["task_id"]] + 2, row["value"]
             ends = numbers.signed_interval(metric, row["low"], row["high"], row["n"])
@@ -77,7 +79,7 @@ def _by_mean_gain(rows: Sequence[Mapping[str, Any]], metric: Metric) -> list[str
 def _gain_marks(rows: Sequence[Mapping[str, Any]], metric: Metric, most: int) -> list[float]:
     """About `most` ticks of an axis that reaches over zero, all values and all intervals."""
     ends = [row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None]
-    return axis.around(min([*ends, 0.0]), max([*ends, 0.1 * metric.scale]), most)
+    return svg.around(min([*ends, 0.0]), max([*ends, 0.1 * metric.scale]), most)
 
 
 def shortened(text: str, most: int) -> str:
@@ -99,12 +101,12 @@ def points(it: Points, order: Mapping[str, int]) -> Plot:
         return top + size * (it.y.high - value) / (it.y.high - it.y.low)
 
     body = []
-    for tick in axis.ticks(it.x.low, it.x.high):
+    for tick in svg.ticks(it.x.low, it.x.high):
         body.append(svg.line(x(tick), top, x(tick), top + size))
-        body.append(svg.text(x(tick), top + size + 17, axis.label(tick), 11, "middle", "muted"))
-    for tick in axis.ticks(it.y.low, it.y.high):
+        body.append(svg.text(x(tick), top + size + 17, svg.label(tick), 11, "middle", "muted"))
+    for tick in svg.ticks(it.y.low, it.y.high):
         body.append(svg.line(left, y(tick), left + size, y(tick)))
-        body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
+        body.append(svg.text(left - 8, y(tick) + 4, svg.label(tick), 11, "end", "muted"))
     if not it.joined and (it.x.low, it.x.high) == (it.y.low, it.y.high):
         body.append(svg.line(left, top + size, left + size, top, "muted", 1, "4 3"))
     body.append(svg.text(left + size / 2, top + size + 36, it.x.title, 12, "middle", "muted"))
@@ -140,7 +142,7 @@ def losses(
     width, height, left, top = 620.0, 260.0, 52.0, 22.0
     inside, floor = width - left - 130, height - 40
     values = [loss for _, _, pairs, _ in lines for _, loss in pairs]
-    marks = axis.around(min(values), max(values), 5)
+    marks = svg.around(min(values), max(values), 5)
     least, span = marks[0], marks[-1] - marks[0]
     last = max(step for _, _, pairs, _ in lines for step, _ in pairs) or 1
 
@@ -153,9 +155,9 @@ def losses(
     body = []
     for tick in marks:
         body.append(svg.line(left, y(tick), left + inside, y(tick)))
-        body.append(svg.text(left - 8, y(tick) + 4, axis.label(tick), 11, "end", "muted"))
-    steps = axis.ticks(0, last, whole=True)
-    body += [svg.text(x(tick), floor + 17, axis.label(tick), 11, "middle", "muted") for tick in steps]
+        body.append(svg.text(left - 8, y(tick) + 4, svg.label(tick), 11, "end", "muted"))
+    steps = svg.ticks(0, last, whole=True)
+    body += [svg.text(x(tick), floor + 17, svg.label(tick), 11, "middle", "muted") for tick in steps]
     body.append(svg.text(left, top - 5, heading, 11, fill="muted"))
     body.append(svg.text(left + inside / 2, floor + 34, "step", 11, "middle", "muted"))
     for place, (name, number, pairs, chosen) in enumerate(lines):
@@ -175,3 +177,77 @@ def losses(
         for step, value in pairs
     ]
     return Plot(file, svg.drawing(width, height, label, body), columns, rows)
+
+
+# Width of a bin in nats, and the ends of the axis: what lies beyond is counted in the outermost bins.
+BIN, LOW, HIGH = 0.25, -3.0, 4.0
+_PER_ROW = 3
+_PANEL, _HEIGHT, _LEFT, _TOP, _GAP = 300.0, 210.0, 44.0, 40.0, 24.0
+
+
+def histograms(name: str, tools: Sequence[tuple[str, Sequence[float], float]]) -> Plot:
+    """For every tool (name, the gains of its calls in nats, its threshold) a panel; kept calls in another colour."""
+    body: list[str] = []
+    for place, (tool, gains, own) in enumerate(tools):
+        row, column = divmod(place, _PER_ROW)
+        body += _panel(column * (_PANEL + _GAP), row * (_HEIGHT + _GAP), tool, gains, own)
+    columns, rows = min(len(tools), _PER_ROW), -(-len(tools) // _PER_ROW)
+    width, height = (count * (size + _GAP) - _GAP for count, size in ((columns, _PANEL), (rows, _HEIGHT)))
+    label = "Loss saved by sampled calls, by tool"
+    drawing = svg.drawing(max(width, _PANEL), max(height, 0), label, body)
+    return Plot(name, drawing, ("tool", "from", "to", "calls", "kept"), _bins(tools))
+
+
+def _bins(tools: Sequence[tuple[str, Sequence[float], float]]) -> list[tuple[str, float, float, int, int]]:
+    rows = []
+    for tool, gains, own in tools:
+        every, kept = counts(gains), counts([gain for gain in gains if gain >= own])
+        for at in sorted(every):
+            start = LOW + at * BIN
+            rows.append((tool, start, start + BIN, every[at], kept[at]))
+    return rows
+
+
+def counts(gains: Sequence[float]) -> Counter[int]:
+    """The number of gains in every bin, by the bin's number: its lower end is `LOW` + number * `BIN`."""
+    first, last = round(LOW / BIN), round(HIGH / BIN) - 1
+    return Counter(min(max(math.floor(gain / BIN), first), last) - first for gain in gains)
+
+
+def _panel(x0: float, y0: float, name: str, gains: Sequence[float], own: float) -> list[str]:
+    left, right, top, floor = x0 + _LEFT, x0 + _PANEL - 16, y0 + _TOP, y0 + _HEIGHT - 38
+    kept = counts([gain for gain in gains if gain >= own])
+    below = counts([gain for gain in gains if gain < own])
+    most = max((kept[at] + below[at] for at in {*kept, *below}), default=0) or 1
+
+    def x(value: float) -> float:
+        return left + (right - left) * (min(max(value, LOW), HIGH) - LOW) / (HIGH - LOW)
+
+    def y(count: float) -> float:
+        return floor - (floor - top) * count / most
+
+    body = [svg.text(left, y0 + 14, name, 13, bold=True)]
+    told = f"{sum(kept.values()):,} of {len(gains):,} save at least {svg.n(own)}"
+    body.append(svg.text(left, y0 + 30, told, 11, fill="s5"))
+    for tick in svg.ticks(0, most, 4, whole=True):
+        body.append(svg.line(left, y(tick), right, y(tick)))
+        body.append(svg.text(left - 6, y(tick) + 4, svg.label(tick), 10.5, "end", "muted"))
+    for tick in svg.ticks(LOW, HIGH, 7):
+        shown = {LOW: f"≤ {svg.label(tick)}", HIGH: f"≥ {svg.label(tick)}"}.get(tick, svg.label(tick))
+        body.append(svg.text(x(tick), floor + 16, shown, 10.5, "middle", "muted"))
+    body.append(svg.text((left + right) / 2, floor + 32, "loss saved (nats)", 10.5, "middle", "muted"))
+    for at in sorted({*kept, *below}):
+        start = LOW + at * BIN
+        title = f"{svg.n(start)} to {svg.n(start + BIN)}: {below[at] + kept[at]:,}, {kept[at]:,} kept"
+        bottom = 0
+        for count, fill in ((below[at], "s1"), (kept[at], "s4")):
+            if count:
+                high = max(y(bottom) - y(bottom + count), 1.5)
+                body.append(
+                    svg.bar(
+                        x(start) + 0.5, y(bottom) - high, x(start + BIN) - x(start) - 1, high, fill, title
+                    )
+                )
+                bottom += count
+    body.append(svg.line(x(own), top - 6, x(own), floor, "s5", 1.5, "4 3"))
+    return body

@@ -1,4 +1,4 @@
-"""The elements of SVG that the report needs. Equal input gives equal bytes.
+"""The elements of SVG that the report needs, round values for axes, and plots with their numbers as CSV.
 
 Colours are CSS variables, so that one drawing serves light and dark pages. Inside the page they come from the
 page's style; a drawing in its own file includes them.
@@ -6,7 +6,13 @@ page's style; a drawing in its own file includes them.
 
 from __future__ import annotations
 
+import csv
 import html
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -153,3 +159,63 @@ def mark(x: float, y: float, number: int, title: str = "", size: float = 4.5) ->
     }[shape]
     points = " ".join(f"{n(x + size * dx)},{n(y + size * dy)}" for dx, dy in corners)
     return f'<polygon points="{points}" fill="var(--{fill})">{tooltip}</polygon>'
+
+
+# Steps of an axis, at most.
+MOST = 6
+
+
+def ticks(low: float, high: float, most: int = MOST, whole: bool = False) -> list[float]:
+    """The round values from `low` to `high`; with `whole` no fractions. `low` alone where there is no range."""
+    if high <= low:
+        return [low]
+    step = _step((high - low) / most, whole)
+    # A hair of tolerance: 0.6 / 0.2 is not quite 3.
+    return _multiples(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9), step)
+
+
+def around(low: float, high: float, most: int = MOST) -> list[float]:
+    """Round values of which the first is not above `low` and the last not below `high`; two at least."""
+    if high <= low:
+        high = low + 1
+    step = _step((high - low) / most, False)
+    return _multiples(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9), step)
+
+
+def label(value: float) -> str:
+    """`20,000`, `0.25`, `−5`."""
+    return f"{value + 0.0:,.10g}".replace("-", "−")
+
+
+def _step(least: float, whole: bool) -> float:
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= least * (1 - 1e-9))
+    return max(step, 1.0) if whole else step
+
+
+def _multiples(first: int, last: int, step: float) -> list[float]:
+    return [float(f"{number * step:.10g}") for number in range(first, last + 1)]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawing, its numbers as a table, and the name of its files without their suffix. None is an empty cell."""
+
+    name: str
+    drawing: Markup
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def files(self) -> dict[str, str]:
+        """The drawing and its numbers by file name."""
+        return {
+            f"{self.name}.svg": standalone(self.drawing),
+            f"{self.name}.csv": table(self.columns, self.rows),
+        }
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """The rows as CSV below their heads."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    return text.getvalue()

@@ -12,7 +12,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.papers import Collection
 from stages.report.plots import svg
 from stages.report.plots.curves import shortened
-from stages.report.plots.plot import Plot
+from stages.report.plots.svg import Plot
 from stages.report.read.facts import Node
 from stages.report.read.results import category_title
 

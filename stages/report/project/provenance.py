@@ -6,7 +6,9 @@ machine that computed the results, also where DVC restored them on another.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from nightjar.benchmarks.card import Card
 from nightjar.core import paths
 from nightjar.params import Params, profiles
 from nightjar.params.train import Recipe
-from stages.report.read import code_tree, systems
+from stages._runtime import graph
+from stages.report.read import systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
 
@@ -29,8 +32,6 @@ GROUPS = tuple(
 )
 NOT_RECORDED = "not recorded"
 _SAMPLE = "the sample written for this project: invented, not a benchmark"
-# Stages that run a model, and so record their machine.
-_RUN_MODELS = ("augment", "index", "retrieve", "rerank", "encode", "train", "predict")
 
 
 def context(
@@ -41,13 +42,13 @@ def context(
     values = {group: params.model_dump(exclude_unset=True)[group] for group in GROUPS}
     profile, changes, unreadable = profiles.nearest(root, values)
     by_name = {node.name: node for node in nodes}
+    run_models = graph.run_models()
     models, data = _models(params, by_name), _data(nodes, [one.card for one in benchmarks])
     split = by_name.get("split")
     return {
         "summary": _summary(models[0], profile, len(changes), data),
         "code": {
-            package.__name__: code_tree.identifier(Path(str(package.__file__)).parent)
-            for package in (nightjar, stages)
+            package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
         },
         "profile": profile,
         "changes": [
@@ -69,7 +70,7 @@ def context(
         "machines": (machines := _machines(nodes)),
         "hardware": _hardware(machines),
         "without_machine": ", ".join(
-            node.name for node in nodes if node.stage in _RUN_MODELS and not node.details.get("machine")
+            node.name for node in nodes if node.stage in run_models and not node.details.get("machine")
         ),
         "libraries": _libraries(nodes),
     }
@@ -230,3 +231,32 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, An
 def _shown(value: Any) -> str:
     """A value as params.yaml may have it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_IGNORED = "__pycache__"
+
+
+def identifier(folder: Path) -> str:
+    """What `git rev-parse COMMIT:FOLDER` prints for a commit that holds `folder` as it is; compiled Python is left out.
+
+    Raises OSError for a file that cannot be read.
+    """
+    entries = []
+    for path in folder.iterdir():
+        name = os.fsencode(path.name)
+        if path.is_symlink():
+            entries.append((name, b"120000", _hash(b"blob", os.fsencode(path.readlink()))))
+        elif path.is_dir():
+            if path.name != _IGNORED and any(path.iterdir()):
+                # Git sorts a folder as if its name ended with a slash.
+                entries.append((name + b"/", b"40000", bytes.fromhex(identifier(path))))
+        elif path.suffix != ".pyc":
+            mode = b"100755" if path.stat().st_mode & 0o100 else b"100644"
+            entries.append((name, mode, _hash(b"blob", path.read_bytes())))
+    lines = (mode + b" " + name.rstrip(b"/") + b"\0" + digest for name, mode, digest in sorted(entries))
+    return _hash(b"tree", b"".join(lines)).hex()
+
+
+def _hash(kind: bytes, content: bytes) -> bytes:
+    header = kind + b" " + str(len(content)).encode() + b"\0"
+    return hashlib.sha1(header + content, usedforsecurity=False).digest()

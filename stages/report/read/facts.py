@@ -10,6 +10,7 @@ from typing import Any
 from nightjar.core import paths
 from nightjar.params import Params
 from stages._runtime import facts as stage_facts
+from stages._runtime import graph
 
 _READ = ("base_model", "ingest", "split", "index", "questions", "retrieve")
 
@@ -66,30 +67,13 @@ def of(folder: Path) -> list[Node]:
 
 def present(nodes: Iterable[Node], params: Params) -> list[Node]:
     """The nodes whose items the parameters list; the files of others are left over from earlier parameters."""
-    listed = items(params)
+    listed = graph.items(params)
     return [node for node in nodes if node.stage not in listed or node.item in listed[node.stage]]
 
 
 def tools(params: Params) -> list[str]:
     """The tools whose calls are sampled."""
     return list(params.augment.tools)
-
-
-def items(params: Params) -> dict[str, set[str]]:
-    """The items of every stage that the parameters list."""
-    return {
-        "ingest": {name for name, _ in params.ingest},
-        "questions": set(params.benchmarks),
-        "augment": set(tools(params)),
-        "retrieve": set(params.retrieve.benchmarks),
-        "rerank": set(params.rerank.benchmarks),
-        "train_reader": set(params.readers.recipes),
-        "encode": set(params.train.recipes),
-        "train": set(params.train.recipes),
-        "predict": set(params.predict.systems),
-        "evaluate": set(params.benchmarks),
-        "consistency": set(params.consistency.benchmarks),
-    }
 
 
 def edges(nodes: Iterable[Node]) -> Edges:

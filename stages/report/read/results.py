@@ -11,7 +11,7 @@ from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.sections import Interval, initial
 from nightjar.core import contracts, tables
 from stages.report import numbers
-from stages.report.plots.plot import table
+from stages.report.plots.svg import table
 
 # The system that is trained on other instances of the test tasks: an upper bound, so it is not marked as the best.
 BOUND = "supervised"

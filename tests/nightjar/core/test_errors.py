@@ -10,10 +10,10 @@ from nightjar.core.errors import NightjarError, from_os_error
 
 
 def test_an_error_is_one_line_whatever_was_put_into_it() -> None:
-    error = NightjarError("a\n  broken\tthing", "some\nfile", "mend\n\nit")
-    assert str(error) == "some file: a broken thing; mend it"
-    error = NightjarError("a\x1b[2J\x00b\x9b", "x\r\u202e\u2028y\udcff", "mend\x0bit\x85now")
-    assert str(error) == "x \\u202e y\\udcff: a\\x1b[2J\\x00b\\x9b; mend it now"
+    error = NightjarError("a\n  broken\tthing", "some\nfile", "fix\n\nit")
+    assert str(error) == "some file: a broken thing; fix it"
+    error = NightjarError("a\x1b[2J\x00b\x9b", "x\r\u202e\u2028y\udcff", "fix\x0bit\x85now")
+    assert str(error) == "x \\u202e y\\udcff: a\\x1b[2J\\x00b\\x9b; fix it now"
 
 
 @pytest.mark.parametrize(

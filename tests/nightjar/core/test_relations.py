@@ -20,7 +20,6 @@ from nightjar.core.contracts import (
     TEST,
     TRAIN,
 )
-from stages.split import roles
 from tests.nightjar.core.test_checks import (
     ASKED,
     ROLES,
@@ -94,17 +93,6 @@ def test_sources_shared_with_a_test_task(facts: dict[str, Any]) -> None:
     listed = role("train1", "train", f"{LISTED}; the rule alone would make it excluded")
     edit("part-0", lambda rows: [listed, *ROLES[1:]], SPLIT_TASKS)
     assert found() == []
-
-
-def test_the_exception_is_told_as_the_split_writes_it() -> None:
-    tasks = [
-        roles.Task("a", ("Question Answering",), ("s",), True),
-        roles.Task("b", ("Word Analogy",), ("s",), True),
-    ]
-    lists = roles.Lists({"a": "train"}, frozenset({"train"}))
-    given = roles.roles_by_lists(tasks, "default", lists)
-    assert given["a"].role == "train" and given["a"].reason.startswith(LISTED)
-    assert not given["b"].reason.startswith(LISTED)
 
 
 def test_ids_that_are_nowhere(facts: dict[str, Any]) -> None:

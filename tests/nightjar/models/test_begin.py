@@ -25,7 +25,7 @@ from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import write_checksums
 from nightjar.params.data import Encoding
 from nightjar.prompts.encodings import NAMED
-from nightjar.prompts.remember import Remembering, remembering
+from nightjar.prompts.prefix_caching import PrefixCachingTokenizer, with_prefix_cache
 from nightjar.search.reranker import embed, prompts
 from nightjar.tools import Call, Text, Toolbox, answer, call_losses, insert, remove
 from nightjar.tools.annotate import Annotator, Settings
@@ -208,8 +208,8 @@ def test_training_reads_what_prediction_reads_and_targets_have_none(
 def test_parts_are_remembered_with_it(made: dict[Kind, Path]) -> None:
     for kind in (opt, gpt2):
         tokenizer = load_tokenizer(made[kind])
-        kept = remembering(tokenizer, tokenizer.backend)
-        assert isinstance(kept, Remembering)
+        kept = with_prefix_cache(tokenizer, tokenizer.backend)
+        assert isinstance(kept, PrefixCachingTokenizer)
         for text in ("", "a\n Positive Example 1 -\nInput: a\n\nOutput: ", TEXT):
             assert kept.encode(text) == kept.encode(text) == tokenizer.encode(text)
 

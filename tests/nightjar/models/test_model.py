@@ -12,9 +12,10 @@ import pytest
 
 from nightjar import params
 from nightjar.core.errors import NightjarError
+from nightjar.models.backends import backend, is_remote, open_model
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.local import CausalModel, EncoderDecoderModel, LocalModel
-from nightjar.models.model import Decoding, Model, Request, at_once, backend, is_remote, open_model
+from nightjar.models.model import Decoding, Model, Request, at_once
 from nightjar.models.samples import Ends, Sampling, generator_for, samples
 from nightjar.models.server import Server
 from nightjar.predict.predictor import lacking
@@ -144,6 +145,10 @@ def test_a_class_of_another_package(site: Path) -> None:
             "it is no model: it is not a subclass, or its `can` is no frozenset; name a subclass",
         ),
         ("entry:gone", "it cannot be loaded"),
+        (
+            "models/base/language_model",
+            "none: no such model directory; check the path, or run: nightjar rebuild",
+        ),
     ],
 )
 def test_a_source_that_names_no_model_is_one_line(site: Path, source: str, told: str) -> None:

@@ -171,6 +171,39 @@ def test_a_name_without_a_group(values: dict[str, Any], group: str, name: str) -
         validate(values)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        (
+            "train",
+            {"launcher": "none", "recipes": {}},
+            "key train.defaults is missing; a file of an earlier release",
+        ),
+        (
+            "predict.systems.x",
+            {"resource": "data/index"},
+            "unknown key predict.systems.x.resource (and 6 more); write",
+        ),
+        (
+            "readers.recipes.x",
+            {"resource": "data/index"},
+            "unknown key readers.recipes.x.resource (and 4 more); write",
+        ),
+        (
+            "train.combined",
+            {"calls": True},
+            "unknown key train.combined.calls; what a recipe trains on is its line in",
+        ),
+    ],
+)
+def test_keys_of_earlier_releases_say_what_to_write(
+    values: dict[str, Any], key: str, value: Any, told: str
+) -> None:
+    with pytest.raises(NightjarError) as caught:
+        validate(change(values, key, value))
+    assert str(caught.value).startswith(f"params.yaml: {told}")
+
+
 def test_what_a_group_does_not_name_is_the_default(values: dict[str, Any]) -> None:
     values["train"]["combined"] = {"epochs": 7.0}
     combined, plain = map(validate(values).train.recipe, ("combined", "tk_instruct"))

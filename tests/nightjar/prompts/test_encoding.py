@@ -14,7 +14,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import Tokenizer, encode
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
-from nightjar.prompts.remember import remembering
+from nightjar.prompts.prefix_caching import with_prefix_cache
 
 
 class Whitespace:
@@ -64,7 +64,7 @@ def options(**changes: Any) -> Encoding:
 @pytest.mark.parametrize("remembered", [False, True])
 def test_golden(golden: Path, remembered: bool) -> None:
     data = json.loads((golden / "sni_encoding.json").read_text())
-    gpt2 = remembering(Gpt2Bpe(), load()) if remembered else Gpt2Bpe()
+    gpt2 = with_prefix_cache(Gpt2Bpe(), load()) if remembered else Gpt2Bpe()
     tokenizers: dict[str, Tokenizer] = {"whitespace": Whitespace(), "gpt2": gpt2}
     for case in data["cases"]:
         task, config = data["tasks"][case["task"]], case["config"]

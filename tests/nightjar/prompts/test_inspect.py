@@ -7,9 +7,8 @@ from typing import Any
 
 from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import encode
-from nightjar.prompts.encodings import variants
+from nightjar.prompts.encodings import encode_instance, tsv_lines, variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe
-from nightjar.prompts.inspect import encode_instance, tsv_lines
 
 OPTIONS = Encoding(
     definition=True,

@@ -105,8 +105,8 @@ def test_training_takes_a_bounded_sample(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_auto_is_exact_up_to_a_size() -> None:
-    assert [kind_for("auto", count, 100) for count in (1, 100, 101)] == ["flat", "flat", "hnsw"]
-    assert kind_for("ivfpq", 5, 100) == "ivfpq"
+    assert [kind_for("auto", count) for count in (1, 200_000, 200_001)] == ["flat", "flat", "hnsw"]
+    assert kind_for("ivfpq", 5) == "ivfpq"
 
 
 @pytest.mark.parametrize("kind", KINDS)

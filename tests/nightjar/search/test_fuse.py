@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.search.fuse import Hit, Rankings, reciprocal_rank
+from nightjar.search.rankings import Hit, Rankings, reciprocal_rank
 
 RANKING = st.lists(st.integers(0, 9), unique=True, max_size=6).map(
     lambda ids: [(id, 1.0 - place) for place, id in enumerate(ids)]

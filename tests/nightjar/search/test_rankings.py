@@ -12,8 +12,7 @@ import pytest
 from nightjar.core.contracts import PASSAGES, RANKINGS
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
-from nightjar.search.fuse import Rankings
-from nightjar.search.rankings import Passages, rankings_table, read_rankings
+from nightjar.search.rankings import Passages, Rankings, rankings_table, read_rankings
 
 FOUND = Rankings(np.array([[3, 1, 2], [0, -1, -1]]), np.array([[0.5, 0.25, 0.125], [1.0, -np.inf, -np.inf]]))
 

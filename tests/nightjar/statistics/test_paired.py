@@ -23,9 +23,9 @@ QUARTERS = st.integers(-4, 4).map(lambda number: number / 4)
 
 def brute_force(differences: list[float]) -> float:
     """The definition, in plain Python: the sums are of quarters, so they are exact."""
-    seen = abs(sum(differences))
+    observed = abs(sum(differences))
     ways = [
-        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True))) >= seen
+        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True))) >= observed
         for signs in itertools.product((1, -1), repeat=len(differences))
     ]
     return sum(ways) / len(ways)
@@ -35,23 +35,12 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
-@given(st.lists(QUARTERS, min_size=1, max_size=9))
+@given(
+    st.lists(QUARTERS, min_size=1, max_size=9)
+    | st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=11)
+)
 def test_exact_on_few(differences: list[float]) -> None:
     assert paired.p_value(np.array(differences), rng()) == pytest.approx(brute_force(differences))
-
-
-@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=11))
-def test_sign_test(differences: list[float]) -> None:
-    assert paired.p_value(np.array(differences), rng()) == pytest.approx(brute_force(differences))
-
-
-def test_sampled_as_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
-    differences = np.array([0.1, 0.4, -0.2, 0.9, 0.3, -0.5, 0.25, 0.6, -0.05, 0.7, 0.15, -0.35])
-    exact = paired.p_value(differences, rng())
-    monkeypatch.setattr(paired, "_ENUMERATED", 0)
-    sampled = paired.p_value(differences, rng(), samples=40_000)
-    assert 0.01 < exact < 0.5
-    assert sampled == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 40_000))
 
 
 def test_a_true_null_is_called_different_as_often_as_promised() -> None:
@@ -109,14 +98,6 @@ def test_permutation_of_parts(rows: list[tuple[float, ...]], statistic: Statisti
     expected = by_enumeration(geometric_mean, a, b)
     assert permutation_p(statistic, a, b, rng()) == pytest.approx(expected)
     assert permutation_p(statistic, b, a, rng()) == pytest.approx(expected), "two-sided"
-
-
-@given(st.lists(QUARTERS, min_size=1, max_size=9))
-def test_permutation_of_a_mean_flips_signs(differences: list[float]) -> None:
-    values = np.array(differences)
-    for statistic in (mean, of_arrays(mean)):
-        p = permutation_p(statistic, 0.5 + values, np.full(len(values), 0.5), rng())
-        assert p == pytest.approx(paired.p_value(values, rng()))
 
 
 @pytest.mark.parametrize("case", known(12), ids=lambda case: case.statistic.name)

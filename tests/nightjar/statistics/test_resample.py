@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import resample
-from nightjar.statistics.resample import as_rows, blocks, resampled, sums
+from nightjar.statistics.resample import HEAVIEST, Draws, resampled, sums
 from nightjar.statistics.statistic import Floats, geometric_mean, mean
 
 SAMPLES = 20_000
@@ -105,13 +106,48 @@ def test_the_two_paths_agree() -> None:
     assert np.quantile(ours, [0.05, 0.95]) == pytest.approx(np.quantile(plain, [0.05, 0.95]), abs=12 * error)
 
 
-@given(st.integers(0, 100), st.integers(1, 3 * resample.BLOCK))
-def test_blocks(count: int, size: int) -> None:
-    spans = blocks(count, size)
-    assert [place for start, stop in spans for place in range(start, stop)] == list(range(count))
-    assert all((stop - start) * size <= max(resample.BLOCK, size) for start, stop in spans)
+def drawn(weights: list[int], sizes: list[int], seed: int = 5) -> NDArray[np.int64]:
+    found = Draws(np.array(weights)).counts(np.array(sizes, np.int64), np.random.default_rng(seed))
+    assert (found == found.astype(np.int64)).all()
+    return found.astype(np.int64)
 
 
-def test_rows() -> None:
-    assert as_rows(np.array([1, 2])).shape == (2, 1)
-    assert as_rows(np.ones((2, 3))).dtype == np.float64
+@pytest.mark.parametrize("margin", [0.0, 1.0, 100.0], ids=["often over", "mostly Poisson", "single draws"])
+def test_all_counts_are_distributed_as_a_multinomial(monkeypatch: pytest.MonkeyPatch, margin: float) -> None:
+    monkeypatch.setattr(resample, "MARGIN", margin)
+    weights, size = [1, 1, 2, 3], 6
+    seen = Counter(map(tuple, drawn(weights, [size] * SAMPLES).T.tolist()))
+    for way in itertools.product(range(size + 1), repeat=len(weights)):
+        if sum(way) != size:
+            assert way not in seen
+            continue
+        chance = math.factorial(size) * math.prod(
+            (weight / sum(weights)) ** times / math.factorial(times)
+            for weight, times in zip(weights, way, strict=True)
+        )
+        error = math.sqrt(chance * (1 - chance) / SAMPLES)
+        assert seen[way] / SAMPLES == pytest.approx(chance, abs=4.5 * error + 1 / SAMPLES), way
+
+
+@pytest.mark.parametrize("more", [0, 60, -60])
+def test_each_count_is_binomial(more: int) -> None:
+    """Rows of many weights beside one another: as many draws as there are instances, more and fewer."""
+    weights = [*range(1, HEAVIEST, 9), HEAVIEST]
+    size = sum(weights) + more
+    for weight, row in zip(weights, drawn(weights, [size] * SAMPLES), strict=True):
+        chance = weight / sum(weights)
+        below, seen = 0.0, np.bincount(row, minlength=size + 1).cumsum() / SAMPLES
+        for times in range(size + 1):
+            below += math.comb(size, times) * chance**times * (1 - chance) ** (size - times)
+            error = math.sqrt(max(0.0, below * (1 - below)) / SAMPLES)
+            assert seen[times] == pytest.approx(below, abs=4.5 * error + 1 / SAMPLES), (weight, times)
+
+
+@given(
+    st.lists(st.integers(1, HEAVIEST), min_size=1, max_size=30).map(sorted),
+    st.lists(st.integers(0, 300), max_size=20),
+)
+def test_counts_add_up_and_depend_on_the_seed_alone(weights: list[int], sizes: list[int]) -> None:
+    found = drawn(weights, sizes)
+    assert found.shape == (len(weights), len(sizes)) and found.sum(axis=0).tolist() == sizes
+    assert (found >= 0).all() and (found == drawn(weights, sizes)).all()

@@ -1,4 +1,4 @@
-"""Statistics against their definitions in plain Python."""
+"""Statistics against their definitions in plain Python, and the one rule for what is significant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.statistics.statistic import geometric_mean, matthews, mean, perplexity
+from nightjar.statistics.statistic import (
+    MINIMUM,
+    enough,
+    geometric_mean,
+    matthews,
+    mean,
+    perplexity,
+    significant,
+    too_few,
+)
 
 LABELS = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=12)
 FRACTIONS = st.lists(st.tuples(*[st.floats(0, 1)] * 3), min_size=1, max_size=12)
@@ -77,3 +86,25 @@ def test_wrong_arrays() -> None:
             statistic(np.ones(shape))
     with pytest.raises(NightjarError, match="without tokens"):
         perplexity(np.array([[[1.0, 3.0], [0.0, 0.0]]]))
+
+
+@pytest.mark.parametrize(
+    ("p", "n", "confidence", "expected"),
+    [
+        (0.05, 20, 0.95, True),
+        (0.01, 20, 0.99, True),
+        (0.1, 20, 0.9, True),
+        (0.0501, 20_000, 0.95, False),
+        (0.0001, 19, 0.95, False),
+        (0.125, 8, 0.95, False),
+        (1.0, 100, 0.95, False),
+        (None, 19, 0.95, False),
+    ],
+)
+def test_significant(p: float | None, n: int, confidence: float, expected: bool) -> None:
+    assert significant(p, n, confidence) is expected
+
+
+def test_few() -> None:
+    assert not enough(MINIMUM - 1) and enough(MINIMUM)
+    assert too_few(8) == too_few(MINIMUM - 1) == "n<20"

@@ -16,8 +16,7 @@ from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from nightjar.tools import Request, Text, Tool, Toolbox, insert, make, remove
 from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, Annotator, Settings
-from nightjar.tools.filter import Tokens
-from nightjar.tools.formulas import weighted_loss
+from nightjar.tools.filter import Tokens, weighted_loss
 from nightjar.tools.syntax import find, write
 from nightjar.tools.windows import Window, inside_character, windows
 from tests import plain_annotation as plain

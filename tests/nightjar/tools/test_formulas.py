@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.tools.formulas import UNNORMALISED, WEIGHTS, Losses, positions, weighted_loss
+from nightjar.tools.filter import UNNORMALISED, WEIGHTS, Losses, positions, weighted_loss
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,7 @@ from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make, names
 from nightjar.tools.machine_translation import MachineTranslation
 from nightjar.tools.passages import Passages
-from nightjar.tools.registry import BUILT_IN, check
-from nightjar.tools.run import call_text
+from nightjar.tools.registry import BUILT_IN, call_text, check
 from nightjar.tools.wiki_search import WikiSearch
 from pipelines.cli import main
 from tests.conftest import ROOT

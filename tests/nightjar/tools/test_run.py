@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.tools.run import call_text
+from nightjar.tools.registry import call_text
 
 DAY = date(2023, 1, 30)
 

@@ -187,7 +187,7 @@ TEXT = json.dumps(TASK)
         (b"[" * 100_000, "not JSON: nested too deeply"),
         (b"[]", "not a JSON object"),
         (b"\xff", "not UTF-8: at byte 0"),
-        (('{"Definition": "Other.", ' + TEXT[1:]).encode(), "a key stands twice"),
+        (('{"Definition": "Other.", ' + TEXT[1:]).encode(), "a duplicate key"),
         (TEXT.replace("Say the colour.", " ").encode(), "Definition is blank"),
         (TEXT.replace("Say the colour.", "\\ud83d").encode(), "Definition is not text"),
         (TEXT.replace('"Definition"', '"definition"').encode(), "no Definition"),
@@ -210,16 +210,16 @@ def test_tsv_prints_nothing_if_one_input_cannot_be_made(
     task: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nightjar.core.errors import NightjarError
-    from nightjar.prompts import inspect
+    from nightjar.prompts import encodings
 
-    made = inspect.encode
+    made = encodings.encode
 
     def fail_late(head: Any, text: str, *others: Any) -> Any:
         if text.startswith("wine"):
             raise NightjarError("no room", "x", "y")
         return made(head, text, *others)
 
-    monkeypatch.setattr(inspect, "encode", fail_late)
+    monkeypatch.setattr(encodings, "encode", fail_late)
     code, out, err = run(capsys, f"encode --task {task.name} --tsv")
     assert (code, out, err) == (2, "", "nightjar: x: no room; y\n")
 

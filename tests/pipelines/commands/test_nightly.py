@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.commands import flow_run
 from pipelines.history import ledger as ledgers
 from tests.pipelines.conftest import Repo
 from tests.pipelines.history.test_ledger import add, change, folder, rewrite
@@ -59,18 +58,13 @@ def test_runs_that_can_be_read_are_listed_beside_others(repo: Repo) -> None:
     assert repo.here("ledger", "c").returncode == 0
 
 
-def test_a_ledger_that_cannot_be_written_is_told_before_anything_starts(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def started(*_: object) -> None:
-        raise AssertionError("the night was started")
-
-    monkeypatch.setattr(flow_run, "run_flow", started)
+def test_a_ledger_that_cannot_be_written_is_an_error_before_anything_starts(repo: Repo) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n", params="nightly: {ledger: file.txt}\n")
     repo.write(file="no folder")
     told = repo.here("nightly")
     assert (told.returncode, told.stdout, told.stderr.count("\n")) == (2, "", 1)
     assert "file.txt: the ledger cannot be written (File exists); fix that, or " in told.stderr
+    assert not (repo.root / ".nightjar/nightly").exists() and not (repo.root / ".nightjar/prefect").exists()
     (line,) = (repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
     event = json.loads(line)
     assert event["kind"] == "nightly failed" and f"nightjar: {event['message']}\n" == told.stderr

@@ -123,8 +123,8 @@ def test_a_failed_check_stops_what_is_downstream_until_it_passes(made: Repo, api
     assert kept["passed"] and [it["blocks"] for it in kept["findings"]] == [False]
 
     made.write(params="leak: 1\n")
-    mended = made.nightjar("rebuild")
-    assert mended.returncode == 0 and states(mended.stdout)["split"] == "ran"
+    corrected = made.nightjar("rebuild")
+    assert corrected.returncode == 0 and states(corrected.stdout)["split"] == "ran"
     assert made.nightjar("rebuild").stdout.startswith("Nothing to do")
 
     made.write(params="leak: 1\nchecks: {shared_inputs: many}\n")

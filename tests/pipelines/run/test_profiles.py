@@ -326,6 +326,26 @@ def test_a_profile_with_an_unknown_key_names_it(project: Path) -> None:
         apply(project, "mine")
 
 
+@pytest.mark.parametrize("key", ["train.combned", "readers.reeder", "predict.toool"])
+def test_settings_of_a_name_that_nothing_lists(project: Path, key: str) -> None:
+    group, name = key.split(".")
+    (project / "profiles/mine.yaml").write_text(f"{group}: {{{name}: {{}}}}\n")
+    with pytest.raises(
+        NightjarError, match=rf"mine\.yaml: {key} is not in .*; correct its spelling, or add it"
+    ):
+        apply(project, "mine")
+
+
+def test_a_setting_that_is_left_to_the_default_can_be_set(project: Path) -> None:
+    added = ("train.combined.epochs=2.0", "predict.systems.protoqa-combined.calls=disabled")
+    changes = apply(project, "sample", [*added, "augment.tools.calculator.price=0.5"])
+    params = load(project / "params.yaml")
+    assert params.train.recipe("combined").epochs == 2.0 != params.train.recipe("tk_instruct").epochs
+    assert params.predict.systems["protoqa-combined"].calls == "disabled"
+    assert params.augment.tools["calculator"].price == 0.5
+    assert [change.kind for change in apply(project, "sample")] == ["removed"] * 3 and changes
+
+
 def test_a_broken_params_file_can_be_replaced(project: Path) -> None:
     (project / "params.yaml").write_text("seed: [")
     assert profiles.apply(project, "sample")
@@ -398,3 +418,11 @@ def test_a_launcher_needs_its_configuration(project: Path) -> None:
     with pytest.raises(NightjarError, match=r"one_cpu\.yaml: train\.launcher = one_cpu has no configuration"):
         apply(project, "sample", ["train.launcher=one_cpu"])
     assert apply(project, "sample", ["train.launcher=one_gpu"])
+
+
+def test_what_is_written_is_read_by_the_parser_of_dvc(project: Path) -> None:
+    """A colon in a text, in a mapping on one line, needs quotation marks there."""
+    source = "hub:NAME@REVISION"
+    apply(project, "sample", [f"tools.question_answering.model={source}"])
+    text = (project / "params.yaml").read_text()
+    assert YAML(typ="safe").load(text)["tools"]["question_answering"]["model"] == source

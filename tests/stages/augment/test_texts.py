@@ -11,7 +11,7 @@ from nightjar.core import contracts
 from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
 from nightjar.tools.calculator import RELATED
-from nightjar.tools.formulas import Losses
+from nightjar.tools.filter import Losses
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 CALCULATOR, CALENDAR = make("calculator"), make("calendar")

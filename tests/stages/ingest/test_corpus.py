@@ -88,7 +88,7 @@ def test_lines(tmp_path: Path) -> None:
         "the same id twice",
         "no text",
         "not UTF-8",
-        "a key stands twice",
+        "a duplicate key",
         "not an object",
         "text is NaN",
         "not JSON",

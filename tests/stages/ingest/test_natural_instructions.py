@@ -71,7 +71,7 @@ def test_bad_files_stand_aside_and_the_rest_goes_on(
     } == {
         "task002_cut.json": "not JSON",
         "task003_text.json": "not JSON",
-        "task005_doubled.json": "a key stands twice",
+        "task005_doubled.json": "a duplicate key",
         "task007_none.json": "no instances",
         "task008_latin.json": "not UTF-8",
         "task009..name.json": "unsafe file name",

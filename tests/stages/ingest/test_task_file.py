@@ -131,7 +131,7 @@ def test_a_doubled_key_in_an_instance_costs_the_instance() -> None:
     result = read(text.replace('"input": "first"', '"input": "first", "input": "second"').encode())
     assert result.instances["id"].to_pylist() == ["task001-1"]
     (refused,) = result.refused
-    assert (refused.reason, refused.id) == ("a key stands twice", "b")
+    assert (refused.reason, refused.id) == ("a duplicate key", "b")
     assert refused.raw == '{"id": "b", "input": "first", "input": "second", "output": ["o"]}'
 
 
@@ -184,15 +184,15 @@ def test_a_missing_id_is_made_the_same_every_time() -> None:
         (json.dumps(task(GOOD, Definition="é"), ensure_ascii=False).encode("latin-1"), "not UTF-8"),
         (
             json.dumps(task(GOOD)).replace('"Source"', '"Source": ["other"], "Source"').encode(),
-            "a key stands twice",
+            "a duplicate key",
         ),
         (
             json.dumps(task(GOOD)).replace('"Instances"', '"Instances": [], "Instances"').encode(),
-            "a key stands twice",
+            "a duplicate key",
         ),
         (
             json.dumps(task(GOOD)).replace('"output": "o"', '"output": "o", "output": "p"').encode(),
-            "a key stands twice",
+            "a duplicate key",
         ),
         (b'{"Instances": [], "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "not JSON"),
         (b'{"Instances": [], "x": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001, "not JSON"),

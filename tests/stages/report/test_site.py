@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from stages.report.plots.plot import Plot
+from stages.report.plots.svg import Plot
 from stages.report.site import Site, environment, plots
 from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, run

@@ -18,7 +18,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
-from stages.report import headline
+from stages.report import leaderboard
 from stages.report.read import results
 from tests.in_process import run_stage
 from tests.stages.report.building import ARMS, MODELS, NAME, ROOT, SCORED, SYSTEMS, rewrite
@@ -219,7 +219,7 @@ def test_same_input_same_bytes(project: Path) -> None:
 
 def test_headline(reported: Path) -> None:
     found = results.read(registry.card(NAME), SCORED)
-    entries = headline.entries(found)
+    entries = leaderboard.entries(found)
     assert json.loads((OUT / "headline.json").read_text()) == entries
     assert [entry["system"] for entry in entries[:6]] == list(SYSTEMS)
     first, crossing = entries[0], entries[6]
@@ -244,7 +244,7 @@ def test_a_system_without_the_second_metric_has_a_dash_in_its_place(reported: Pa
     rows = [row for row in rows if row["metric"] != "exact_match" or row["system"] != "untuned"]
     found = results.Results(registry.card(NAME), rows, {})
     (entry,) = [
-        one for one in headline.entries(found) if (one["system"], one["track"]) == ("untuned", "default")
+        one for one in leaderboard.entries(found) if (one["system"], one["track"]) == ("untuned", "default")
     ]
     assert "exact_match" not in entry and "rougeL" in entry
 

@@ -23,9 +23,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.params.search import Index, Retrieval
 from nightjar.search.encoder import SentenceEncoder
-from nightjar.search.fuse import Rankings
 from nightjar.search.lexical import words
-from nightjar.search.rankings import read_rankings
+from nightjar.search.rankings import Rankings, read_rankings
 from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
 from stages.retrieve import retriever as retriever_module

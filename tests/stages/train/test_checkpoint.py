@@ -57,7 +57,7 @@ def child(name, call, function, log):
         setattr(module, function, dying)
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     sys.argv = ["train", name]
-    harness.main("train", stages.train.__main__.run, items=(name,), packages=("torch",), threads=True)
+    harness.main("train", stages.train.__main__.run, packages=("torch",), threads=True)
 
 for folder, name, function, call in map(json.loads, sys.stdin):
     params.load(Path(folder, "params.yaml"))

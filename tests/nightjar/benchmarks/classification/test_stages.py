@@ -6,75 +6,30 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nightjar.benchmarks.classification.published import EIGHT
 from nightjar.benchmarks.classification.tasks import names
 from nightjar.benchmarks.files import read_questions
-from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from tests.in_process import run_stage
+from tests.nightjar.benchmarks.benchmark_project import ROOT, configure, write_predictions
 
 # The tasks of the sample: all but the pairs.
 SAMPLED = (*EIGHT, "fever")
 
-ROOT = Path(__file__).parents[4]
 BENCHMARK = "classification"
 SYSTEMS = ("first", "right")
 
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    """The sample profile with the benchmark and two systems; `first` always gives the task's first label."""
-    values = read_yaml(ROOT / "params.yaml")
-    values["benchmarks"][BENCHMARK] = {
-        "code": f"nightjar/benchmarks/{BENCHMARK}",
-        "data": f"data/ingest/{BENCHMARK}",
-        "split": "data/none",
-        "encoder": "data/none",
-        "questions_per_task": 21,
-    }
-    values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n\n"])
-    for name in values["predict"]["systems"].copy():
-        if name.startswith(f"{BENCHMARK}-"):
-            del values["predict"]["systems"][name]
-    for name in SYSTEMS:
-        own = {
-            "benchmark": BENCHMARK,
-            "system": name,
-            "kind": "model",
-            "weights": "models/base/language_model",
-        }
-        own |= dict.fromkeys(("evidence", "tools"), "data/none")
-        values["predict"]["systems"][f"{BENCHMARK}-{name}"] = own
-    (workdir / "params.yaml").write_text(json.dumps(values))
+    """The sample with the benchmark and two systems; `first` always gives the task's first label."""
+    configure(workdir, BENCHMARK, SYSTEMS, f"data/sample/{BENCHMARK}", questions_per_task=21)
     shutil.copytree(ROOT / "data/sample" / BENCHMARK, workdir / "data/sample" / BENCHMARK)
-    shutil.copytree(ROOT / "nightjar/benchmarks" / BENCHMARK, workdir / "nightjar/benchmarks" / BENCHMARK)
     return workdir
-
-
-def prediction(system: str, question: Question) -> dict[str, Any]:
-    answer = question.references[0] if system == "right" else names(question.task_id)[0]
-    return {
-        "benchmark": BENCHMARK,
-        "system": system,
-        "track": question.track,
-        "category": question.category,
-        "task_id": question.task_id,
-        "id": question.id,
-        "answers": [answer],
-        "text": answer,
-        "calls": [],
-        "prompt": "p",
-        "prompt_sha256": "0",
-        "prompt_tokens": 1,
-        "new_tokens": 1,
-        "model_sha256": "0",
-        "adapter_sha256": None,
-    }
 
 
 def test_from_files_to_scores(project: Path) -> None:
@@ -85,9 +40,8 @@ def test_from_files_to_scores(project: Path) -> None:
     assert facts["rows_in"] == facts["rows_out"] == 8 * 80 + 81 and facts["rows_rejected"] == 0
     asked = read_questions(Path("data/questions") / BENCHMARK)
     assert len(asked) == 9 * 21
-    for system in SYSTEMS:
-        with tables.ArtifactWriter(Path("data/predict", BENCHMARK, system)) as writer:
-            writer.write(contracts.PREDICTIONS, [prediction(system, one) for one in asked])
+    write_predictions("first", asked, lambda one: [names(one.task_id)[0]])
+    write_predictions("right", asked, lambda one: [one.references[0]])
     done = run_stage("evaluate", BENCHMARK)
     assert done.returncode == 0, done.stderr
     rows = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.SCORES)

@@ -3,64 +3,29 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nightjar.benchmarks.files import read_questions
-from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
-from nightjar.core.config import read_yaml
 from tests.in_process import run_stage
+from tests.nightjar.benchmarks.benchmark_project import configure, write_predictions
 from tests.nightjar.benchmarks.protoqa.files import put, row
 from tests.tiny_models import sentence_encoder
 
-ROOT = Path(__file__).parents[4]
 BENCHMARK = "protoqa"
 ANSWERS = {"best": ["rain", "snow"], "second": ["snow", "hail"]}
 
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    """The sample profile with the benchmark, 21 questions, two systems and a tiny sentence encoder."""
-    values = read_yaml(ROOT / "params.yaml")
-    code = f"nightjar/benchmarks/{BENCHMARK}"
-    values["ingest"][BENCHMARK] = {"path": "source", "code": code, "encodings": {}}
-    values["benchmarks"][BENCHMARK] = {"code": code, "data": f"data/ingest/{BENCHMARK}", "split": "data/none"}
-    values["benchmarks"][BENCHMARK]["encoder"] = "encoder"
-    values["predict"][BENCHMARK] = dict(values["predict"]["tool_use"], stop=["\n"])
-    systems = values["predict"]["systems"]
-    for name in [name for name in systems if name.startswith(f"{BENCHMARK}-")]:
-        del systems[name]
-    for name in ANSWERS:
-        own = {
-            "benchmark": BENCHMARK,
-            "system": name,
-            "kind": "model",
-            "weights": "models/base/language_model",
-        }
-        own |= dict.fromkeys(("evidence", "tools"), "data/none")
-        systems[f"{BENCHMARK}-{name}"] = own
-    (workdir / "params.yaml").write_text(json.dumps(values))
+    """The sample with the benchmark, 21 questions, two systems and a tiny sentence encoder."""
+    configure(workdir, BENCHMARK, ANSWERS, encoder="encoder")
     (workdir / "source").mkdir()
     put(workdir / "source" / "dev.crowdsourced.jsonl", [*(row(f"q{number}") for number in range(21)), "{"])
-    shutil.copytree(ROOT / code, workdir / code)
     sentence_encoder(workdir / "encoder")
     return workdir
-
-
-def prediction(system: str, question: Question) -> dict[str, Any]:
-    names = ("track", "category", "task_id", "id")
-    told = {"prompt": "p", "prompt_sha256": "0", "prompt_tokens": 1, "new_tokens": 1, "model_sha256": "0"}
-    told |= {"answers": ANSWERS[system], "text": "", "calls": [], "adapter_sha256": None}
-    return {
-        "benchmark": BENCHMARK,
-        "system": system,
-        **{name: getattr(question, name) for name in names},
-        **told,
-    }
 
 
 def test_from_files_to_scores(project: Path) -> None:
@@ -71,9 +36,8 @@ def test_from_files_to_scores(project: Path) -> None:
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (22, 21, 1)
     asked = read_questions(Path("data/questions") / BENCHMARK)
     assert len(asked) == 21
-    for system in ANSWERS:
-        with tables.ArtifactWriter(Path("data/predict", BENCHMARK, system)) as writer:
-            writer.write(contracts.PREDICTIONS, [prediction(system, one) for one in asked])
+    for system, answers in ANSWERS.items():
+        write_predictions(system, asked, lambda _, answers=answers: answers)
     done = run_stage("evaluate", BENCHMARK)
     assert done.returncode == 0, done.stderr
     rows = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.SCORES)

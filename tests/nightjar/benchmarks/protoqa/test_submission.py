@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.files import read_questions
-from nightjar.core import contracts, tables
 from pipelines.cli import main
 from tests.in_process import captured, run_stage
+from tests.nightjar.benchmarks.benchmark_project import write_predictions
 from tests.nightjar.benchmarks.protoqa.files import put, row
-from tests.nightjar.benchmarks.protoqa.test_stages import prediction, project  # noqa: F401
+from tests.nightjar.benchmarks.protoqa.test_stages import ANSWERS, project  # noqa: F401
 
 LISTS = {"q1": ["rain", 'a "b",\nc'], "q2": ["snow"]}
 
@@ -84,9 +84,8 @@ def test_from_the_published_questions_to_the_file(project: Path) -> None:  # noq
         done = run_stage(stage, "protoqa")
         assert done.returncode == 0, done.stderr
     asked = read_questions(Path("data/questions/protoqa"))
-    for system in ("best", "second"):
-        with tables.ArtifactWriter(Path("data/predict/protoqa", system)) as writer:
-            writer.write(contracts.PREDICTIONS, [prediction(system, one) for one in asked])
+    for system, answers in ANSWERS.items():
+        write_predictions(system, asked, lambda _, answers=answers: answers)
     done = run_stage("evaluate", "protoqa")
     assert done.returncode == 0, done.stderr
     facts = json.loads(Path("data/metrics/evaluate-protoqa.json").read_text())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,13 +16,12 @@ from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
-from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from tests.in_process import run_stage
+from tests.nightjar.benchmarks.benchmark_project import configure
 from tests.nightjar.benchmarks.zeroscrolls.files import put, put_all, row
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
-ROOT = Path(__file__).parents[4]
 CARD = registry.card(NAME)
 
 
@@ -39,28 +36,11 @@ def question(task: str = "qasper", words: int = 400, **shared: Any) -> Question:
     return Question(NAME, task, "e1", example.parts(), ("x",), shared=shared)
 
 
-def configure(folder: Path, **settings: Any) -> None:
-    values = read_yaml(ROOT / "params.yaml")
-    code = f"nightjar/benchmarks/{NAME}"
-    values["ingest"][NAME] = {"path": "source", "code": code, "encodings": {}}
-    values["benchmarks"][NAME] = {
-        "code": code,
-        "data": f"data/ingest/{NAME}",
-        "split": "data/none",
-        "encoder": "data/none",
-    } | settings
-    # The naive baseline alone.
-    systems = values["predict"]["systems"]
-    values["predict"]["systems"] = {name: it for name, it in systems.items() if it["benchmark"] != NAME}
-    (folder / "params.yaml").write_text(json.dumps(values))
-
-
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    """The sample profile with the benchmark and made files of every task."""
+    """The sample with the benchmark, made files of every task and no system but the naive baseline."""
     put_all(workdir / "source")
-    shutil.copytree(ROOT / "nightjar/benchmarks" / NAME, workdir / "nightjar/benchmarks" / NAME)
-    configure(workdir)
+    configure(workdir, NAME)
     return workdir
 
 
@@ -83,17 +63,19 @@ def test_settings_choose_questions(project: Path) -> None:
         [row(id=f"t{number}", output=None) for number in range(9)],
     )
     assert run_stage("ingest", NAME).returncode == 0
-    configure(project, tasks=["qasper"], file="test", questions_per_task=4, prompts="chat", total_tokens=4096)
+    configure(
+        project, NAME, tasks=["qasper"], file="test", questions_per_task=4, prompts="chat", total_tokens=4096
+    )
     assert run_stage("questions", NAME).returncode == 0
     four = read_questions(project / "data/questions" / NAME)
     assert {(one.task_id, one.file, one.references) for one in four} == {("qasper", "qasper/test.jsonl", ())}
     assert four[0].shared == {"prompts": "chat", "total_tokens": 4096}
-    configure(project, tasks=["qasper"], file="test", questions_per_task=6)
+    configure(project, NAME, tasks=["qasper"], file="test", questions_per_task=6)
     assert run_stage("questions", NAME).returncode == 0
     six = read_questions(project / "data/questions" / NAME)
     assert (len(four), len(six)) == (4, 6)
     assert {one.id for one in four} < {one.id for one in six}
-    configure(project, file="train")
+    configure(project, NAME, file="train")
     done = run_stage("questions", NAME)
     assert done.returncode == 2
     assert "in files train.*" in done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from stages.report.benchmark import bounds
+from stages.report.benchmark import differences
 from stages.report.read.results import Results
 from tests.stages.report.building import NAME, rewrite
 from tests.stages.report.test_stage import run, text
@@ -38,7 +38,7 @@ def both(*scores: tuple[str, float]) -> Results:
 def test_a_system_above_the_bound_is_named_with_its_difference() -> None:
     scores = both(("tk_instruct", 62.5), ("combined", 50.0), ("supervised", 60.0))
     compared = [difference("tk_instruct", -2.5, -6.0, 1.0), difference("combined", 10.0, 5.0, 15.0)]
-    notes = bounds.notes(scores, compared)["default"]
+    notes = differences.notes(scores, compared)["default"]
     assert notes["headline"][0] == (
         "ROUGE-L: tk_instruct (62.5) is above the upper bound, supervised (60.0): the paired difference is +2.5 "
         "[−1.0, +6.0], p = 0.2500, not significant."
@@ -49,19 +49,19 @@ def test_a_system_above_the_bound_is_named_with_its_difference() -> None:
 
 def test_a_significant_difference_is_called_so() -> None:
     scores = both(("untuned", 70.0), ("supervised", 60.0))
-    notes = bounds.notes(scores, [difference("untuned", -10, -15, -5)])["default"]
+    notes = differences.notes(scores, [difference("untuned", -10, -15, -5)])["default"]
     assert notes["headline"][0].endswith("difference is +10.0 [+5.0, +15.0], p = 0.2500, significant.")
 
 
 def test_a_difference_of_few_instances_has_no_interval() -> None:
     row = difference("untuned", -10, -15, -5) | {"low": None, "high": None, "significant": False, "p": None}
-    notes = bounds.notes(both(("untuned", 70.0), ("supervised", 60.0)), [row])["default"]
+    notes = differences.notes(both(("untuned", 70.0), ("supervised", 60.0)), [row])["default"]
     assert notes["headline"][0].endswith("is +10.0, n<20.")
 
 
 def test_nothing_is_said_of_a_bound_that_is_highest_or_equal_or_not_there() -> None:
     for scores in (both(("tk_instruct", 60.04), ("supervised", 60.0)), both(("tk_instruct", 60.0))):
-        assert bounds.notes(scores, [])["default"] == {
+        assert differences.notes(scores, [])["default"] == {
             "headline": [],
             "categories": [],
             "tasks": "",
@@ -79,7 +79,7 @@ def test_categories_and_tasks_have_their_own() -> None:
         rows += [score("tk_instruct", value, "task", task), score("supervised", 4.0, "task", task)]
     scores = Results(CARD, rows, {"task1": "Data to Text", "task2": "Data to Text"})
     compared = [difference("tk_instruct", -5, -8, -2, "category", "data_to_text")]
-    notes = bounds.notes(scores, compared)["default"]
+    notes = differences.notes(scores, compared)["default"]
     assert notes["headline"] == []
     assert notes["categories"] == [
         "Data to text, ROUGE-L: tk_instruct (9.0) is above the upper bound, supervised (4.0): the paired difference is "

@@ -16,7 +16,7 @@ from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import Axis, Interval, Point, Points
 from nightjar.core import contracts, tables
 from nightjar.core.display import number, p
-from stages.report.plots import curves, histograms
+from stages.report.plots import curves
 from stages.report.read import results
 from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
 from tests.stages.report.test_stage import OUT, parsed, run, text
@@ -131,7 +131,7 @@ def test_axes_have_round_labels() -> None:
     ).drawing
     texts = [text.text for text in ElementTree.fromstring(losses).iter(f"{SVG}text")]
     assert {"0.57", "0.6", "0.62", "0", "10", "25"} <= set(texts) and "27" not in texts
-    counted = histograms.histograms("x", [("calculator", [0.1] * 37, 1000.0)]).drawing
+    counted = curves.histograms("x", [("calculator", [0.1] * 37, 1000.0)]).drawing
     texts = [text.text for text in ElementTree.fromstring(counted).iter(f"{SVG}text")]
     assert {"0", "10", "20", "30", "−1", "≤ −3", "≥ 4"} <= set(texts) and len(texts) < 20
 

@@ -81,7 +81,7 @@ def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
 
 
 def section(shown: Mapping[str, Any], id: str) -> list[dict[str, Any]]:
-    (found,) = (it for name in ("before", "sections", "after") for it in shown[name] if it["id"] == id)
+    (found,) = (it for it in shown["sections"] if it["id"] == id)
     blocks: list[dict[str, Any]] = found["blocks"]
     return blocks
 

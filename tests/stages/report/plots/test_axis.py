@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stages.report.plots import axis
+from stages.report.plots import svg
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from stages.report.plots import axis
     ],
 )
 def test_ticks_are_round_and_inside(low: float, high: float, whole: bool, wanted: list[str]) -> None:
-    assert [axis.label(tick) for tick in axis.ticks(low, high, whole=whole)] == wanted
+    assert [svg.label(tick) for tick in svg.ticks(low, high, whole=whole)] == wanted
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_ticks_are_round_and_inside(low: float, high: float, whole: bool, wanted
     ],
 )
 def test_an_axis_reaches_over_its_values(low: float, high: float, wanted: list[float]) -> None:
-    assert axis.around(low, high) == pytest.approx(wanted)
+    assert svg.around(low, high) == pytest.approx(wanted)
 
 
 def test_there_are_never_many_ticks() -> None:
     for high in (1e-9, 0.3, 7, 1000, 123_456_789.0):
-        assert 2 <= len(axis.ticks(0, high)) <= 7 and 2 <= len(axis.around(-high, high)) <= 9
+        assert 2 <= len(svg.ticks(0, high)) <= 7 and 2 <= len(svg.around(-high, high)) <= 9

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.report.plots.histograms import BIN, HIGH, LOW, counts, histograms
+from stages.report.plots.curves import BIN, HIGH, LOW, counts, histograms
 
 SVG = "{http://www.w3.org/2000/svg}"
 GAINS = st.lists(st.floats(-1e6, 1e6), max_size=30)

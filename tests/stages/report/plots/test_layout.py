@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from stages.report.plots.layout import layers, layout
+from stages.report.plots.drawings import layers, layout
 
 GRAPHS = st.sets(
     st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] < pair[1]), max_size=16

@@ -12,7 +12,7 @@ from nightjar import params as params_module
 from nightjar.core.config import read_yaml
 from nightjar.params.train import Recipe
 from stages.report.project import provenance
-from stages.report.read import code_tree, systems
+from stages.report.read import systems
 from stages.report.read.facts import Node
 from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import parsed, run, text
@@ -34,7 +34,7 @@ def test_the_models_the_code_and_the_data_are_named(reported: Path) -> None:
         assert made[model]["sha256"] in told and made[model]["source_sha256"] in told
         assert made[model]["source"] in told
         assert f"{made[model]['files'][0]}, {made[model]['architecture']}" in told
-    assert all(code_tree.identifier(ROOT / name) in told for name in ("nightjar", "stages"))
+    assert all(provenance.identifier(ROOT / name) in told for name in ("nightjar", "stages"))
     assert "data/sample/natural_instructions" in told and "written for this project" in told
     assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
 

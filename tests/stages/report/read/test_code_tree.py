@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from stages.report.read import code_tree
+from stages.report.project import provenance
 
 
 def git(root: Path, *words: str) -> str:
@@ -28,7 +28,7 @@ def test_the_tree_is_that_of_git(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--object-format=sha1")
     git(tmp_path, "add", ".")
     whole = git(tmp_path, "write-tree")
-    assert code_tree.identifier(code) == git(tmp_path, "rev-parse", f"{whole}:code")
-    before = code_tree.identifier(code)
+    assert provenance.identifier(code) == git(tmp_path, "rev-parse", f"{whole}:code")
+    before = provenance.identifier(code)
     (code / "a0").write_text("changed")
-    assert code_tree.identifier(code) != before
+    assert provenance.identifier(code) != before

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar import params as params_module
-from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.run import checks as verify
 from stages.report.read import facts
@@ -91,16 +90,6 @@ def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
         ["evaluate@supernatinst"], facts.edges(facts.present(facts.read(metrics), params))
     )
     assert "old" not in leading and len(leading) == 21
-
-
-def test_every_stage_with_items_is_checked_against_the_parameters() -> None:
-    stages = read_yaml(ROOT / "dvc.yaml")["stages"]
-    with_items = {name for name, stage in stages.items() if "foreach" in stage}
-    assert with_items == set(facts.items(PARAMS))
-    for name, of in facts.items(PARAMS).items():
-        listed = stages[name]["foreach"]
-        if not isinstance(listed, str):
-            assert of >= set(listed), name
 
 
 @pytest.mark.parametrize(

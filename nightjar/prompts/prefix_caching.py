@@ -1,4 +1,4 @@
-"""A tokenizer that remembers the parts that a task's prompts share, and gives exactly the ids of the one it wraps.
+"""A tokenizer that caches the parts that prompts of a task share, and gives exactly the ids of the one it wraps.
 
 The instances of a task share definition and examples, and the published length checks read the same instance again
 with one more example each time. Joining ids of parts is not exact in general, because tokens merge where texts meet.
@@ -23,12 +23,12 @@ _CUT = re.compile(
     rf"(?<=\n)(?=(?: Positive Example | Negative Example |Evidence 1 - |{re.escape(CUE)}\n|Output: ?\Z))"
 )
 _BEHIND = {"": "", " ": " N", "x": "N"}
-# Parts are remembered as 4 bytes a token; the parts of one task and instance are some twenty.
+# Parts are cached as 4 bytes a token; the parts of one task and instance are some twenty.
 _PARTS = 512
 
 
-class Remembering:
-    """A Tokenizer whose `encode` and `decode` are those of `tokenizer`; see `remembering`."""
+class PrefixCachingTokenizer:
+    """A Tokenizer whose `encode` and `decode` are those of `tokenizer`; see `with_prefix_cache`."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer, self._begin = tokenizer, tokenizer.encode("")
@@ -50,8 +50,8 @@ class Remembering:
         return array("i", ids[:-1] if kind else ids)
 
 
-def remembering(tokenizer: Tokenizer, backend: tokenizers.Tokenizer) -> Tokenizer:
-    """`tokenizer` with a memory if its rules, those of `backend`, are such that the ids stay the same.
+def with_prefix_cache(tokenizer: Tokenizer, backend: tokenizers.Tokenizer) -> Tokenizer:
+    """`tokenizer` with a cache of prefixes if its rules, those of `backend`, are such that the ids stay the same.
 
     They are for byte-level BPE with GPT-2's pattern and nothing before it (GPT-2, SmolLM2). Any other tokenizer
     comes back as it is.
@@ -71,4 +71,4 @@ def remembering(tokenizer: Tokenizer, backend: tokenizers.Tokenizer) -> Tokenize
     begin = tokenizer.encode("")
     if any(tokenizer.encode(mark)[:-1] != begin for mark in ("N", " N")):
         return tokenizer
-    return Remembering(tokenizer)
+    return PrefixCachingTokenizer(tokenizer)

@@ -15,7 +15,7 @@ from nightjar.prompts.encoding import CUE
 from nightjar.prompts.encodings import NAMED, named, variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
 from nightjar.prompts.model_text import model_input
-from nightjar.prompts.remember import Remembering, remembering
+from nightjar.prompts.prefix_caching import PrefixCachingTokenizer, with_prefix_cache
 from stages.ingest.task_file import read_task
 
 # What the parts begin with, what may stand before them, and whatever merges, splits or is cut out beforehand.
@@ -24,7 +24,7 @@ BLANKS = ["\n", "\n\n", " ", "  ", "\t", "\r\n", "\u3000", "\u00a0"]
 OTHERS = ["\u0301", "é", "日本", "。", "🙂", "7", "'s", "<|endoftext|>", "the", "N", ".", "..."]
 PIECES = st.sampled_from([*PARTS, *BLANKS, *OTHERS])
 TEXTS = st.one_of(st.lists(PIECES, max_size=30).map("".join), st.text(max_size=40))
-KEPT = remembering(Gpt2Bpe(), load())
+KEPT = with_prefix_cache(Gpt2Bpe(), load())
 OPTIONS = Encoding(
     **NAMED["def_pos2"],
     trim_input=False,
@@ -39,7 +39,7 @@ OPTIONS = Encoding(
 @example("\nOutput: ")
 @example("a\n\n \n Positive Example 1 -\n\nOutput:")
 def test_the_ids_are_those_of_the_whole_text(text: str) -> None:
-    assert isinstance(KEPT, Remembering)
+    assert isinstance(KEPT, PrefixCachingTokenizer)
     assert KEPT.encode(text) == Gpt2Bpe().encode(text)
     assert KEPT.decode(KEPT.encode(text)) == Gpt2Bpe().decode(Gpt2Bpe().encode(text))
 
@@ -92,7 +92,7 @@ class Counting(Gpt2Bpe):
 
 def test_shared_parts_are_read_once() -> None:
     counting = Counting()
-    kept = remembering(counting, load())
+    kept = with_prefix_cache(counting, load())
     head = "Definition: " + "word " * 500 + "\n\n"
     for number in range(20):
         kept.encode(f"{head}{CUE}\nInput: {number}.\nOutput: ")
@@ -130,6 +130,6 @@ def _token_that_takes_blanks(backend: tokenizers.Tokenizer) -> None:
 def test_other_rules_are_not_remembered(change: Any) -> None:
     backend = tokenizers.Tokenizer.from_str(load().to_str())
     plain = Gpt2Bpe()
-    assert isinstance(remembering(plain, backend), Remembering)
+    assert isinstance(with_prefix_cache(plain, backend), PrefixCachingTokenizer)
     change(backend)
-    assert remembering(plain, backend) is plain
+    assert with_prefix_cache(plain, backend) is plain

@@ -1,0 +1,85 @@
+"""Models by the source that names them.
+
+A source is a directory of weights, or `KIND:ARGUMENT` for what answers from elsewhere: `server:URL#MODEL`, or
+`entry:NAME` and `entry:NAME#ARGUMENT` for the class of another package, by the entry point group `nightjar.models`:
+
+    [project.entry-points."nightjar.models"]
+    mine = "my_package:MyModel"
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+from nightjar.core import paths, plugins
+from nightjar.core.errors import NightjarError
+from nightjar.models.model import Model
+from nightjar.models.tokenizer import is_encoder_decoder
+from nightjar.models.weights import weight_files
+from nightjar.params.predict import PredictBenchmark
+
+GROUP, ENTRY = "nightjar.models", "entry"
+# The class of each kind of source that names no files.
+BUILT_IN = {"server": "nightjar.models.server:Server"}
+
+
+def is_remote(source: str) -> bool:
+    """Whether a source names no files, but what answers from elsewhere."""
+    kind, colon, _ = source.partition(":")
+    return bool(colon) and (kind in BUILT_IN or kind == ENTRY)
+
+
+def split(source: str) -> tuple[str, str]:
+    """Kind and argument of a source that names no files; the kind of an entry point is its name."""
+    kind, _, argument = source.partition(":")
+    if kind == ENTRY:
+        kind, _, argument = argument.partition("#")
+    return kind, argument
+
+
+def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
+    """The class of the model that a source names; nothing is loaded. `base` is the folder of the language model, which
+    decides for weights.
+
+    Raises NightjarError if there is no such entry point or it names no model, and for a folder without weights.
+    """
+    if not is_remote(source):
+        from nightjar.models.local import CausalModel, EncoderDecoderModel
+
+        weight_files(base)
+        return EncoderDecoderModel if is_encoder_decoder(base) else CausalModel
+    kind, _ = split(source)
+    if source.startswith(f"{ENTRY}:"):
+        point = plugins.named(GROUP, kind, source)
+    else:
+        point = EntryPoint(kind, BUILT_IN[kind], GROUP)
+    found: Any = plugins.load(point)
+    if Model not in getattr(found, "__mro__", ()) or not isinstance(getattr(found, "can", None), frozenset):
+        what = "it is no model: it is not a subclass, or its `can` is no frozenset"
+        raise NightjarError(what, plugins.place(point), "name a subclass of nightjar.models.Model")
+    chosen: type[Model] = found
+    return chosen
+
+
+def open_model(
+    source: str, base: Path, settings: PredictBenchmark, window: int, seed: int, threads: int
+) -> Model:
+    """The model of a source, for the block of a `with`.
+
+    Of weights, `base` is the folder of the language model, and `source` that of an adapter or of a trained model, or
+    again the language model. `window`: as of `LocalModel`. Raises NightjarError if the model cannot be made or loaded.
+    """
+    kind: Any = backend(source, base)
+    if is_remote(source):
+        with plugins.calling(source, "this model cannot be made"):
+            remote: Model = kind(split(source)[1])
+        return remote
+    from nightjar.models.load import load, prepare
+
+    prepare(seed, threads)
+    adapter = None if Path(source) in (base, paths.LANGUAGE_MODEL) else source
+    lm = load(base, settings.precision, adapter)
+    local: Model = kind(lm, settings.batch_size, settings.batch_tokens, window)
+    return local

@@ -1,0 +1,272 @@
+"""The commands that look at other versions, and at where an answer came from: diff, report, trace."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nightjar.core import paths
+from nightjar.core.files import folder_output
+from pipelines.commands.console import bytes_bar, say, say_table, say_text
+from pipelines.commands.options import OUTPUT, TEXT, printed
+from pipelines.versions.files import provided
+from pipelines.versions.trace import trace as walk
+from stages.report import against as comparison
+
+SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+def _short(kind: str, row: dict[str, Any], width: int) -> dict[str, Any]:
+    """An example with its texts cut to `width` characters; of two versions, around their first difference."""
+    if kind != "changed":
+        return {name: _cut(value, 0, width) for name, value in row.items()}
+    cells = {}
+    for name, cell in row["columns"].items():
+        same = os.path.commonprefix([_as_text(cell[side]) for side in "ab"])  # noqa: RUF071
+        cells[name] = {side: _cut(cell[side], len(same) - width // 4, width) for side in "ab"}
+    return {"key": row["key"], "columns": cells}
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else _shown(value)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _cut(value: Any, start: int, width: int) -> Any:
+    """The value, or `width` characters of its text from `start` on."""
+    text = _as_text(value)
+    if width == 0 or value is None or isinstance(value, int | float) or len(text) <= width:
+        return value
+    start = max(0, min(start, len(text) - width))
+    end = start + width
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _print_diff(found: dict[str, Any]) -> None:
+    for version in (found["a"], found["b"]):
+        if "note" in version:
+            say(version["note"])
+    artifact = found["artifact"]
+    if found["same"]:
+        revisions = " and ".join(found[side]["revision"] for side in "ab")
+        say(f"{artifact}: no row and no file differs between {revisions}.")
+        return
+    rows = []
+    for table in found["tables"]:
+        counts = {**table["rows"], "parts that differ": sum(table["parts"].values())}
+        rows.append({"table": table["table"]} | {name: f"{count:,}" for name, count in counts.items()})
+    say_table(rows, right=(*SIGNS, "parts that differ"))
+    for table in found["tables"]:
+        if not table["same"]:
+            _print_table(table)
+    for file in found["files"]:
+        hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
+        say(f"{SIGNS[file['state']]} {file['path'] or artifact}  {hashes}")
+
+
+def _print_table(table: dict[str, Any]) -> None:
+    say()
+    say(f"{table['table']}, by {', '.join(table['key']) or 'whole rows'}")
+    for kind, columns in table["schema"].items():
+        if columns:
+            say(f"  columns {kind}: {', '.join(columns)}")
+    if table["columns"]:
+        counts = sorted(table["columns"].items(), key=lambda item: (-item[1], item[0]))
+        say(f"  changed: {', '.join(f'{name} {count:,}' for name, count in counts)}")
+    for kind, rows in table["examples"].items():
+        for row in rows:
+            key = row["key"] if kind == "changed" else {name: row[name] for name in table["key"]}
+            say(f"  {SIGNS[kind]} {' '.join(map(_shown, key.values()))}".rstrip())
+            cells = row["columns"] if kind == "changed" else row
+            for name, cell in cells.items():
+                if name not in key:
+                    text = " → ".join(_shown(cell[it]) for it in "ab") if kind == "changed" else _shown(cell)
+                    say(f"      {name}: {text}")
+        if rows and (more := table["rows"][kind] - len(rows)):
+            say(f"  … {more:,} more {kind}")
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.argument("artifact")
+@click.option("--table", help="Only this table; all tables and files if not given.")
+@click.option(
+    "--examples", type=click.IntRange(0, 1000), default=3, show_default=True, help="Rows of a kind."
+)
+@click.option(
+    "--width",
+    type=click.IntRange(0, 1_000_000),
+    default=80,
+    show_default=True,
+    help="Of a text; 0 for all of it.",
+)
+@printed(_print_diff)
+def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int) -> dict[str, Any]:
+    """What changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
+
+    A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path of an
+    output (data/split), of something in it, or of a folder of outputs. Reads DVC's cache; checks nothing out. Files
+    that are no tables are compared by their hashes, tables of other repositories by whole rows. For all that differs
+    between two versions see `dvc diff`, `dvc params diff` and `dvc metrics diff`.
+
+    \b
+    Example:
+      nightjar diff HEAD workspace data/split
+      nightjar diff v1 main data/predict/supernatinst/combined --table predictions --examples 10 --json
+    """
+    from pipelines.versions.diff import diff as compare
+
+    with bytes_bar("comparing") as progress:
+        found = compare(Path(), a, b, artifact, table, examples, progress)
+    for one in found["tables"]:
+        for kind, rows in one["examples"].items():
+            one["examples"][kind] = [_short(kind, row, width) for row in rows]
+    return found
+
+
+# The artifacts that a comparison reads.
+COMPARED = tuple(it.as_posix() for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS))
+COLUMNS = (
+    "benchmark",
+    "system",
+    "track",
+    "metric",
+    "n",
+    "before",
+    "now",
+    "difference",
+    "p corrected",
+    "verdict",
+)
+
+
+def _print_report(found: dict[str, Any]) -> None:
+    lines = list(comparison.lines(found))
+    changed = [line for line in lines if line["verdict"] in ("better", "worse")]
+    say_table(
+        [{name: line[name] for name in COLUMNS} for line in changed],
+        right=("n", "before", "now", "difference"),
+    )
+    counts = Counter(line["verdict"] for line in lines)
+    say(f"{len(lines)} numbers: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    reasons = Counter(line["reason"].partition(":")[0] for line in lines if line["reason"])
+    for reason, count in reasons.most_common():
+        say(f"  not comparable: {count:>4}  {reason}")
+    differ, answers = (sum(row[name] for row in found["answers"]) for name in ("changed", "n"))
+    say(f"{differ:,} of {answers:,} answers changed")
+    say(f"The comparison: {found['page']}")
+
+
+@click.command()
+@click.option(
+    "--against",
+    required=True,
+    type=TEXT,
+    metavar="REV|DIR",
+    help="A Git revision, or another project's folder.",
+)
+@click.option(
+    "--output",
+    type=OUTPUT,
+    default=paths.AGAINST,
+    show_default=True,
+    help="The folder of the page: new, empty, or that of an earlier comparison, which is replaced.",
+)
+@printed(_print_report)
+def report(against: str, output: Path) -> dict[str, Any]:
+    """Compare the scores and answers in data/ with another version: what changed, and whether by more than chance.
+
+    REV is a branch, tag, commit or experiment, read from DVC's cache; DIR is the folder of another project, or its
+    data folder. Instances are paired, and p is corrected for the number of comparisons. The page has examples of
+    changed answers.
+
+    \b
+    Example:
+      nightjar report --against HEAD
+      nightjar report --against ../other-project --output comparison --json
+    """
+    with folder_output(output, [Path(against)], comparison.foreign) as made:
+        if before := _of_folder(Path(against)):
+            found = comparison.compare(paths.DATA, before)
+        else:
+            with provided(Path(), against, COMPARED) as scratch:
+                found = comparison.compare(paths.DATA, scratch / paths.DATA)
+        for name, text in comparison.files(found, against).items():
+            (made / name).write_text(text, encoding="utf-8")
+    return {**found, "page": output / "index.html"}
+
+
+def _of_folder(path: Path) -> Path | None:
+    """The data folder at `path`, or in it; None if neither is one."""
+    return next((one for one in (path / paths.DATA, path) if (one / "evaluate").is_dir()), None)
+
+
+def _print_trace(found: dict[str, Any]) -> None:
+    question, raw = found["question"], found["raw"]
+    kind = ", ".join(filter(None, (found["benchmark"], question["category"], question["track"])))
+    say(f"{found['task_id']}:{found['id']}  ({kind})")
+    for row in found["predictions"]:
+        say()
+        say(f"{row['system']}: {', '.join(map(repr, row['answers'])) or 'no answer'}")
+        for it in row["calls"]:
+            say(f"    call {it['tool']}({it['input']}) → {it['result']}")
+        adapter = f", adapter {row['adapter_sha256'][:12]}" if row["adapter_sha256"] else ""
+        seconds = "" if row["seconds"] is None else f", {row['seconds']:.2f} s"
+        say(f"    model {row['model_sha256'][:12]}{adapter}; {row['new_tokens']} tokens{seconds}")
+        say(
+            f"    {row['artifact']}; prompt {row['prompt_sha256'][:12]}, {row['prompt_tokens']} tokens"
+            f"{'' if row['prompt_intact'] else ', which is not the hash of the prompt that is stored'}"
+        )
+    say()
+    say(f"references: {json.dumps(question['references'], ensure_ascii=False)}")
+    for row in found["evidence"]:
+        seen = ", ".join(row["systems"]) or "nobody"
+        line = f":{row['raw']['line']}" if row["raw"] and row["raw"]["line"] else ""
+        where = f"; {row['raw']['path']}{line} sha256 {row['raw']['sha256']}" if row["raw"] else ""
+        say(
+            f"evidence {row['rank']}{_ranking(row)}: {row['document_id']} {row['title']!r} "
+            f"(score {row['score']:.3f}), in the prompt of {seen}{where}"
+        )
+    say()
+    say(f"prompt ({found['predictions'][0]['system']}):")
+    say_text(found["predictions"][0]["prompt"])
+    say()
+    line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
+    say(f"raw: {raw['path'] or 'none'}{line}  sha256 {raw['sha256'] or 'none'}")
+    for path, entry in found["artifacts"].items():
+        say(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")
+
+
+def _ranking(row: dict[str, Any]) -> str:
+    """The ranking of a passage, its rank before and its label, where it has them."""
+    if "before" not in row:
+        return ""
+    before = f", before {row['before']['rank']} ({row['before']['score']:.3f})" if row["before"] else ""
+    same = "consistent" if row["consistent"] else "not consistent"
+    label = f", {row['label']}: {same}" if row["label"] is not None else ""
+    return f" of {row['artifact']}{before}{label}"
+
+
+@click.command()
+@click.argument("id")
+@click.option("--system", help="Only this system, such as combined.")
+@click.option("--benchmark", help="Only this benchmark, where several have the ID.")
+@printed(_print_trace)
+def trace(id: str, system: str | None, benchmark: str | None) -> dict[str, Any]:
+    """Follow the prediction for the question ID (or TASK_ID:ID) back to the raw line it came from.
+
+    \b
+    Example:
+      nightjar trace task1344-0a1b2c
+      nightjar trace task1344_rte:task1344-0a1b2c --system combined --json
+    """
+    return walk(Path(), id, system, benchmark)
