@@ -11,6 +11,7 @@ import contextlib
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -158,6 +159,14 @@ class ArtifactWriter:
         _write_part(table, folder / f"{part}.parquet")
         rows_of_parts.append(len(table))
         return len(table)
+
+    def write_parts(self, contract: Table, rows: Iterable[dict[str, Any]], size: int) -> int:
+        """Write `rows` in parts of `size` rows as they come; returns the number of rows. Raises as `write`."""
+        rows, part = iter(rows), 0
+        while chunk := list(islice(rows, size)):
+            self.write(contract, chunk, f"part-{part:05d}")
+            part += 1
+        return self.rows(contract) if part else 0
 
     def reject(self, dataset: str, file: str, reason: str, raw: str, id: str | None = None) -> None:
         """Record one refused row: nothing is dropped in silence."""

@@ -133,7 +133,7 @@ def _database(url: str) -> str:
 
 
 class Nightly(Model):
-    """The nightly evaluation. `stages` names those that it runs afresh, before the @; paths are from the project's
+    """The nightly evaluation. `stages` names those whose runs it forces, before the @; paths are from the project's
     root. A sample of the questions is drawn for which the stages are expected to take `minutes`; null: all questions.
     `alpha` is the chance, at most, that an unchanged set of models gets any other verdict. `cron` and `timezone` say
     when `nightjar serve` starts one. Another DVC repository may leave the group out, or keys of it.

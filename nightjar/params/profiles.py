@@ -89,10 +89,10 @@ def values(root: Path, profile: str) -> dict[str, Any]:
     return found
 
 
-def nearest(root: Path, given: Mapping[str, Any]) -> tuple[str | None, list[Change], list[str]]:
-    """The profile with the fewest keys that differ from `given`, those keys, and a line for each unreadable profile.
+def nearest(root: Path, present: Mapping[str, Any]) -> tuple[str | None, list[Change], list[str]]:
+    """The profile with the fewest keys that differ from `present`, those keys, and a line for each unreadable profile.
 
-    Only groups in `given` are compared. Of profiles equally near, the base comes first, then the alphabet decides. The
+    Only groups in `present` are compared. Of profiles equally near, the base comes first, then the alphabet. The
     name is None where no profile can be read.
     """
     found: tuple[str | None, list[Change]] = (None, [])
@@ -103,7 +103,7 @@ def nearest(root: Path, given: Mapping[str, Any]) -> tuple[str | None, list[Chan
         except NightjarError as error:
             unreadable.append(str(error))
             continue
-        differing = list(changes({key: of_profile.get(key) for key in given}, given))
+        differing = list(changes({key: of_profile.get(key) for key in present}, present))
         if found[0] is None or len(differing) < len(found[1]):
             found = (name, differing)
     return *found, unreadable
@@ -115,14 +115,14 @@ def lay_over(values: Any, root: Path, profile: str) -> About:
     Mappings are merged, entry by entry, but for those that a profile replaces. Returns what the profiles say about
     themselves together. Raises NightjarError for an unknown or broken profile, and for a key that is unknown.
     """
-    told = About()
+    together = About()
     for over, own, path in _chain(root, profile):
         for key in own.replaces:
             _empty(values, over, key, path)
         _overlay(values, over, "", path)
         _check_names(values, over, path)
-        told = About(targets=own.targets or told.targets, supply={**told.supply, **own.supply})
-    return told
+        together = About(targets=own.targets or together.targets, supply={**together.supply, **own.supply})
+    return together
 
 
 def about(root: Path, profile: str) -> About:
@@ -131,12 +131,12 @@ def about(root: Path, profile: str) -> About:
     return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
 
 
-def unpin(values: Any, given: Mapping[str, Any]) -> None:
-    """Take the sha256 out of `values` if `given` names another source and no sha256: a digest is that of one source."""
+def unpin(values: Any, settings: Mapping[str, Any]) -> None:
+    """Take the sha256 out of `values` if `settings` name another source and no sha256: it is of one source."""
     if (
         "sha256" in values
-        and "sha256" not in given
-        and given.get("source", values["source"]) != values["source"]
+        and "sha256" not in settings
+        and settings.get("source", values["source"]) != values["source"]
     ):
         values["sha256"] = None
 

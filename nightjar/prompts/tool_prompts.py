@@ -175,18 +175,6 @@ EXAMPLES: MappingProxyType[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 )
 
 
-def call_name(tool: str) -> str:
-    """The name a tool's calls are written with, from that name or the pipeline's ("calculator" ->
-    "Calculator").
-
-    Raises NightjarError for an unknown tool.
-    """
-    name = CALL_NAMES.get(tool, tool)
-    if name not in CALL_NAMES.values():
-        raise NightjarError("no such tool", repr(tool), f"tools are {', '.join(CALL_NAMES)}")
-    return name
-
-
 def instructions(task: str, examples: Iterable[tuple[str, str]]) -> str:
     """Everything before the last "Input: ": `task` and the (text, text with calls) pairs, ending with a blank line."""
     pairs = "".join(f"Input: {given}\nOutput: {annotated}\n\n" for given, annotated in examples)
@@ -194,10 +182,11 @@ def instructions(task: str, examples: Iterable[tuple[str, str]]) -> str:
 
 
 def head(tool: str) -> str:
-    """The instructions of one of the five tools of the paper.
+    """The instructions of one of the five tools of the paper, by its name in calls or in parameters.
 
-    The same for every text, so a model's state after it can be kept. Raises NightjarError for an unknown
-    tool.
+    The same for every text, so a model's state after it can be kept. Raises NightjarError for an unknown tool.
     """
-    name = call_name(tool)
+    name = CALL_NAMES.get(tool, tool)
+    if name not in EXAMPLES:
+        raise NightjarError("no such tool", repr(tool), f"tools are {', '.join(CALL_NAMES)}")
     return instructions(_INSTRUCTIONS[name], EXAMPLES[name])

@@ -8,7 +8,7 @@ runs through the model once, and every text once, whatever number of questions i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.forward import LEAST_SHARED, Prefix, causal_only, prefill
 from nightjar.models.load import LanguageModel
 from nightjar.models.rows import Pool, Segment, states
+from nightjar.models.score import like_length
 from nightjar.models.tokenizer import Tokenizer
 
 ELLIPSIS = "..."
@@ -115,21 +116,10 @@ def embed(
     # On the CPU it is faster to copy the beginning once for each row of a batch than for each row of all; a GPU is
     # faster with few large kernels.
     read = _Lines(lm, base) if lm.reads_rows and lm.device.type == "cpu" else _Padded(lm, base)
-    for batch in _batches([len(row) - shared for row in rows], shared, batch_tokens):
+    for batch in like_length([len(row) for row in rows], batch_tokens):
         own = read([rows[place][shared:] for place in batch])
         vectors[batch] = torch.nn.functional.normalize(own, dim=1).cpu().numpy()
     return vectors
-
-
-def _batches(lengths: Sequence[int], shared: int, batch_tokens: int) -> Iterator[list[int]]:
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * (shared + lengths[place]) > batch_tokens:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
 
 
 class _Lines:

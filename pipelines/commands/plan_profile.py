@@ -88,11 +88,11 @@ def _readers(graph: Graph, values: Mapping[str, Any]) -> dict[str, list[str]]:
     return readers
 
 
-def _texts(given: Any) -> Iterator[str]:
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, Mapping | list):
-        for one in given.values() if isinstance(given, Mapping) else given:
+def _texts(setting: Any) -> Iterator[str]:
+    if isinstance(setting, str):
+        yield setting
+    elif isinstance(setting, Mapping | list):
+        for one in setting.values() if isinstance(setting, Mapping) else setting:
             yield from _texts(one)
 
 

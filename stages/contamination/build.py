@@ -23,7 +23,7 @@ from nightjar.core.contracts import (
     TASK_OVERLAPS,
     TRAIN,
 )
-from stages.contamination.held import Held, Overlap, Source
+from stages.contamination.overlaps import Overlap, OverlapFinder, Source
 from stages.contamination.questions import QuestionTexts, evidence_rows, questions, training
 
 CORPUS, QUESTIONS = "corpus", "questions"
@@ -53,12 +53,12 @@ def build(
     tested = {it.card.name: questions(it.card, it.questions) for it in benchmarks}
     rows = [one for of in tested.values() for one in of]
     inputs, references = ([one.texts for one in rows], [one.references for one in rows])
-    held = Held(pa.array(inputs, STRINGS), pa.array(references, STRINGS), n)
-    texts = {side.name: _hold(held, side.name, _instances(split, side)) for side in SPLIT_SIDES}
-    texts[QUESTIONS] = _hold(held, QUESTIONS, _questions(benchmarks))
-    texts[CORPUS] = _hold(held, CORPUS, _documents(corpus))
+    finder = OverlapFinder(pa.array(inputs, STRINGS), pa.array(references, STRINGS), n)
+    texts = {side.name: _compare(finder, side.name, _instances(split, side)) for side in SPLIT_SIDES}
+    texts[QUESTIONS] = _compare(finder, QUESTIONS, _questions(benchmarks))
+    texts[CORPUS] = _compare(finder, CORPUS, _documents(corpus))
     heads = [one.head for one in rows]
-    overlaps = held.overlaps()
+    overlaps = finder.overlaps()
     by_task = task_rows(heads, overlaps)
     evidence = {
         it.card.name: list(evidence_rows(tested[it.card.name], it.retrieved, index, n))
@@ -70,7 +70,7 @@ def build(
         writer.write(TASK_OVERLAPS, by_task)
         writer.write(EVIDENCE_OVERLAPS, [row for of in evidence.values() for row in of])
     by_benchmark = {name: _facts(name, len(of), by_task, evidence.get(name)) for name, of in tested.items()}
-    return {"ngram": n, "texts": texts, "ngrams": len(held.grams[n]), "benchmarks": by_benchmark}
+    return {"ngram": n, "texts": texts, "ngrams": len(finder.grams[n]), "benchmarks": by_benchmark}
 
 
 def _facts(
@@ -137,12 +137,12 @@ def _row(instance: dict[str, Any], it: Overlap) -> dict[str, Any]:
     return {**instance, **{name: getattr(it, name) for name in names}, **source}
 
 
-def _hold(held: Held, side: str, batches: Iterator[tuple[pa.Array, list[Source]]]) -> int:
-    """Hold all texts of a side against the test side; returns how many there were."""
-    held.add(side, pa.array([], pa.string()), list[Source]().__getitem__)
+def _compare(finder: OverlapFinder, side: str, batches: Iterator[tuple[pa.Array, list[Source]]]) -> int:
+    """Compare all texts of a side with the test side; returns how many there were."""
+    finder.add(side, pa.array([], pa.string()), list[Source]().__getitem__)
     number = 0
     for texts, sources in batches:
-        held.add(side, texts, sources.__getitem__)
+        finder.add(side, texts, sources.__getitem__)
         number += len(texts)
     return number
 

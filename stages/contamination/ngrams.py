@@ -119,15 +119,15 @@ class Grams:
     the texts they are in, `which` the distinct n-gram of each. `among` says which of the texts count.
     """
 
-    def __init__(self, given: Numbered, among: NDArray[np.bool_], n: int) -> None:
+    def __init__(self, numbered: Numbered, among: NDArray[np.bool_], n: int) -> None:
         self.n = n
-        lengths = np.diff(given.offsets)
+        lengths = np.diff(numbered.offsets)
         chosen = np.flatnonzero(among & (lengths >= n))
-        places, starts = _runs(given.offsets[chosen], lengths[chosen])
-        self.numbers = given.numbers[places]  # the words of these texts alone
+        places, starts = _runs(numbered.offsets[chosen], lengths[chosen])
+        self.numbers = numbered.numbers[places]  # the words of these texts alone
         windows, _ = _runs(starts, lengths[chosen] - n + 1)
         self.windows, self.texts = places[windows], np.repeat(chosen, lengths[chosen] - n + 1)
-        words = int(given.numbers.max(initial=0)) + 1
+        words = int(numbered.numbers.max(initial=0)) + 1
         for seed in range(8):
             random = np.random.default_rng(seed)
             self._table = random.integers(0, 2**64, words, np.uint64)
@@ -148,19 +148,19 @@ class Grams:
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def find(self, given: Numbered) -> Hits:
+    def find(self, numbered: Numbered) -> Hits:
         """Every place of an n-gram in other texts, numbered by the same vocabulary."""
-        windows = np.flatnonzero(given.ahead >= self.n)
+        windows = np.flatnonzero(numbered.ahead >= self.n)
         if not len(windows) or not len(self):
             return Hits(windows[:0], windows[:0])
-        hashes = rolling(np.maximum(given.numbers, 0), self.n, self._table, self._factor)[windows]
+        hashes = rolling(np.maximum(numbered.numbers, 0), self.n, self._table, self._factor)[windows]
         maybe = self._bitmap[hashes >> self._shift]
         windows, hashes = windows[maybe], hashes[maybe]
         grams = np.minimum(np.searchsorted(self._hashes, hashes), len(self) - 1)
         same = self._hashes[grams] == hashes
         windows, grams = windows[same], grams[same]
-        same = self._equal(given.numbers, windows, grams)
-        return Hits(grams[same], given.owners(windows[same]))
+        same = self._equal(numbered.numbers, windows, grams)
+        return Hits(grams[same], numbered.owners(windows[same]))
 
     def _equal(self, numbers: NDArray[np.int32], windows: Ints, grams: Ints) -> NDArray[np.bool_]:
         """Whether the words of each window are those of its n-gram."""

@@ -18,8 +18,8 @@ from nightjar.core import tables
 from nightjar.core.contracts import DEV_QUESTIONS, EVIDENCE, QUESTIONS, TRAIN_QUESTIONS, Table
 from nightjar.core.errors import NightjarError
 from nightjar.search.rankings import Passages, read_rankings
-from stages.contamination.held import SHORTEST
 from stages.contamination.ngrams import words
+from stages.contamination.overlaps import SHORTEST
 
 HEAD = ("benchmark", "track", "category", "task_id", "id")
 

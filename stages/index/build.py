@@ -122,7 +122,7 @@ def build(
     model = None if settings.dense == "none" else load_encoder(encoder, threads)
     with ArtifactWriter(output) as writer:
         source = Source(corpus, settings, writer)
-        count = _write_passages(source, writer)
+        count = writer.write_parts(PASSAGES, source, PASSAGES_PER_PART)
         if not count:
             raise NightjarError(
                 "no passage can be made of its documents", corpus, "check index.corpus, index.min_words"
@@ -151,15 +151,6 @@ def build(
             dense=dense or "none",
             encoder=identity(model) if model else {},
         )
-
-
-def _write_passages(source: Source, writer: ArtifactWriter) -> int:
-    """Write the passages in parts; how many there are."""
-    rows, part = iter(source), 0
-    while chunk := list(islice(rows, PASSAGES_PER_PART)):
-        writer.write(PASSAGES, chunk, part=f"part-{part:05d}")
-        part += 1
-    return writer.rows(PASSAGES)
 
 
 class _Texts:

@@ -64,8 +64,8 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
         rows, count = check_instances(instances, found), len(instances)
     check_head(head, hierarchy, found)
     if not FEWEST_INSTANCES < count <= MOST_INSTANCES:
-        wanted = f"more than {FEWEST_INSTANCES} and at most {MOST_INSTANCES:,} are wanted"
-        found.error(2, f"{count:,} instances; {wanted}{'' if count else ' (ingest refuses the file)'}")
+        limits = f"more than {FEWEST_INSTANCES} and at most {MOST_INSTANCES:,} are wanted"
+        found.error(2, f"{count:,} instances; {limits}{'' if count else ' (ingest refuses the file)'}")
     _inputs(rows, head, found)
     _outputs(rows, task_id, found)
     return found, count
@@ -223,8 +223,8 @@ class Rows:
 
 def name_of(instance: Any, index: int) -> str:
     """What an instance is called: its id, or its position where it has none."""
-    given = instance.get("id") if isinstance(instance, dict) else None
-    return given if is_text(given) and given.strip() else f"#{index}"
+    own_id = instance.get("id") if isinstance(instance, dict) else None
+    return own_id if is_text(own_id) and own_id.strip() else f"#{index}"
 
 
 def check_instances(instances: Sequence[Any], found: Found) -> Rows:
@@ -240,7 +240,7 @@ def check_instances(instances: Sequence[Any], found: Found) -> Rows:
             wrong.setdefault(problem, []).append(name)
         if not isinstance(item, dict):
             continue
-        given, text = item.get("id"), item.get("input")
+        own_id, text = item.get("id"), item.get("input")
         texts: list[str] = []
         if isinstance(text, str):
             texts.append(text)
@@ -248,20 +248,20 @@ def check_instances(instances: Sequence[Any], found: Found) -> Rows:
         if (answers := _answers(item.get("output"))) is not None:
             texts += answers
             outputs.append((name, [printable(answer) for answer in answers]))
-        if "id" in item and not isinstance(given, list | dict):
-            blank = given is None or (isinstance(given, str) and not given.strip())
-            if given in seen:
+        if "id" in item and not isinstance(own_id, list | dict):
+            blank = own_id is None or (isinstance(own_id, str) and not own_id.strip())
+            if own_id in seen:
                 again = f"{REPEATED_ID}, blank" if blank else REPEATED_ID
                 wrong.setdefault(again, []).append(name)
-            seen.add(given)
+            seen.add(own_id)
             if blank:
                 what = "an id that is null or blank; it only has to be unique (ingest makes one in its place)"
                 let_pass.setdefault(what, []).append(name)
-            elif not isinstance(given, str):
+            elif not isinstance(own_id, str):
                 what = "an id that is not a string; it only has to be unique (ingest refuses them)"
                 let_pass.setdefault(what, []).append(name)
             else:
-                texts.append(given)
+                texts.append(own_id)
         if not all(map(is_text, texts)):
             what = "half a character; any string is enough (ingest refuses them)"
             let_pass.setdefault(what, []).append(name)

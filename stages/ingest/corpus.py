@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -243,10 +242,8 @@ def ingest_corpus(
         numbers = ledger.statistics
         numbers.source = "files"
         chosen = [(file, _file_rows(file, encodings, unit)) for file in files]
-        documents, part = _documents(chosen, ledger, progress, total), 0
-        while chunk := list(islice(documents, ROWS_PER_PART)):
-            numbers.rows_out += writer.write(DOCUMENTS, chunk, part=f"part-{part:05d}")
-            part += 1
+        documents = _documents(chosen, ledger, progress, total)
+        numbers.rows_out = writer.write_parts(DOCUMENTS, documents, ROWS_PER_PART)
         return ledger.close(path)
 
 

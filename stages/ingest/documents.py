@@ -52,11 +52,11 @@ def read_documents(root: Path, tasks: Path) -> Documents:
 
     Raises NightjarError for one that is not UTF-8, or no ordinary file.
     """
-    hierarchy, readme = _text(root / "doc" / "task-hierarchy.md"), _text(tasks / "README.md")
+    hierarchy, readme = read_document(root / "doc" / "task-hierarchy.md"), read_document(tasks / "README.md")
     splits: dict[str, dict[str, tuple[str, ...]]] = {}
     for track in TRACKS:
         for role in ROLES:
-            text = _text(root / "splits" / track / f"{role}_tasks.txt")
+            text = read_document(root / "splits" / track / f"{role}_tasks.txt")
             if text is not None:
                 splits.setdefault(track, {})[role] = tuple(filter(None, map(str.strip, text.splitlines())))
     return Documents(
@@ -83,7 +83,8 @@ def out_of_order(names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield before, after
 
 
-def _text(file: Path) -> str | None:
+def read_document(file: Path) -> str | None:
+    """The text of a file, None if it is missing. Raises NightjarError for one that is not UTF-8 or no ordinary file."""
     check_input(file)
     if not file.exists():
         return None

@@ -128,8 +128,8 @@ class Found:
     def partly(self, checks: Iterable[int], reason: str) -> None:
         """Something of the task that these checks could not look at: without a finding they have not passed."""
         for check in checks:
-            told = self.unseen.get(check)
-            self.unseen[check] = f"{told}; {reason}" if told else reason
+            known = self.unseen.get(check)
+            self.unseen[check] = f"{known}; {reason}" if known else reason
 
     def unreadable(self, error: Exception) -> None:
         """Check 13 fails, and of the file nothing else could be looked at."""
@@ -211,8 +211,8 @@ class Report:
             return self.not_checked[number]
         notes = [self.partly[number]] if number in self.partly else []
         if tasks := self.unseen.get(number):
-            told = [f"{task} ({reason})" for task, reason in sorted(tasks.items())]
-            notes.append(f"not all of {len(tasks):,} task{'' if len(tasks) == 1 else 's'}: {names(told)}")
+            listed = [f"{task} ({reason})" for task, reason in sorted(tasks.items())]
+            notes.append(f"not all of {len(tasks):,} task{'' if len(tasks) == 1 else 's'}: {names(listed)}")
         return "; ".join(notes)
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from nightjar.core.contracts import INSTANCES, TASKS
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import check_input
 from nightjar.core.tables import ArtifactWriter
 from stages.ingest.accounts import (
     Ledger,
@@ -28,7 +27,7 @@ from stages.ingest.accounts import (
     open_file,
     read_ahead,
 )
-from stages.ingest.documents import ROLES, TRACKS
+from stages.ingest.documents import ROLES, TRACKS, read_document
 from stages.ingest.task_file import TaskFile, read_task
 
 DATASET = "natural_instructions"
@@ -153,15 +152,8 @@ def _copy_lists(folder: Path, writer: ArtifactWriter) -> dict[str, dict[str, int
     for track in TRACKS:
         for role, name in zip(ROLES, LISTS, strict=True):
             file = folder / track / name
-            check_input(file)
-            if not file.exists():
+            if (text := read_document(file)) is None:
                 continue
-            try:
-                text = file.read_text(encoding="utf-8")
-            except UnicodeDecodeError as error:
-                raise NightjarError(
-                    f"not UTF-8 at byte {error.start}", file, "save the list as UTF-8"
-                ) from None
             target = writer.folder("splits") / track
             target.mkdir(exist_ok=True)
             (target / file.name).write_text(text, encoding="utf-8", newline="\n")

@@ -114,8 +114,8 @@ def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile
     number = task_id.partition("_")[0]
     if ids.null_count:
         triples = zip(ids.to_pylist(), inputs.to_pylist(), outputs.to_pylist(), strict=True)
-        made = [given or make_id(number, text, out) for given, text, out in triples]
-        ids = pa.array(made, pa.string())
+        full = [own or make_id(number, text, out) for own, text, out in triples]
+        ids = pa.array(full, pa.string())
     index = np.arange(len(ids), dtype=np.int32)
     refused: list[Refused] = []
     texts = outputs.flatten()
@@ -123,8 +123,8 @@ def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile
         np.flatnonzero(blank_texts(inputs)), pc.list_parent_indices(outputs).to_numpy()[blank_texts(texts)]
     )
     if len(blank):
-        given = pa.table({"id": columns.ids, "input": inputs, "output": outputs}).take(pa.array(blank))
-        results = [check_instance(row, number, set()) for row in given.to_pylist()]
+        rows = pa.table({"id": columns.ids, "input": inputs, "output": outputs}).take(pa.array(blank))
+        results = [check_instance(row, number, set()) for row in rows.to_pylist()]
         refused = [result for result in results if isinstance(result, Refused)]
         index = np.delete(index, blank)
         ids, inputs, outputs = (column.take(pa.array(index)) for column in (ids, inputs, outputs))
@@ -293,8 +293,8 @@ def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refuse
     """
     if not isinstance(value, dict):
         return Refused("not an object", raw_text(value))
-    given = value.get("id")
-    known = given if is_text(given) else None
+    own_id = value.get("id")
+    known = own_id if is_text(own_id) else None
 
     def refuse(reason: str, detail: str = "") -> Refused:
         return Refused(reason, raw_text(value), known, detail)
@@ -321,10 +321,10 @@ def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refuse
             return refuse(f"output is {not_text(output)}")
         if _blank(output):
             return refuse("output is blank")
-    if given is None or (isinstance(given, str) and _blank(given)):
+    if own_id is None or (isinstance(own_id, str) and _blank(own_id)):
         known = make_id(number, text, outputs)
     elif known is None:
-        return refuse(f"id is {not_text(given)}")
+        return refuse(f"id is {not_text(own_id)}")
     if known in seen:
         return refuse("the same id twice", known)
     seen.add(known)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +47,9 @@ def ingest_training_inputs(
             )
         if most is not None and most < len(taken):
             random.Random(f"{seed} corpus").shuffle(taken)
-            left = frozenset(taken[most:])
-        else:
-            left = frozenset()
-        documents, part = _documents(path, frozenset(taken), left, ledger), 0
-        while chunk := list(islice(documents, ROWS_PER_PART)):
-            numbers.rows_out += writer.write(DOCUMENTS, chunk, part=f"part-{part:05d}")
-            part += 1
+        left = frozenset(taken[most:] if most is not None else ())
+        documents = _documents(path, frozenset(taken), left, ledger)
+        numbers.rows_out = writer.write_parts(DOCUMENTS, documents, ROWS_PER_PART)
         if progress:
             progress(numbers.bytes, numbers.bytes)
         return ledger.close(path)

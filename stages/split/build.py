@@ -53,9 +53,9 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
     log.info("%s", describe_lists(ingested / "splits", lists, use))
     roles: dict[str, dict[str, Role]] = {}
     for track in TRACKS:
-        given = lists.get(track)
+        published = lists.get(track)
         known = tasks.values()
-        roles[track] = roles_by_lists(known, track, given) if given else roles_by_rule(known, track)
+        roles[track] = roles_by_lists(known, track, published) if published else roles_by_rule(known, track)
     testing = {task: track for track in TRACKS for task in _with_role(roles[track], "test")}
     groups = {task: (track, tasks[task].category) for task, track in testing.items()}
     training = _with_role(roles[settings.track], "train")
@@ -88,7 +88,7 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
 
 
 def _with_role(roles: Mapping[str, Role], role: str) -> set[str]:
-    return {task for task, given in roles.items() if given.role == role}
+    return {task for task, own in roles.items() if own.role == role}
 
 
 def _rows(roles: Mapping[str, Mapping[str, Role]], trained: str, dev: set[str]) -> list[dict[str, str]]:
@@ -128,9 +128,7 @@ def _balanced_facts(
     refused = set(tables.read_rejected(ingested).column("file").to_pylist())
     files = {row["task_id"]: row["file"] for row in tables.read_rows(ingested, TASKS, ["task_id", "file"])}
     return {
-        "listed_test_tasks_absent": sum(
-            given.absent(tasks.values()).get("test", 0) for given in lists.values()
-        ),
+        "listed_test_tasks_absent": sum(one.absent(tasks.values()).get("test", 0) for one in lists.values()),
         "test_tasks_with_refused_instances": sum(files[task] in refused for task in testing),
     }
 
@@ -141,17 +139,15 @@ def _details(
     """Tasks of each role and track, those of each category, and what the published lists name in vain."""
     by_category = {
         track: {
-            role: dict(sorted(Counter(tasks[task].category for task in _with_role(given, role)).items()))
+            role: dict(sorted(Counter(tasks[task].category for task in _with_role(own, role)).items()))
             for role in ("train", "test")
         }
-        for track, given in roles.items()
+        for track, own in roles.items()
     }
     return {
         "tasks": {
-            track: {role: len(_with_role(given, role)) for role in ROLES} for track, given in roles.items()
+            track: {role: len(_with_role(own, role)) for role in ROLES} for track, own in roles.items()
         },
         "tasks_by_category": by_category,
-        "lists": {
-            track: {"listed_but_absent": given.absent(tasks.values())} for track, given in lists.items()
-        },
+        "lists": {track: {"listed_but_absent": one.absent(tasks.values())} for track, one in lists.items()},
     }

@@ -53,10 +53,10 @@ class _Explain:
         self.tests: dict[str, str] = {}
         for other in TRACKS:
             if other in lists and "test" in lists[other].roles:
-                given = lists[other].role_of
+                role_of = lists[other].role_of
             else:
-                given = {name: role.role for name, role in roles_by_rule(tasks.values(), other).items()}
-            self.tests.update((name, other) for name, role in given.items() if role == "test")
+                role_of = {name: role.role for name, role in roles_by_rule(tasks.values(), other).items()}
+            self.tests.update((name, other) for name, role in role_of.items() if role == "test")
         self.absent = sorted(self.tests.keys() - tasks.keys())
         self.names = sorted(lists[track].role_of.keys() - tasks.keys())
         self.source_of: dict[str, str] = {}
@@ -120,16 +120,16 @@ class _Explain:
         )
         text += f"({_some(task.sources)})"
         word = task.task_id.partition("_")[2].partition("_")[0]
-        alike = [name for name in self.absent if _alike(task, name)]
-        alike.sort(key=lambda name: not name.partition("_")[2].startswith(f"{word}_"))
-        return f"{text}; by its name, {alike[0]} may be one" if alike else text
+        similar = [name for name in self.absent if _similar(task, name)]
+        similar.sort(key=lambda name: not name.partition("_")[2].startswith(f"{word}_"))
+        return f"{text}; by its name, {similar[0]} may be one" if similar else text
 
 
 def _some(values: tuple[str, ...]) -> str:
     return ", ".join(map(repr, values)) or "none"
 
 
-def _alike(task: Task, name: str) -> bool:
+def _similar(task: Task, name: str) -> bool:
     """Whether another task's name begins with a source of `task`, as its own name writes it or as Source does."""
     sources = [_plain(source) for source in task.sources]
     own = _plain(task.task_id.partition("_")[2].partition("_")[0])

@@ -42,8 +42,8 @@ def launch(name: str, params: Params) -> dict[str, Any]:
         if done.returncode or not facts.exists():
             what = f"the processes of the training ended with status {done.returncode}"
             raise NightjarError(what, configuration, "see what they printed above")
-        told: dict[str, Any] = json.loads(facts.read_text(encoding="utf-8"))
-    return told
+        result: dict[str, Any] = json.loads(facts.read_text(encoding="utf-8"))
+    return result
 
 
 def worker(name: str, facts: Path) -> int:
@@ -53,12 +53,12 @@ def worker(name: str, facts: Path) -> int:
     display.protect()
     display.log_to_stderr()
     try:
-        told = fit(name, params_module.load())
+        result = fit(name, params_module.load())
     except NightjarError as error:
         print(f"nightjar: {error}", file=sys.stderr)
         return 2
-    if told:
-        facts.write_text(json.dumps(told), encoding="utf-8")
+    if result:
+        facts.write_text(json.dumps(result), encoding="utf-8")
     return 0
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.tool_prompts import CALL_NAMES, EXAMPLES, call_name, head
+from nightjar.prompts.tool_prompts import CALL_NAMES, EXAMPLES, head
 
 CALL = re.compile(r"\[(\w+)\((.*?)\)\] ?")
 # Where the paper's output says something else than its input, or a call takes the place of the text.
@@ -41,7 +41,6 @@ def test_layout() -> None:
 @pytest.mark.parametrize(("tool", "name"), CALL_NAMES.items())
 def test_every_tool(tool: str, name: str) -> None:
     assert head(tool) == head(name)
-    assert call_name(tool) == call_name(name) == name
     assert f"[{name}(" in head(tool).partition("\n")[0]
     assert head(tool).count("Input: ") == head(tool).count("\nOutput: ") == len(EXAMPLES[name])
     assert head(tool).endswith("\n\n")

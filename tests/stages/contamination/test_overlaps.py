@@ -36,8 +36,8 @@ from nightjar.core.contracts import (
     TRAIN_QUESTIONS,
 )
 from stages.contamination.build import Benchmark, build, task_rows
-from stages.contamination.held import Held, Overlap, Source
 from stages.contamination.ngrams import rolling, words
+from stages.contamination.overlaps import Overlap, OverlapFinder, Source
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 
@@ -98,7 +98,7 @@ def test_overlaps_are_those_by_hand(
     test: list[tuple[str, list[str]]], training: list[tuple[str, str]], n: int
 ) -> None:
     references = pa.array([row[1] for row in test], pa.list_(pa.string()))
-    held = Held(pa.array([[row[0]] for row in test], pa.list_(pa.string())), references, n)
+    held = OverlapFinder(pa.array([[row[0]] for row in test], pa.list_(pa.string())), references, n)
     for number, (side, text) in enumerate(training):
         held.add(side, pa.array([text]), [Source(None, str(number), "text")].__getitem__)
     found = {(it.row, it.part, it.side): it for it in held.overlaps()}
@@ -129,7 +129,7 @@ def test_overlaps_are_those_by_hand(
 def test_a_short_input_is_found_inside_a_longer_text(inputs: list[str], training: list[str], n: int) -> None:
     """From two words on, here; a reference is not, because it may be a label."""
     of = pa.list_(pa.string())
-    held = Held(pa.array([[text] for text in inputs], of), pa.array([], of), n, shortest=2)
+    held = OverlapFinder(pa.array([[text] for text in inputs], of), pa.array([], of), n, shortest=2)
     for number, text in enumerate(training):
         held.add("train", pa.array([text]), [Source(None, str(number), "text")].__getitem__)
     found = {

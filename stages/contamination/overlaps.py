@@ -52,8 +52,8 @@ class Overlap:
 Met = dict[int, dict[int, Source]]
 
 
-class Held:
-    """The texts of test questions, against which the training texts are held batch by batch.
+class OverlapFinder:
+    """The texts of test questions, with which training texts are compared batch by batch.
 
     A row may have several inputs and several references. `n` is the length of an n-gram in words.
     """
@@ -78,21 +78,21 @@ class Held:
         self.met: dict[str, Met] = {}
 
     def add(self, side: str, texts: pa.Array, sources: Any) -> None:
-        """Hold training texts against the test side; `sources(number)` tells the Source of a text."""
+        """Compare training texts with the test side; `sources(number)` gives the Source of a text."""
         met = self.met.setdefault(side, {})
-        given = words(texts)
-        numbered = Numbered(given, self.vocabulary)
+        split = words(texts)
+        numbered = Numbered(split, self.vocabulary)
         for length, grams in self.grams.items():
             hits = grams.find(numbered)
-            self._remember(met.setdefault(length, {}), hits.grams, hits.texts, sources)
-        short = np.flatnonzero((given.lengths < self.n) & (given.lengths > 0))
+            self._record(met.setdefault(length, {}), hits.grams, hits.texts, sources)
+        short = np.flatnonzero((split.lengths < self.n) & (split.lengths > 0))
         if len(short) and len(self.short):
-            found = pc.index_in(given.joined(short), value_set=self.short.dictionary)
+            found = pc.index_in(split.joined(short), value_set=self.short.dictionary)
             places = pc.fill_null(found, -1).to_numpy(zero_copy_only=False)
-            self._remember(met.setdefault(0, {}), places[places >= 0], short[places >= 0], sources)
+            self._record(met.setdefault(0, {}), places[places >= 0], short[places >= 0], sources)
 
     @staticmethod
-    def _remember(known: dict[int, Source], numbers: Ints, texts: Ints, sources: Any) -> None:
+    def _record(known: dict[int, Source], numbers: Ints, texts: Ints, sources: Any) -> None:
         distinct, first = np.unique(numbers, return_index=True)
         for number, place in zip(distinct.tolist(), first.tolist(), strict=True):
             if number not in known:
@@ -119,10 +119,10 @@ class Held:
         matches = hit[grams.which]
         ngrams = np.bincount(groups, minlength=size)
         matched = np.bincount(groups[matches], minlength=size)
-        seen, first = np.unique(groups[matches], return_index=True)
+        matched_groups, first = np.unique(groups[matches], return_index=True)
         windows = np.flatnonzero(matches)[first]
         found = []
-        for group, window in zip(seen.tolist(), windows.tolist(), strict=True):
+        for group, window in zip(matched_groups.tolist(), windows.tolist(), strict=True):
             start = int(grams.windows[window])
             text = " ".join(self.words.flat.slice(start, self.n).to_pylist())
             source = known[int(grams.which[window])]
