@@ -20,6 +20,12 @@ def completion(text: str, reason: str = "stop", **usage: int) -> tuple[int, Any]
     return 200, {"choices": [{"text": text, "finish_reason": reason}], "usage": usage}
 
 
+def said(text: str | None, reason: str = "stop", **message: Any) -> tuple[int, Any]:
+    """An answer of a chat with this text."""
+    choice = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": reason}
+    return 200, {"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+
+
 @dataclass
 class Served:
     """A server that runs: its address, and what it was asked."""
@@ -43,7 +49,7 @@ def serving(script: Script, models: Any = ("tiny",)) -> Iterator[Served]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.path != "/v1/completions":
+            if self.path not in ("/v1/completions", "/v1/chat/completions"):
                 return self._send(404, {"error": "no such path"})
             served.asked.append(body)
             served.headers.append(dict(self.headers))
@@ -52,6 +58,8 @@ def serving(script: Script, models: Any = ("tiny",)) -> Iterator[Served]:
         def _send(self, status: int, value: Any) -> None:
             data = value if isinstance(value, bytes) else json.dumps(value).encode()
             self.send_response(status)
+            if status == 429:
+                self.send_header("Retry-After", "0")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

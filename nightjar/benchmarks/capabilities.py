@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
-from nightjar.benchmarks.question import Question, Record, Refused, Sources
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 
 if TYPE_CHECKING:
     from nightjar.params.predict import PredictBenchmark
@@ -71,6 +71,17 @@ class Training(Capability):
 
     questions: Callable[[Sources, Any, int], Iterator[tuple[Literal["train", "dev"], Question]]]
     target: Callable[[Question], str] | None = None
+
+
+@dataclass(frozen=True)
+class Turns(Capability):
+    """Prompts with examples, as turns of a chat.
+
+    `turns` gives the examples of a question's prompt, each as what the user asks and what the model answers, and the
+    last message of the user.
+    """
+
+    turns: Callable[[Question, Asking], tuple[list[tuple[str, str]], str]]
 
 
 @dataclass(frozen=True)

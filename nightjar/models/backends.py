@@ -18,11 +18,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.model import Model
 from nightjar.models.tokenizer import is_encoder_decoder
 from nightjar.models.weights import weight_files
-from nightjar.params.predict import PredictBenchmark
+from nightjar.params.predict import Chat, PredictBenchmark
 
 GROUP, ENTRY = "nightjar.models", "entry"
 # The class of each kind of source that names no files.
-BUILT_IN = {"server": "nightjar.models.server:Server"}
+BUILT_IN = {"server": "nightjar.models.server:Server", "chat": "nightjar.models.chat:ChatServer"}
 
 
 def is_remote(source: str) -> bool:
@@ -64,17 +64,26 @@ def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
 
 
 def open_model(
-    source: str, base: Path, settings: PredictBenchmark, window: int, seed: int, threads: int
+    source: str,
+    base: Path,
+    settings: PredictBenchmark,
+    window: int,
+    seed: int,
+    threads: int,
+    chat: Chat | None = None,
 ) -> Model:
     """The model of a source, for the block of a `with`.
 
     Of weights, `base` is the folder of the language model, and `source` that of an adapter or of a trained model, or
-    again the language model. `window`: as of `LocalModel`. Raises NightjarError if the model cannot be made or loaded.
+    again the language model. `window`: as of `LocalModel`. With `chat`, weights are asked through
+    their chat template. Raises NightjarError if the model cannot be made or loaded.
     """
     kind: Any = backend(source, base)
     if is_remote(source):
         with plugins.calling(source, "this model cannot be made"):
             remote: Model = kind(split(source)[1])
+        if chat and "chat" in remote.can:
+            remote.chat = chat
         return remote
     from nightjar.models.load import load, prepare
 
@@ -82,4 +91,8 @@ def open_model(
     adapter = None if Path(source) in (base, paths.LANGUAGE_MODEL) else source
     lm = load(base, settings.precision, adapter)
     local: Model = kind(lm, settings.batch_size, settings.batch_tokens, window)
-    return local
+    if chat is None:
+        return local
+    from nightjar.models.chat_template import ChatTemplate, TemplatedModel
+
+    return TemplatedModel(local, ChatTemplate(base))

@@ -1,5 +1,6 @@
 """One HTTP client for servers of language models, which may be slow, broken or hostile: JSON in, JSON out.
 
+A busy server is asked again after the pause that it names (Retry-After), or a growing one.
 A request has one deadline for everything, attempts and pauses included, and an answer has a limit of bytes, also after
 decompression. Redirects are not followed. A loopback address is never asked through a proxy; for other hosts the
 proxies of the environment are used. The key is read from NIGHTJAR_SERVER_KEY, sent in a header, and hidden in every
@@ -18,6 +19,8 @@ import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, Self
 from urllib.parse import quote
@@ -55,6 +58,8 @@ class _Reply:
     status: int
     location: str | None
     body: bytes
+    # Seconds that a busy server asks to wait; 0 if it does not say.
+    wait: float = 0.0
 
 
 class Refused(NightjarError):
@@ -163,14 +168,16 @@ class HttpClient:
         limits = self.limits
         with anyio.fail_after(limits.answer):
             for attempt in range(1, limits.attempts + 1):
+                wait = 0.0
                 try:
                     reply = await self._send_once(method, path, body)
                     if reply.status not in _BUSY or attempt == limits.attempts:
                         return reply
+                    wait = reply.wait
                 except httpx.HTTPError:
                     if attempt == limits.attempts:
                         raise
-                await anyio.sleep(limits.pause * 2 ** (attempt - 1))
+                await anyio.sleep(max(wait, limits.pause * 2 ** (attempt - 1)))
         raise AssertionError("unreachable")
 
     async def _send_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> _Reply:
@@ -183,7 +190,11 @@ class HttpClient:
                     raise _too_long(self.limits)
         encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
         location = answer.headers.get("Location") if answer.is_redirect else None
-        return _Reply(answer.status_code, location, _decompressed(bytes(data), encoding, self.limits))
+        text, wait = (
+            _decompressed(bytes(data), encoding, self.limits),
+            _seconds(answer.headers.get("Retry-After")),
+        )
+        return _Reply(answer.status_code, location, text, wait)
 
     def _refusal(self, reply: _Reply, path: str, model: object) -> NightjarError:
         """The error of an answer that is none."""
@@ -273,6 +284,17 @@ def _certificates() -> ssl.SSLContext:
         names = "SSL_CERT_FILE, SSL_CERT_DIR"
         what = f"the certificates cannot be read ({first_line(error)})"
         raise NightjarError(what, names, "set them to certificates, or unset them") from None
+
+
+def _seconds(text: str | None) -> float:
+    """The seconds of Retry-After (RFC 9110, 10.2.3): a number, or a date of HTTP; 0 for anything else."""
+    if text is None:
+        return 0.0
+    if text.strip().isascii() and text.strip().isdigit():
+        return float(text)
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
+    return 0.0
 
 
 def _decompressed(data: bytes, encoding: str, limits: Limits) -> bytes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVa
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
+from nightjar.params.predict import Chat
 
 if TYPE_CHECKING:
     from nightjar.models.load import LanguageModel
@@ -27,11 +28,44 @@ _Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True)
+class ToolCall:
+    """A tool that a chat model calls: the id of the call, the tool's name, and its arguments as JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a chat. One of the assistant may have `calls`; the role tool answers the call `call_id`."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The message as the OpenAI interface has it."""
+        calls = [
+            {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
+            for one in self.calls
+        ]
+        answered = {"tool_call_id": self.call_id} if self.role == "tool" else {}
+        return {
+            "role": self.role,
+            "content": self.content,
+            **({"tool_calls": calls} if calls else {}),
+            **answered,
+        }
+
+
+@dataclass(frozen=True)
 class Request:
     """A prompt to be continued by at most `max_new_tokens`, until one of the texts `stop`.
 
     `ids` are those of the prompt by the tokenizer that limited it. `day` and `forbidden` are for tools: the day of the
-    question, and those that may not be called.
+    question, and those that may not be called. `messages` are the prompt as a chat has it.
     """
 
     prompt: str
@@ -40,6 +74,12 @@ class Request:
     stop: Sequence[str] = ()
     day: date | None = None
     forbidden: frozenset[str] = frozenset()
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The messages; one of the user with the prompt, if there are none."""
+        return self.messages or (Message("user", self.prompt),)
 
     @property
     def sha256(self) -> str:
@@ -62,6 +102,14 @@ class Text:
     prompt_tokens: int | None = None
     stop: str | None = None
     ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a chat model says: a text, and the tools that it calls."""
+
+    text: Text
+    calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +151,8 @@ class Model(Protocol):
     at_once: ClassVar[int] = 1
     # What limits prompts and counts tokens; None: that of the project's language model.
     tokenizer: Tokenizer | None = None
+    # How it is asked, where `chat` is among `can`.
+    chat: Chat = Chat()
     # The weights in this process, where `steer` is among `can`.
     lm: LanguageModel | None = None
 
@@ -124,8 +174,23 @@ class Model(Protocol):
         """How likely each text after a prompt is. A text of any length after no prompt is read in windows."""
         raise self._cannot("score")
 
+    def converse(
+        self,
+        requests: Mapping[int, Request],
+        wanted: Sequence[int],
+        tools: Sequence[Mapping[str, Any]],
+        decoding: Decoding,
+    ) -> Iterator[tuple[int, Reply]]:
+        """What is said next in each conversation; `tools` are the function schemas of tools that it may call."""
+        raise self._cannot("chat")
+
     def _cannot(self, what: Capability) -> NightjarError:
         return NightjarError(f"{self.title} cannot {what}", str(dict(self.identity)), "use another model")
+
+    @classmethod
+    def abilities(cls, argument: str) -> frozenset[Capability]:
+        """What the model of a source with this argument can; a server is asked where it may be more than its class."""
+        return cls.can
 
     def facts(self) -> Mapping[str, Any]:
         """What is published of the model beside its answers."""

@@ -7,22 +7,39 @@ are sent, and their limits, are in `http_client`.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
-from nightjar.models.model import Capability, Decoding, Model, Request, Text, at_once
+from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text, at_once
 
-PREFIX = "server:"
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
 # Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
 # llama-cpp-python is 1.1. A server that refuses unknown names gets neither.
 NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
+
+
+# Two ways to ask for the log-probabilities of a prompt: that of OpenAI (llama.cpp, TGI, vLLM), and that of vLLM alone.
+ECHO: Mapping[str, Any] = {"echo": True, "logprobs": 1}
+PROMPT_LOGPROBS: Mapping[str, Any] = {"prompt_logprobs": 0}
+_PROBE = "One two three"
+
+
+class Unscored(NightjarError):
+    """The server does not give the log-probabilities of a given text."""
+
+
+class Piece(NamedTuple):
+    """A token of a text: where its characters end, and its log-probability; the first may have none."""
+
+    end: int
+    logprob: float | None
 
 
 @dataclass(frozen=True)
@@ -34,15 +51,16 @@ class Address:
 
     @classmethod
     def parse(cls, source: str) -> Address:
-        """From `server:URL` or `server:URL#MODEL`. Raises NightjarError for anything else.
+        """From `KIND:URL` or `KIND:URL#MODEL`. Raises NightjarError for anything else.
 
         An address must not have a password: it would be in files and logs.
         """
-        fix = f"write {PREFIX}http://HOST:PORT, or {PREFIX}URL#MODEL for one of several models"
+        kind, _, given = source.partition(":")
+        fix = f"write {kind}:http://HOST:PORT, or {kind}:URL#MODEL for one of several models"
         # Neither a password nor a key in a query is repeated.
         named = re.sub(r"\?[^#]*", "?…", re.sub(r"//.*@", "//…@", source))
         try:
-            url = address(source.removeprefix(PREFIX))
+            url = address(given)
         except ValueError as error:
             raise NightjarError(str(error), named, fix) from None
         if url.userinfo:
@@ -50,7 +68,7 @@ class Address:
         if url.query:
             raise NightjarError("not the address of a server", named, fix)
         base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
-        base = base.removesuffix("/completions").removesuffix("/v1")
+        base = base.removesuffix("/completions").removesuffix("/chat").removesuffix("/v1")
         return cls(base.rstrip("/"), url.fragment or None)
 
 
@@ -66,14 +84,16 @@ class Server(Model):
     can: ClassVar[frozenset[Capability]] = frozenset({"generate", "tools"})
     title: ClassVar[str] = "a server"
     at_once: ClassVar[int] = 4
+    # How its sources begin.
+    kind: ClassVar[str] = "server"
 
     def __init__(self, address: Address | str, limits: Limits | None = None) -> None:
         if isinstance(address, str):
-            address = Address.parse(PREFIX + address)
+            address = Address.parse(f"{self.kind}:{address}")
         self.address = address
-        self._http = HttpClient(address.url, PREFIX + address.url, limits or Limits())
+        self._http = HttpClient(address.url, f"{self.kind}:{address.url}", limits or Limits())
         self.model = address.model or ""
-        self.neutral = True
+        self.neutral, self.way = True, 0
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -132,6 +152,60 @@ class Server(Model):
             self._count(counts, "prompt_tokens"),
         )
 
+    @classmethod
+    def abilities(cls, argument: str) -> frozenset[Capability]:
+        """With `score` for a server that gives the log-probabilities of a text that it is sent, which is tried."""
+        try:
+            with cls(argument) as server:
+                server.pieces(_PROBE)
+        except Unscored:
+            return cls.can
+        return cls.can | {"score"}
+
+    def score(
+        self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
+    ) -> Iterator[tuple[int, list[Score]]]:
+        """As for weights, a token with characters of prompt and text belongs to the text.
+
+        Of a text after no prompt the server gives the first token no probability: it does not count.
+        """
+
+        def one(number: int) -> list[Score]:
+            prompt, texts = requests[number]
+            return [self._score(prompt, text) for text in texts]
+
+        return at_once(one, wanted, self.at_once)
+
+    def _score(self, prompt: str, text: str) -> Score:
+        pieces = [piece for piece in self.pieces(prompt + text) if piece.end > len(prompt)]
+        given = [piece.logprob for piece in pieces if piece.logprob is not None]
+        if len(given) < len(pieces) - (not prompt):
+            raise self._fault("a token of the text has no probability")
+        return Score(math.fsum(given), len(given))
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The tokens of a text as the server has them. Raises Unscored if it does not give them."""
+        body = {"model": self.model, "prompt": text, "max_tokens": 1, "temperature": 0}
+        ways = ((ECHO, "logprobs", _echoed), (PROMPT_LOGPROBS, "prompt_logprobs", _prompt_logprobs))
+        for way in range(self.way, len(ways)):
+            more, key, read = ways[way]
+            try:
+                found = self._complete({**body, **more})
+            except Refused as error:
+                if not re.search("echo|logprobs", error.said):
+                    raise
+                continue
+            choices = found.get("choices")
+            choice = choices[0] if isinstance(choices, list) and choices else None
+            pieces = read(choice.get(key), text) if isinstance(choice, dict) else None
+            if pieces is not None:
+                self.way = way
+                return pieces
+        fix = "leave the tasks out that need them, or use another server"
+        raise Unscored(
+            "it gives no log-probabilities of a given text", f"{self.kind}:{self.address.url}", fix
+        )
+
     def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without a penalty where the server can be asked for that (`neutral`)."""
         if self.neutral:
@@ -150,7 +224,7 @@ class Server(Model):
             names = [one["id"] for one in found["data"]]
         except (LookupError, TypeError):
             names = []
-        fix = f"give {PREFIX}{self.address.url}#MODEL"
+        fix = f"give {self.kind}:{self.address.url}#MODEL"
         if not names or not all(isinstance(name, str) and name for name in names):
             raise self._fault("it names no model", fix)
         if len(names) > 1:
@@ -167,3 +241,50 @@ class Server(Model):
             return value
         told = json.dumps(value) if isinstance(value, int | float) else type(value).__name__
         raise self._fault(f"{name} of the answer is not a count of tokens: {told}")
+
+
+def _echoed(given: Any, text: str) -> list[Piece] | None:
+    """The pieces of `logprobs` of an answer that repeats its prompt; None if they are not there."""
+    if not isinstance(given, dict):
+        return None
+    starts, logprobs = given.get("text_offset"), given.get("token_logprobs")
+    if not isinstance(starts, list) or not isinstance(logprobs, list) or len(starts) != len(logprobs):
+        return None
+    if not all(type(one) is int for one in starts) or starts != sorted(starts) or starts[:1] != [0]:
+        return None
+    ends = [*starts[1:], len(text)]
+    # Behind the text is what the server wrote.
+    return _pieces(
+        [(end, one) for start, end, one in zip(starts, ends, logprobs, strict=True) if start < len(text)]
+    )
+
+
+def _prompt_logprobs(given: Any, text: str) -> list[Piece] | None:
+    """The pieces of vLLM's `prompt_logprobs`: for each token an object with one entry, null for the first."""
+    if (
+        not isinstance(given, list)
+        or len(given) < 2
+        or not all(isinstance(one, dict) and one for one in given[1:])
+    ):
+        return None
+    tokens = [next(iter(one.values())) for one in given[1:]]
+    if not all(isinstance(one, dict) and isinstance(one.get("decoded_token"), str) for one in tokens):
+        return None
+    rest = "".join(one["decoded_token"] for one in tokens)
+    if not text.endswith(rest):
+        return None
+    end = len(text) - len(rest)
+    found: list[tuple[int, Any]] = [(end, None)] if end else []
+    for one in tokens:
+        end += len(one["decoded_token"])
+        found.append((end, one.get("logprob")))
+    return _pieces(found)
+
+
+def _pieces(given: Sequence[tuple[int, Any]]) -> list[Piece] | None:
+    """The pieces; None if one has no probability, other than the first."""
+    for place, (_, logprob) in enumerate(given):
+        number = isinstance(logprob, int | float) and not isinstance(logprob, bool) and math.isfinite(logprob)
+        if not number and (place or logprob is not None):
+            return None
+    return [Piece(*one) for one in given]

@@ -59,6 +59,20 @@ class PredictBenchmark(Model):
         return self
 
 
+class Chat(Model):
+    """A system that is asked through its model's chat template, or a chat server.
+
+    `system_message`: what the first message says; None: there is none. `examples_as_turns`: whether the examples of a
+    prompt are turns of the chat. For servers: `at_once`, requests at the same time, and `token_limit`, the most tokens
+    of all prompts and answers together (None: no limit).
+    """
+
+    system_message: str | None = None
+    examples_as_turns: bool = False
+    at_once: Annotated[int, Field(ge=1, le=256)] = 4
+    token_limit: Positive | None = None
+
+
 class System(Model):
     """A system on a benchmark: how it answers, its weights, the artifact with its evidence, and what its tools read.
 
@@ -67,7 +81,7 @@ class System(Model):
     passages, `file` with a file of predictions in the benchmark's own form. `nightjar evaluate` gives the weights of a
     model behind a server as server:URL. `tools` is the index for a reader, too: it has the passages of the evidence.
     `calls`: whether it may call tools ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is
-    "on" if its recipe trained with calls, else "off".
+    "on" if its recipe trained with calls, else "off". `chat`: whether and how its prompts are messages of a chat.
     """
 
     kind: Literal["model", "reader", "knn", "extractive", "file"]
@@ -77,6 +91,7 @@ class System(Model):
     evidence: Artifact
     tools: Artifact
     calls: Literal["on", "disabled", "off"] | None = None
+    chat: Chat | None = None
 
 
 class Predict(Defaults[PredictBenchmark], extra="allow"):

@@ -14,12 +14,14 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.models.backends import backend, open_model
+from nightjar.models.chat_template import TemplatedModel
 from nightjar.models.model import Decoding, Model, Request, Text, at_once
 from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
-from nightjar.params.predict import PredictBenchmark
+from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.predict.chat import conversing, named_choice
 from nightjar.predict.predictor import (
     NOTHING_WRITTEN,
     Job,
@@ -39,6 +41,9 @@ from nightjar.tools.decode import Answered, controller_for
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
 
+# Tokens of an answer that names a choice, at least.
+CHOICE_TOKENS = 32
+
 # Numbers of questions -> number and row of each, as they are done.
 Answer = Callable[[Sequence[int]], Iterator[tuple[int, Row]]]
 
@@ -56,7 +61,11 @@ class ModelPredictor(Predictor):
         tokenizer = model.tokenizer or load_tokenizer(job.base)
         self._job, self._model, self._tokenizer = job, model, tokenizer
         passages, evidence = recipe["evidence"], evidence_of(job.evidence)
-        requests = requests_of(card, tokenizer, self.questions, job.encoding, settings, evidence, passages)
+        self._chat = job.system.chat or (Chat() if "chat" in model.can else None)
+        template = model.template if isinstance(model, TemplatedModel) else None
+        requests = requests_of(
+            card, tokenizer, self.questions, job.encoding, settings, evidence, passages, self._chat, template
+        )
         self._requests = dict(enumerate(requests))
         self._kinds = [card.task(one.task_id).kind for one in self.questions]
         self._decoding = Decoding(settings.temperature, settings.top_p, job.params.seed)
@@ -93,14 +102,34 @@ class ModelPredictor(Predictor):
         return self._job.card.task(self.questions[number].task_id).choices
 
     def _choose(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        """The choice whose text is likeliest after the prompt; of equal ones the first of the task."""
+        """The choice whose text is likeliest after the prompt; of equal ones the first of the task.
+
+        After a chat template nothing comes before the choice, so that its text loses the blank.
+        """
+        if "chat" in self._model.can and "score" not in self._model.can:
+            yield from self._choose_by_name(numbers)
+            return
         asked = {
-            number: (prompt, [it.text for it in self._choices(number)])
+            number: (prompt, [it.text.lstrip() if self._chat else it.text for it in self._choices(number)])
             for number, prompt in self._of_kind("choose")
         }
         for number, scores in self._model.score(asked, numbers):
             best = max(range(len(scores)), key=lambda place: scores[place].logprob)
             yield number, {"answers": [self._choices(number)[best].answer], **NOTHING_WRITTEN}
+
+    def _choose_by_name(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """The choice that an answer names (`named_choice`); an answer that names none is empty."""
+        asked = {}
+        for number in numbers:
+            one, names = self._requests[number], ", ".join(it.answer for it in self._choices(number))
+            *before, last = one.conversation
+            question = replace(last, content=f"{last.content}\n\nAnswer with one of: {names}.")
+            tokens = max(one.max_new_tokens, CHOICE_TOKENS)
+            asked[number] = replace(one, messages=(*before, question), max_new_tokens=tokens, stop=())
+        for number, found in self._model.generate(asked, numbers, self._decoding):
+            answer = named_choice(found.text, self._choices(number)) or ""
+            row = {"text": found.text, "calls": [], "new_tokens": _tokens(found, self._tokenizer)}
+            yield number, {"answers": [answer], **row}
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The answer "NLL TOKENS" to a text. A text without tokens has no answer."""
@@ -123,7 +152,12 @@ class ModelPredictor(Predictor):
         return about(one.prompt, len(one.ids), self._model.sha256, adapter)
 
     def facts(self) -> Mapping[str, Any]:
-        own = {} if self._model.tokenizer else {"prompts_limited_by": paths.LANGUAGE_MODEL.as_posix()}
+        own: dict[str, Any] = (
+            {} if self._model.tokenizer else {"prompts_limited_by": paths.LANGUAGE_MODEL.as_posix()}
+        )
+        if self._chat:
+            named = "choose" in self._kinds and "score" not in self._model.can
+            own["chat"] = {**self._chat.model_dump(), **({"choices": "named in the answer"} if named else {})}
         return {**self._model.facts(), **own}
 
 
@@ -141,7 +175,12 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     toolbox = toolbox_of(job) if calls == "on" else Toolbox([])
     _check_tasks(job, kind)
     window = job.encoding.max_source_length
-    with open_model(weights, job.base, settings, window, params.seed, params.threads) as model:
+    with open_model(
+        weights, job.base, settings, window, params.seed, params.threads, job.system.chat
+    ) as model:
+        if calls == "on" and isinstance(model, TemplatedModel) and not model.template.knows_tools:
+            fix = f"set {job.key('calls')} to off, or leave the template out"
+            raise NightjarError("its chat template knows no tools", job.base, fix)
         yield ModelPredictor(job, model, recipe, calls, toolbox)
 
 
@@ -196,8 +235,17 @@ def writing(
         )
         return answer_row(given, settings, pieces[0].prompt_tokens)
 
-    if calls == "off":
+    def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        answer = conversing(
+            model, requests, toolbox, settings.max_calls, decoding, lambda one: _tokens(one, tokenizer)
+        )
+        for number, written, prompt_tokens in answer(numbers):
+            yield number, answer_row(written, settings, prompt_tokens)
+
+    if calls == "off" or (calls == "disabled" and "chat" in model.can):
         return plain
+    if "chat" in model.can:
+        return native
     return steered if "steer" in model.can else lambda numbers: at_once(by_text, numbers, model.at_once)
 
 
@@ -243,7 +291,7 @@ def _calls(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> Calls:
     if calls != "off" and "tools" not in kind.can:
         what = f"{job.system.system} calls tools, which {kind.title} cannot"
         raise NightjarError(what, job.base, f"use a causal model, or set {job.key('calls')} to off")
-    if calls == "disabled" and "steer" not in kind.can:
+    if calls == "disabled" and not kind.can & {"steer", "chat"} and not job.system.chat:
         what = f"{kind.title} cannot be kept from writing calls"
         raise NightjarError(what, job.key("calls"), "set it to off")
     return calls
@@ -266,8 +314,9 @@ def _check_evidence(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> N
 
 def _check_tasks(job: Job, kind: type[Model]) -> None:
     """Raise NightjarError for a task that the model cannot answer, and for a temperature that does not fit."""
-    reasons, where = lacking(kind), f"predict.{job.card.name}.temperature"
+    where = f"predict.{job.card.name}.temperature"
     tasks = {one.task_id: job.card.task(one.task_id).kind for one in job.questions}
+    reasons = lacking(kind, tasks.values(), job.system.weights)
     for task, own in tasks.items():
         if own in reasons:
             fix = "leave this task out, or use another model"

@@ -20,8 +20,8 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code
-from nightjar.models.backends import is_remote
-from nightjar.models.model import Model
+from nightjar.models.backends import is_remote, split
+from nightjar.models.model import Capability, Model
 from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
@@ -30,10 +30,11 @@ from nightjar.prompts.encodings import named
 
 # What each kind of task needs of a model, and what is said of one that lacks it.
 _NEEDS = {
-    "generate": ("generate", "writes no texts"),
-    "choose": ("score", "gives no log-probabilities of given choices"),
-    "perplexity": ("score", "gives no log-probabilities of a given text"),
-    "sample": ("sample", "does not sample with the seed of the parameters"),
+    "generate": ({"generate"}, "writes no texts"),
+    # A chat model names its choice.
+    "choose": ({"score", "chat"}, "gives no log-probabilities of given choices"),
+    "perplexity": ({"score"}, "gives no log-probabilities of a given text"),
+    "sample": ({"sample"}, "does not sample with the seed of the parameters"),
 }
 # Recipes whose instances have a definition and an input; the others are trained on plain text.
 INSTRUCTED = ("train", "supervised")
@@ -176,9 +177,17 @@ def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> 
     return params.encoding if name is None else named(params.encoding, name)
 
 
-def lacking(kind: type[Model]) -> dict[str, str]:
-    """The kinds of tasks that a model cannot answer, and why."""
-    return {task: f"{kind.title} {why}" for task, (need, why) in _NEEDS.items() if need not in kind.can}
+def lacking(kind: type[Model], tasks: Iterable[str] = (), source: str = "") -> dict[str, str]:
+    """The kinds of tasks that a model cannot answer, and why.
+
+    What the model of a `source` can beyond its class is tried where the kinds `tasks` need it.
+    """
+
+    def without(can: frozenset[Capability]) -> dict[str, str]:
+        return {task: f"{kind.title} {why}" for task, (needs, why) in _NEEDS.items() if not can & needs}
+
+    reasons = without(kind.can)
+    return without(kind.abilities(split(source)[1])) if source and reasons.keys() & set(tasks) else reasons
 
 
 def ranking_of(card: Card) -> Ranking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Card
@@ -17,13 +17,17 @@ from nightjar.models.model import Request
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.params import Params
 from nightjar.params.data import Encoding
-from nightjar.params.predict import PredictBenchmark
+from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.predict.chat import messages_of, shown
 from nightjar.predict.predictor import encoding_of
+
+if TYPE_CHECKING:
+    from nightjar.models.chat_template import ChatTemplate
 
 # The passages of each question, best first, by (task_id, id).
 Evidence = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
-# Kinds of tasks whose answers are text that a model writes after the prompt.
-WRITTEN = ("generate", "sample")
+# Kinds of tasks that ask something: a text that a model writes after the prompt, or one of given choices.
+ASKING = ("generate", "sample", "choose")
 
 
 def requests_of(
@@ -34,19 +38,29 @@ def requests_of(
     settings: PredictBenchmark,
     evidence: Evidence,
     passages: int,
+    chat: Chat | None = None,
+    template: ChatTemplate | None = None,
 ) -> list[Request]:
-    """The request of every question, in their order, with at most `passages` of its evidence in the prompt."""
+    """The request of every question, in their order, with at most `passages` of its evidence in the prompt.
+
+    With `chat` it has messages, and with the `template` of a model the text that this makes of them. A text whose
+    likelihood is computed stays as it is.
+    """
     found = []
     for question in questions:
         rows, task = evidence.get(question.key, ())[:passages], card.task(question.task_id)
-        prompt = card.prompt(question, Asking(encoding, tokenizer, rows, tokenizer.encoder_decoder))
+        asking = Asking(encoding, tokenizer, rows, tokenizer.encoder_decoder)
+        talk = messages_of(card, question, asking, chat) if chat and task.kind != "perplexity" else ()
+        prompt = shown(talk) if talk else card.prompt(question, asking)
+        if talk and template:
+            prompt = template.text(talk)
         own = tokenizer.encode(prompt)
         if tokenizer.encoder_decoder:
             # A text that was cut to length may have more tokens when read again: it is cut once more (ni_collator.py).
             own = tokenizer.fit(own, encoding.max_source_length)
         most = limit(card, question.task_id, settings)
         end = stops(card, question.task_id, settings)
-        found.append(Request(prompt, own, most, end, question.day, frozenset(task.forbidden_tools)))
+        found.append(Request(prompt, own, most, end, question.day, frozenset(task.forbidden_tools), talk))
     return found
 
 
@@ -71,10 +85,13 @@ def limit(card: Card, task_id: str, settings: PredictBenchmark) -> int:
     return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
 
 
-def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | None = None) -> int:
+def write_prompts(
+    params: Params, benchmark: str, output: Path, encoding: str | None = None, chat: Chat | None = None
+) -> int:
     """Write one JSON line a question to `output`: id, task, prompt, stop, max_tokens; returns how many.
 
-    Texts whose likelihood is computed have no line.
+    A question with choices has them too, as answers. With `chat` a line has `messages` in the place of a prompt. Texts
+    whose likelihood is computed have no line.
 
     The prompt is the text that predict@<benchmark>-untuned gives its model under `params`, with `encoding` in place of
     theirs if one is named. It has no special tokens and no chat template: that stage adds neither a template nor, for a
@@ -89,13 +106,17 @@ def write_prompts(params: Params, benchmark: str, output: Path, encoding: str | 
     inputs = [source, paths.LANGUAGE_MODEL, PARAMS_FILE]
     check_output(output, inputs)
     options, settings = encoding_of(params, benchmark, encoding), params.predict.benchmark(benchmark)
-    questions = [one for one in read_questions(source) if card.task(one.task_id).kind in WRITTEN]
-    requests = requests_of(card, load_tokenizer(paths.LANGUAGE_MODEL), questions, options, settings, {}, 0)
+    questions = [one for one in read_questions(source) if card.task(one.task_id).kind in ASKING]
+    tokenizer = load_tokenizer(paths.LANGUAGE_MODEL)
+    requests = requests_of(card, tokenizer, questions, options, settings, {}, 0, chat)
     lines = [
         {
             "id": id,
             card.files.task: question.task_id,
-            "prompt": one.prompt,
+            **({"messages": [it.as_json() for it in one.messages]} if chat else {"prompt": one.prompt}),
+            **(
+                {"choices": [it.answer for it in own]} if (own := card.task(question.task_id).choices) else {}
+            ),
             "stop": one.stop,
             "max_tokens": one.max_new_tokens,
         }

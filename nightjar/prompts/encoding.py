@@ -69,7 +69,7 @@ def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, toke
     trimmed has no room for the cue alone.
     """
     task_name = f"{task['task_id']}. " if options.task_name else ""
-    definition = _definition_text(task) if options.definition else None
+    definition = definition_of(task) if options.definition else None
     head = _head(definition)
     task_input = _instance(instance_input.strip())
     lengths = _Lengths(tokenizer)
@@ -171,7 +171,8 @@ def _closed(text: str) -> str:
     return text if text[-1] in string.punctuation else text + "."
 
 
-def _definition_text(task: Mapping[str, Any]) -> str:
+def definition_of(task: Mapping[str, Any]) -> str:
+    """The definition of a task. Raises NightjarError if it has none."""
     value = task["definition"]
     if not value and not isinstance(value, str):
         raise NightjarError(

@@ -242,6 +242,10 @@ class Calculator(Tool):
     """The calculator as a tool; it reads nothing but the input of a call."""
 
     name = "Calculator"
+    description = (
+        "Computes an arithmetic expression of numbers, + - * / and parentheses, and gives its value."
+    )
+    argument = "the expression, such as (12 + 8) * 3"
     instructions = head("Calculator")
     settings = Settings
 

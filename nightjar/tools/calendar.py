@@ -79,6 +79,8 @@ class Calendar(Tool):
     """
 
     name = "Calendar"
+    description = "Gives the current date."
+    argument = ""
     instructions = head("Calendar")
     uses = frozenset({"day"})
     settings = Settings

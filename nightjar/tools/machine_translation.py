@@ -46,6 +46,8 @@ class MachineTranslation(Tool):
     """
 
     name = "MT"
+    description = "Translates a text of any language to English."
+    argument = "the text to be translated"
     instructions = head("MT")
     seconds = 600.0
     settings = Settings

@@ -50,6 +50,8 @@ class QuestionAnswering(Tool):
     """Question answering as a tool. The paper names no rule for its documents: every text suits it."""
 
     name = "QA"
+    description = "Answers a question about facts in a few words."
+    argument = "the question"
     instructions = head("QA")
     uses = frozenset({"text"})
     seconds = 600.0

@@ -54,7 +54,8 @@ class Tool(Protocol):
     and its settings are part of it. `instructions`: the prompt that makes a model propose calls, up to the text (see
     nightjar.prompts.tool_prompts.instructions); only sampling calls for texts needs it. `uses`: which of the fields
     "day" and "text" of a request the tool reads; the others are left empty. `seconds`: how long a batch may take.
-    `settings`: the model of the keys below `tools.NAME` in the parameters, all with defaults.
+    `settings`: the model of the keys below `tools.NAME` in the parameters, all with defaults. `description` and
+    `argument` are for chat models (`schema`).
     """
 
     name: str
@@ -63,6 +64,17 @@ class Tool(Protocol):
     uses: frozenset[str] = frozenset()
     seconds: float = 30.0
     settings: type[Model] = NoSettings
+    # For chat models, which call functions: what the tool does, and what its input is; "": it takes none.
+    description: str = ""
+    argument: str = "the input of the tool"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The tool as a function that a chat model calls (JSON Schema), with its input as the only argument."""
+        own = {"input": {"type": "string", "description": self.argument}} if self.argument else {}
+        about = self.description or (type(self).__doc__ or self.name).strip().split("\n\n")[0]
+        parameters = {"type": "object", "properties": own, "required": list(own)}
+        return {"name": self.name, "description": " ".join(about.split()), "parameters": parameters}
 
     @classmethod
     def make(cls, resource: Path | None, settings: Any) -> Tool:

@@ -64,6 +64,11 @@ class Toolbox:
         """The version of each tool by its name: results may differ where these do."""
         return {name: queue.tool.version for name, queue in self._queues.items()}
 
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """The tools as functions that a chat model calls."""
+        return [queue.tool.schema for queue in self._queues.values()]
+
     def without(self, names: Collection[str]) -> Toolbox:
         """The same tools, queues and caches without those of these names."""
         left = copy(self)

@@ -22,6 +22,8 @@ class WikiSearch(Tool):
     """The search as a tool. The paper names no rule for its documents: every text suits it."""
 
     name = "WikiSearch"
+    description = "Searches an encyclopedia and gives the text that fits best."
+    argument = "the words to search for"
     instructions = head("WikiSearch")
     uses = frozenset({"text"})
 

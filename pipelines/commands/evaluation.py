@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,23 @@ from stages.base_model.prepare import check_complete
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for; None is all benchmarks of the project, all tasks, all questions, or the model's own
-    use of tools."""
+    """What the user asked for; None is all benchmarks of the project, all tasks, all questions, the model's own use of
+    tools, or, of `chat`, prompts without a template."""
 
     model: str
     benchmarks: list[str] | None
     tasks: list[str] | None
     limit: int | None
     calls: str | None
+    chat: dict[str, Any] | None = None
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """What answers depend on: neither how many are asked, nor how fast."""
+        chat = {
+            name: value for name, value in (self.chat or {}).items() if name not in ("at_once", "token_limit")
+        }
+        return {**asdict(self), "limit": None, "chat": None if self.chat is None else chat}
 
 
 def evaluate(options: Options, output: Path) -> dict[str, Any]:
@@ -130,10 +139,9 @@ def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, An
     values = _values(options, model, name, list(chosen))
     folders = [] if model.remote else [model.adapter, Path(model.language_model)]
     decides = {
-        # Without the limit: answers do not depend on how many are asked.
-        "asked": {**asdict(options), "limit": None},
+        "asked": options.decides,
         "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
-        "values": values,
+        "values": _values(replace(options, chat=options.decides["chat"]), model, name, list(chosen)),
         "questions": {one: contents(paths.QUESTIONS / one) for one in chosen},
     }
     record = {
@@ -151,7 +159,9 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params
     """The tasks of a benchmark that the model cannot answer, and why; a model that is not here yet is a causal one."""
     folder = model.base(Path())
     known = model.remote or (folder / CONFIG).is_file()
-    reasons = lacking(backend(model.weights, folder)) if known else {}
+    card = registry.card(benchmark)
+    kinds = [card.task(task).kind for task in tasks]
+    reasons = lacking(backend(model.weights, folder), kinds, model.weights) if known else {}
     if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
         return dict.fromkeys(tasks, reasons["sample"])
     if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
@@ -176,6 +186,7 @@ def _values(options: Options, model: Source, name: str, benchmarks: Sequence[str
             "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else paths.NONE.as_posix(),
             "tools": (paths.INDEX if tools else paths.NONE).as_posix(),
             "calls": options.calls,
+            "chat": options.chat,
         }
     values["predict"]["systems"] = systems
     values["models"]["language_model"] = {"source": options.model if model.remote else model.language_model}

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from nightjar.core.errors import NightjarError
 from pipelines.commands.options import OUTPUT, benchmark_option, printed
 from pipelines.commands.score import print_written
 
@@ -17,20 +18,38 @@ from pipelines.commands.score import print_written
 @click.option(
     "--encoding", metavar="NAME", help="A named encoding, such as def_pos1; by the parameters if not given."
 )
+@click.option("--chat", is_flag=True, help="Write messages of a chat in the place of a prompt.")
+@click.option("--system-message", help="With --chat: the system message.")
+@click.option("--examples-as-turns", is_flag=True, help="With --chat: the examples of a prompt are turns.")
 @printed(print_written)
-def prompts(benchmark: str, output: Path, encoding: str | None) -> dict[str, Any]:
+def prompts(
+    benchmark: str,
+    output: Path,
+    encoding: str | None,
+    chat: bool,
+    system_message: str | None,
+    examples_as_turns: bool,
+) -> dict[str, Any]:
     """Write the prompts of a benchmark, for a model of your own to answer (docs/own-model.md).
 
     One JSON line an instance, in the order of `nightjar references`: id, task, prompt, stop, max_tokens. The prompt
-    is the exact text that the untuned model is shown under params.yaml, without special tokens or a chat template.
+    is the exact text that the untuned model is shown under params.yaml, without special tokens or a chat template. A
+    question with choices has them as well. With --chat a line has messages.
     Score the answers, JSON Lines of {id, prediction}, with `nightjar score`.
 
     \b
     Example:
       nightjar prompts --benchmark supernatinst --output prompts.jsonl
       nightjar prompts --benchmark supernatinst --output prompts.jsonl --encoding def_pos2_neg2 --json
+      nightjar prompts --benchmark classification --output messages.jsonl --chat --examples-as-turns
     """
     from nightjar.params import load
+    from nightjar.params.predict import Chat
     from nightjar.predict.requests import write_prompts
 
-    return {"output": output, "n": write_prompts(load(), benchmark, output, encoding)}
+    if (system_message or examples_as_turns) and not chat:
+        raise NightjarError(
+            "it goes with --chat", "--system-message, --examples-as-turns", "give --chat as well"
+        )
+    talk = Chat(system_message=system_message, examples_as_turns=examples_as_turns) if chat else None
+    return {"output": output, "n": write_prompts(load(), benchmark, output, encoding, talk)}

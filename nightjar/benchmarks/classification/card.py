@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training
+from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training, Turns
 from nightjar.benchmarks.card import Card, Choice, Metric, Task
 from nightjar.benchmarks.classification.formats import load
 from nightjar.benchmarks.classification.metrics import score
@@ -19,6 +19,7 @@ from nightjar.benchmarks.classification.questions import (
     questions,
     targets,
     training,
+    turns,
 )
 from nightjar.benchmarks.classification.report import sections
 from nightjar.benchmarks.classification.tasks import LABELS, NAME, TITLES, names
@@ -54,6 +55,7 @@ CARD = Card(
         Query(query),
         FileEncodings(load),
         Training(training),
+        Turns(turns),
         Reranking(reranker_query, prefixes),
         # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
         Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),

@@ -105,11 +105,24 @@ def prompt(question: Question, asking: Asking) -> str:
     Demonstrations are left out, the last ones first, until the prompt has at most `max_source_length` tokens; the
     question is never cut.
     """
+    shown, text = _fitting(question, asking)
+    return prompts.prefix(question.task_id, shown) + text
+
+
+def turns(question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
+    """The demonstrations of the prompt as turns of a chat, each the reranker's prompt and the word of its label."""
+    shown, text = _fitting(question, asking)
+    task = question.task_id
+    return [(prompts.query(task, one.text), prompts.choice(task, one.label).strip()) for one in shown], text
+
+
+def _fitting(question: Question, asking: Asking) -> tuple[Sequence[Labelled], str]:
+    """The demonstrations that the prompt has, and its text without them."""
     task = question.task_id
     text = prompts.query(task, question.parts["text"])
     most, encode = asking.encoding.max_source_length, asking.tokenizer.encode
     shown = prompts.fitting(task, _demonstrations(question), [text], lambda text: len(encode(text)) <= most)
-    return prompts.prefix(task, shown) + text
+    return shown, text
 
 
 def prefixes(question: Question) -> list[str]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.capabilities import EvaluationFacts, Query, Tracks
+from nightjar.benchmarks.capabilities import EvaluationFacts, Query, Tracks, Turns
 from nightjar.benchmarks.card import Card, Files, Metric
 from nightjar.benchmarks.sections import ReportSections
 from nightjar.benchmarks.supernatinst.metrics import category_metric, evaluation_facts, score, sections
 from nightjar.benchmarks.supernatinst.published import PAPERS, TRACKS
-from nightjar.benchmarks.supernatinst.questions import DATASET, NAME, Settings, baselines, prompt, questions
+from nightjar.benchmarks.supernatinst.questions import (
+    DATASET,
+    NAME,
+    Settings,
+    baselines,
+    prompt,
+    questions,
+    turns,
+)
 
 CARD = Card(
     name=NAME,
@@ -29,6 +37,7 @@ CARD = Card(
     capabilities=(
         Tracks(TRACKS, ("overall", "category", "task"), category_metric),
         Query(lambda parts: str(parts["input"])),
+        Turns(turns),
         EvaluationFacts(evaluation_facts),
         ReportSections(sections),
         PAPERS,

@@ -14,7 +14,8 @@ from nightjar.benchmarks.card import Baseline
 from nightjar.benchmarks.question import Asking, Question, Sources
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.model_text import model_input
+from nightjar.prompts.encoding import definition_of, encode
+from nightjar.prompts.model_text import evidence_block, model_input
 
 NAME = "supernatinst"
 DATASET = "natural_instructions"
@@ -69,6 +70,23 @@ def prompt(question: Question, asking: Asking) -> str:
     task = {"task_id": question.task_id, **question.shared}
     text = question.parts["input"]
     return model_input(task, text, asking.encoding, asking.tokenizer, asking.evidence, asking.encoder_decoder)
+
+
+def turns(question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
+    """The definition and the positive examples that fit as turns of a chat, each the input and the output."""
+    task = {"task_id": question.task_id, **question.shared}
+    text = question.parts["input"]
+    encoded = encode(task, text, asking.encoding, asking.tokenizer)
+    head = f"{definition_of(task)}\n\n" if asking.encoding.definition else ""
+    examples = [
+        (f"Input: {one['input'].strip()}", one["output"].strip())
+        for one in question.shared["positive_examples"][: encoded.positive_examples]
+    ]
+    last = f"{evidence_block(asking.evidence)}Input: {text.strip()}"
+    if not examples:
+        return [], head + last
+    (first, answer), *others = examples
+    return [(head + first, answer), *others], last
 
 
 def copy_input(question: Question, seed: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, Limits
-from nightjar.models.model import Text
+from nightjar.models.model import Score, Text
 from nightjar.models.server import Address, Server
 from tests.completions_server import completion, serving
 
@@ -169,3 +169,67 @@ def test_addresses() -> None:
     assert Address.parse("server:http://h:1/?") == Address("http://h:1", None)
     assert Address.parse("server:http://[::1]:9") == Address("http://[::1]:9", None)
     assert Address.parse("server:http://bücher.example") == Address("http://xn--bcher-kva.example", None)
+
+
+def echoed(body: dict[str, Any]) -> tuple[int, Any]:
+    """As llama.cpp's server: a token a character, ln p of the n-th is -n, and one more that it wrote."""
+    text = body["prompt"]
+    logprobs = {
+        "tokens": [*text, "!"],
+        "text_offset": [*range(len(text)), len(text)],
+        "token_logprobs": [None, *(-float(n) for n in range(1, len(text) + 1))],
+    }
+    return 200, {"choices": [{"text": f"{text}!", "logprobs": logprobs}]}
+
+
+def prompt_logprobs(body: dict[str, Any]) -> tuple[int, Any]:
+    """As vLLM without echo: the same probabilities in its own form."""
+    if "echo" in body:
+        return 400, {"error": {"message": "echo is not supported"}}
+    tokens = [
+        None,
+        *({"7": {"logprob": -float(n), "decoded_token": one}} for n, one in enumerate(body["prompt"]) if n),
+    ]
+    return 200, {"choices": [{"text": "!", "prompt_logprobs": tokens}]}
+
+
+@pytest.mark.parametrize("script", [echoed, prompt_logprobs])
+def test_the_likelihood_of_a_text_is_that_of_its_tokens_after_the_prompt(script: Any) -> None:
+    with serving(script) as served:
+        assert "score" in Server.abilities(served.url)
+        with Server(served.url) as server:
+            found = dict(server.score({0: ("ab", ["cd", "c"]), 1: ("", ["abc"])}, [0, 1]))
+    # ab, then c at 2 and d at 3; of a text after nothing the first token has no probability.
+    assert found == {0: [Score(-5.0, 2), Score(-2.0, 1)], 1: [Score(-3.0, 2)]}
+
+
+def test_a_token_with_characters_of_prompt_and_text_belongs_to_the_text() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        logprobs = {
+            "tokens": ["a", "bc", "!"],
+            "text_offset": [0, 1, 3],
+            "token_logprobs": [None, -2.0, -9.0],
+        }
+        return 200, {"choices": [{"text": "abc!", "logprobs": logprobs}]}
+
+    with serving(script) as served, Server(served.url) as server:
+        assert dict(server.score({0: ("ab", ["c"])}, [0])) == {0: [Score(-2.0, 1)]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        completion("!"),
+        (200, {"choices": [{"text": "!", "logprobs": {"tokens": ["!"], "token_logprobs": [-1.0]}}]}),
+        (
+            200,
+            {"choices": [{"text": "!", "logprobs": {"text_offset": [0, 1], "token_logprobs": [None, "x"]}}]},
+        ),
+        (200, {"choices": []}),
+        (400, {"error": {"message": "logprobs are switched off"}}),
+    ],
+)
+def test_a_server_without_log_probabilities_is_known_by_one_request(answer: tuple[int, Any]) -> None:
+    with serving(lambda body: answer) as served:
+        assert Server.abilities(served.url) == Server.can
+        assert len(served.asked) <= 4

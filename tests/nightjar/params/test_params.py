@@ -37,7 +37,7 @@ def change(values: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
     *path, last = key.split(".")
     group = changed
     for name in path:
-        group[name] = dict(group[name])
+        group[name] = dict(group.get(name) or {})
         group = group[name]
     group[last] = value
     return changed

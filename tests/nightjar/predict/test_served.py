@@ -145,9 +145,15 @@ def test_settings_that_no_server_follows(
         finish()
 
 
-def test_a_task_that_needs_log_probabilities_is_refused(workdir: Path, tiny_model: Path) -> None:
-    project(workdir, tiny_model, "http://127.0.0.1:9", "tool_use")
-    row = question({"task_id": "wikitext", "id": "1"}, TASK, "tool_use")
-    write_questions(Path("data/questions/tool_use"), [row])
-    with pytest.raises(NightjarError, match="wikitext: a server gives no log-probabilities of a given text"):
-        run(Stage("predict@tool_use-served", params.load()))
+def test_a_task_that_needs_log_probabilities_is_refused_after_one_try(
+    workdir: Path, tiny_model: Path
+) -> None:
+    with serving(lambda body: completion("!")) as served:
+        project(workdir, tiny_model, served.url, "tool_use")
+        row = question({"task_id": "wikitext", "id": "1"}, TASK, "tool_use")
+        write_questions(Path("data/questions/tool_use"), [row])
+        with pytest.raises(
+            NightjarError, match="wikitext: a server gives no log-probabilities of a given text"
+        ):
+            run(Stage("predict@tool_use-served", params.load()))
+    assert {body["prompt"] for body in served.asked} == {"One two three"}

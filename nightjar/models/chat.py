@@ -1,0 +1,208 @@
+"""A client of servers with the OpenAI interface for chat completions (vLLM, llama.cpp, Ollama, TGI, hosted ones).
+
+A request has messages in the place of a prompt. The server puts them into its model's own template. A parameter that a
+server refuses is left out, or sent by its newer name, and the facts say so. What a model writes as its reasoning is
+counted, and is no part of the answer. How requests are sent, and their limits, are in `http_client`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Any, ClassVar
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.http_client import Limits, Refused
+from nightjar.models.model import (
+    Capability,
+    Decoding,
+    Reply,
+    Request,
+    Text,
+    ToolCall,
+    at_once,
+)
+from nightjar.models.server import Address, Server
+
+PATH = "/v1/chat/completions"
+# What a server may refuse, and the name that newer ones have for it; those without one are left out.
+ADAPTABLE: Mapping[str, str | None] = {
+    "max_tokens": "max_completion_tokens",
+    "temperature": None,
+    "top_p": None,
+    "stop": None,
+    "seed": None,
+    "n": None,
+    "repeat_penalty": None,
+    "repetition_penalty": None,
+}
+# More stop texts are refused by some servers; all are looked for here as well.
+MOST_STOPS = 4
+# Calls of tools in one answer, and characters of the arguments of one.
+MOST_CALLS, MOST_ARGUMENTS = 16, 10_000
+_REASONING = re.compile(r"\A\s*(?:<think>)?.*</think>", re.DOTALL)
+
+
+class ChatServer(Server):
+    """A connection to the chat server of an address; use it as a context manager. Threads may share it.
+
+    Of its settings `chat`, at_once and token_limit are for the requests. What would be asked beyond the limit of tokens
+    is one line.
+
+    Raises NightjarError, with one line for each fault, from every method, as `Server` does.
+    """
+
+    can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample", "chat", "tools"})
+    title: ClassVar[str] = "a chat server"
+    kind: ClassVar[str] = "chat"
+
+    def __init__(self, address: Address | str, limits: Limits | None = None) -> None:
+        super().__init__(address, limits)
+        self.tokens = {"prompt": 0, "completion": 0}
+        self._adapted: dict[str, str | None] = {}
+        self._lock = Lock()
+
+    def facts(self) -> Mapping[str, Any]:
+        adapted = {name: new or "left out" for name, new in sorted(self._adapted.items())}
+        return {"server": {**self.identity, "interface": "chat", "tokens": self.tokens, "refused": adapted}}
+
+    def generate(
+        self,
+        requests: Mapping[int, Request],
+        wanted: Sequence[int],
+        decoding: Decoding,
+    ) -> Iterator[tuple[int, Text]]:
+        def one(number: int) -> Text:
+            return self.reply(requests[number], decoding).text
+
+        return at_once(one, wanted, self.chat.at_once)
+
+    def sample(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+    ) -> Iterator[tuple[int, list[Text]]]:
+        """The seed is sent. Whether a server draws the same again is its own matter."""
+
+        def one(number: int) -> list[Text]:
+            request, found = requests[number], list[Text]()
+            while len(found) < count:
+                body = self._body(request, decoding, len(found))
+                more = count - len(found)
+                choices = self._choices(self._asked({**body, "n": more} if more > 1 else body), most=more)
+                found += [self._text(choice, request.stop, used=None) for choice in choices]
+            return found
+
+        return at_once(one, wanted, self.chat.at_once)
+
+    def converse(
+        self,
+        requests: Mapping[int, Request],
+        wanted: Sequence[int],
+        tools: Sequence[Mapping[str, Any]],
+        decoding: Decoding,
+    ) -> Iterator[tuple[int, Reply]]:
+        return at_once(
+            lambda number: self.reply(requests[number], decoding, tools), wanted, self.chat.at_once
+        )
+
+    def reply(self, request: Request, decoding: Decoding, tools: Sequence[Mapping[str, Any]] = ()) -> Reply:
+        """What the model says next. `tools` are function schemas; without them it calls none."""
+        body = self._body(request, decoding)
+        found = self._asked(
+            {**body, "tools": [{"type": "function", "function": one} for one in tools]} if tools else body
+        )
+        (choice,) = self._choices(found, most=1)
+        text = self._text(choice, request.stop, found.get("usage"))
+        return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
+
+    def _body(self, request: Request, decoding: Decoding, sample: int = 0) -> dict[str, Any]:
+        drawn = {"temperature": decoding.temperature, "top_p": decoding.top_p, "seed": decoding.seed + sample}
+        return {
+            "model": self.model,
+            "messages": [message.as_json() for message in request.conversation],
+            "max_tokens": request.max_new_tokens,
+            **(drawn if decoding.temperature else {"temperature": 0}),
+            **({"stop": list(request.stop)[:MOST_STOPS]} if request.stop else {}),
+        }
+
+    def _asked(self, body: dict[str, Any]) -> Mapping[str, Any]:
+        """The answer to a request, without what the server refuses."""
+        with self._lock:
+            spent = sum(self.tokens.values())
+        if (limit := self.chat.token_limit) is not None and spent >= limit:
+            fix = "give a larger one; the answers so far are kept"
+            raise NightjarError(f"the limit of {limit:,} tokens is reached", "token_limit", fix)
+        while True:
+            sent = {
+                new or name: value for name, value in body.items() if (new := self._adapted.get(name, name))
+            }
+            try:
+                found = self._http.ask("POST", PATH, sent)
+            except Refused as error:
+                name = next((name for name in ADAPTABLE if name in sent and _names(error.said, name)), None)
+                if name is None:
+                    raise
+                self._adapted[name] = ADAPTABLE[name]
+                continue
+            self._count_usage(found)
+            return found
+
+    def _count_usage(self, found: Mapping[str, Any]) -> None:
+        used = found.get("usage") or {}
+        if not isinstance(used, dict):
+            raise self._fault("usage of the answer is not an object")
+        with self._lock:
+            for kind in self.tokens:
+                self.tokens[kind] += self._count(used, f"{kind}_tokens") or 0
+
+    def _choices(self, found: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
+        choices = found.get("choices")
+        if not isinstance(choices, list) or not 1 <= len(choices) <= most:
+            raise self._fault("the answer has no completion")
+        for choice in choices:
+            if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
+                raise self._fault("the answer has no message")
+        return choices
+
+    def _text(self, choice: Mapping[str, Any], stop: Sequence[str], used: Any) -> Text:
+        """The answer without reasoning, up to the first stop text."""
+        content = choice["message"].get("content")
+        if content is not None and not isinstance(content, str):
+            raise self._fault("the content of the message is not a text")
+        text = _REASONING.sub("", content or "", count=1)
+        places = {place: one for one in stop if (place := text.find(one)) >= 0}
+        end = min(places, default=None)
+        counts = used if isinstance(used, dict) else {}
+        return Text(
+            text if end is None else text[:end],
+            choice.get("finish_reason") == "length" and end is None,
+            self._count(counts, "completion_tokens"),
+            self._count(counts, "prompt_tokens"),
+            None if end is None else places[end],
+        )
+
+    def _calls(self, given: Any) -> tuple[ToolCall, ...]:
+        """The calls of a message; arguments that are no JSON object are passed on as the text that they are."""
+        if given is None:
+            return ()
+        if not isinstance(given, list) or len(given) > MOST_CALLS:
+            raise self._fault("the tool calls of the message are not a short list")
+        calls: list[ToolCall] = []
+        for one in given:
+            function = one.get("function") if isinstance(one, dict) else None
+            name = function.get("name") if isinstance(function, dict) else None
+            arguments = function.get("arguments") if isinstance(function, dict) else None
+            own = one.get("id") if isinstance(one, dict) else None
+            if not isinstance(name, str) or not isinstance(own, str | None):
+                raise self._fault("a tool call of the message has no name")
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            if len(text) > MOST_ARGUMENTS:
+                raise self._fault("the arguments of a tool call are too long")
+            calls.append(ToolCall(own or f"call_{len(calls)}", name, text))
+        return tuple(calls)
+
+
+def _names(said: str, name: str) -> bool:
+    """Whether what a server says of a fault names a parameter."""
+    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", said) is not None

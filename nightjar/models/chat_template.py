@@ -1,0 +1,119 @@
+"""The chat template of a model directory: messages to the text that its model was trained to continue."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
+from nightjar.models.headers import refusing
+from nightjar.models.model import Capability, Decoding, Message, Model, Reply, Request, ToolCall
+from nightjar.models.tokenizer import load_tokenizer
+
+# How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
+_CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+
+
+class ChatTemplate:
+    """The template of the tokenizer in `folder`, which transformers renders in a sandbox.
+
+    Raises NightjarError if the tokenizer has none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from nightjar.models.pretrained import read_tokenizer
+
+        self._folder, self._tokenizer = folder, read_tokenizer(folder)
+        bos = self._tokenizer.bos_token
+        self._begin = bos if bos and load_tokenizer(folder).begin else ""
+        if not self._tokenizer.chat_template:
+            fix = "use a chat model, or leave the template out"
+            raise NightjarError("its tokenizer has no chat template", folder, fix)
+
+    @property
+    def source(self) -> str:
+        """The template as it is written."""
+        return str(self._tokenizer.chat_template)
+
+    @property
+    def knows_tools(self) -> bool:
+        """Whether the template shows tools to the model."""
+        return "tools" in self.source
+
+    def text(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
+        """The text of these messages, up to where the model's answer begins.
+
+        Raises NightjarError if the template refuses them, such as a system message that it does not know.
+        """
+        functions = [{"type": "function", "function": one} for one in tools]
+        with refusing("its chat template cannot write these messages", self._folder):
+            rendered: str = self._tokenizer.apply_chat_template(
+                [_plain(message) for message in messages],
+                tools=functions or None,
+                tokenize=False,
+                add_generation_prompt=True,
+            )
+        # What the tokenizer itself puts before a text is there once.
+        return rendered.removeprefix(self._begin)
+
+
+class TemplatedModel(Model):
+    """A causal model of this process that is asked through its chat template. Its requests have the template's text."""
+
+    can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample", "score", "chat", "tools"})
+    title: ClassVar[str] = "a chat model"
+
+    def __init__(self, model: Model, template: ChatTemplate) -> None:
+        self._model, self.template, self.tokenizer = model, template, model.tokenizer
+        self.identity = {**model.identity, "chat_template": digest({"template": template.source})}
+        self.generate, self.sample, self.score = model.generate, model.sample, model.score  # type: ignore[method-assign]
+
+    def converse(
+        self,
+        requests: Mapping[int, Request],
+        wanted: Sequence[int],
+        tools: Sequence[Mapping[str, Any]],
+        decoding: Decoding,
+    ) -> Iterator[tuple[int, Reply]]:
+        assert self.tokenizer is not None
+        rendered = {}
+        for number in wanted:
+            text = self.template.text(requests[number].conversation, tools)
+            rendered[number] = replace(requests[number], prompt=text, ids=self.tokenizer.encode(text))
+        for number, found in self._model.generate(rendered, wanted, decoding):
+            text, calls = calls_in(found.text) if tools else (found.text, ())
+            yield number, Reply(replace(found, text=text), calls)
+
+
+def _plain(message: Message) -> dict[str, Any]:
+    """The message as templates read it: arguments are an object there."""
+    found = message.as_json()
+    for call in found.get("tool_calls", ()):
+        call["function"]["arguments"] = arguments_of(call["function"]["arguments"])
+    return found
+
+
+def arguments_of(text: str) -> Any:
+    """The arguments of a call; the text itself if it is no JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """The text without the calls of tools in it, and these calls."""
+    calls: list[ToolCall] = []
+    for found in _CALL.finditer(text):
+        try:
+            given = json.loads(found[1])
+        except ValueError:
+            continue
+        if isinstance(given, dict) and isinstance(name := given.get("name"), str):
+            calls.append(ToolCall(f"call_{len(calls)}", name, json.dumps(given.get("arguments", {}))))
+    return _CALL.sub("", text).strip() if calls else text, tuple(calls)

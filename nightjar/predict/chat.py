@@ -1,0 +1,161 @@
+"""Chat models: the messages of a question, and answers for which they call tools as functions.
+
+A question is answered in rounds. In each round the model says something for every open question, and the tools that
+it calls are run. After `max_calls` calls it gets no tools any more. What was executed is recorded as for other models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nightjar.benchmarks.capabilities import Turns
+from nightjar.benchmarks.card import Card, Choice
+from nightjar.benchmarks.question import Asking, Question
+from nightjar.models.model import Decoding, Message, Model, Request, ToolCall
+from nightjar.params.predict import Chat
+from nightjar.tools import Call, Toolbox
+from nightjar.tools.by_text import Executed, Written
+from nightjar.tools.syntax import write
+
+# What a model reads in the place of a result.
+NO_RESULT, NO_MORE = "no result", "no more calls: give the answer"
+
+
+def messages_of(card: Card, question: Question, asking: Asking, chat: Chat) -> tuple[Message, ...]:
+    """The messages of a question: the system message, its examples as turns if wanted, and the prompt of the user."""
+    system = [] if chat.system_message is None else [Message("system", chat.system_message)]
+    turns = card.capability(Turns) if chat.examples_as_turns else None
+    if turns is None:
+        return (*system, Message("user", card.prompt(question, asking)))
+    examples, last = turns.turns(question, asking)
+    said = [
+        one for asked, answer in examples for one in (Message("user", asked), Message("assistant", answer))
+    ]
+    return (*system, *said, Message("user", last))
+
+
+def shown(messages: Sequence[Message]) -> str:
+    """The prompt as it is recorded: the text of a single message, else all messages as JSON."""
+    if len(messages) == 1:
+        return messages[0].content
+    return json.dumps([one.as_json() for one in messages], ensure_ascii=False)
+
+
+@dataclass
+class _Open:
+    """A question that is not answered yet."""
+
+    request: Request
+    messages: list[Message]
+    executed: list[Executed]
+    attempts: int = 0
+    tokens: int = 0
+    prompt_tokens: int | None = None
+
+    @property
+    def now(self) -> Request:
+        """The request with all messages so far."""
+        return replace(self.request, messages=tuple(self.messages))
+
+    def answered(self, text: str) -> Written:
+        """The answer, with the calls that were executed before it."""
+        calls = "".join(write(Call(one.tool, one.input), one.result) for one in self.executed)
+        return Written(calls + text, text.strip(), tuple(self.executed), self.tokens)
+
+
+def conversing(
+    model: Model,
+    requests: Mapping[int, Request],
+    toolbox: Toolbox,
+    max_calls: int,
+    decoding: Decoding,
+    tokens_of: Callable[[Any], int],
+) -> Callable[[Sequence[int]], Iterator[tuple[int, Written, int | None]]]:
+    """A function that answers requests by their numbers: number, answer, and the tokens of the prompt if known."""
+
+    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, Written, int | None]]:
+        waiting = {
+            number: _Open(requests[number], list(requests[number].conversation), []) for number in numbers
+        }
+        while waiting:
+            for names, own in _by_tools(waiting, toolbox, max_calls).items():
+                schemas = [one for one in toolbox.schemas if one["name"] in names]
+                asked = {
+                    number: replace(waiting[number].request, messages=tuple(waiting[number].messages))
+                    for number in own
+                }
+                for number, reply in model.converse(asked, own, schemas, decoding):
+                    one = waiting[number]
+                    one.tokens += tokens_of(reply.text)
+                    if one.prompt_tokens is None:
+                        one.prompt_tokens = reply.text.prompt_tokens
+                    if reply.calls:
+                        one.messages.append(Message("assistant", reply.text.text, reply.calls))
+                        _run(one, reply.calls, toolbox.without(one.request.forbidden), max_calls)
+                        continue
+                    del waiting[number]
+                    yield number, one.answered(reply.text.text), one.prompt_tokens
+
+    return answer
+
+
+def _by_tools(
+    waiting: Mapping[int, _Open], toolbox: Toolbox, max_calls: int
+) -> dict[tuple[str, ...], list[int]]:
+    """The open questions by the tools that they may call now."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for number, one in waiting.items():
+        names = toolbox.without(one.request.forbidden).names if one.attempts < max_calls else ()
+        found.setdefault(names, []).append(number)
+    return found
+
+
+def _run(one: _Open, calls: Sequence[ToolCall], toolbox: Toolbox, max_calls: int) -> None:
+    """Run the calls of a message, as many as are left, and add the messages with their results."""
+    for call in calls:
+        if one.attempts >= max_calls:
+            one.messages.append(Message("tool", NO_MORE, call_id=call.id))
+            continue
+        one.attempts += 1
+        given = _input(call.arguments)
+        result = toolbox.ask(Call(call.name, given), one.request.day, one.request.prompt).result()
+        if result is not None:
+            one.executed.append(Executed(call.name, given, result))
+        one.messages.append(Message("tool", NO_RESULT if result is None else result, call_id=call.id))
+
+
+def _input(arguments: str) -> str:
+    """The input of a tool: the argument of this name, else the only text among the arguments, else nothing."""
+    try:
+        found = json.loads(arguments)
+    except ValueError:
+        return arguments
+    if isinstance(found, str):
+        return found
+    if not isinstance(found, dict):
+        return ""
+    texts = [value for value in found.values() if isinstance(value, str | int | float)]
+    return str(found["input"] if "input" in found else texts[0] if len(texts) == 1 else "")
+
+
+def named_choice(text: str, choices: Sequence[Choice]) -> str | None:
+    """The choice that an answer names: the only one whose words are in its first line, whatever their case.
+
+    A choice whose words are a part of another's that is there too does not count. None if there is none, or several.
+    """
+    line = f" {' '.join(_words(next(iter(text.strip().splitlines()), '')))} "
+    named = {choice.answer: f" {' '.join(_words(choice.answer))} " for choice in choices}
+    there = [answer for answer, words in named.items() if words.strip() and words in line]
+    longest = [
+        answer
+        for answer in there
+        if not any(named[answer] in named[other] for other in there if named[other] != named[answer])
+    ]
+    return longest[0] if len(longest) == 1 else None
+
+
+def _words(text: str) -> list[str]:
+    return "".join(sign if sign.isalnum() else " " for sign in text.casefold()).split()

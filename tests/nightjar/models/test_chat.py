@@ -1,0 +1,205 @@
+"""The client of chat servers against a server written here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.backends import backend
+from nightjar.models.chat import ChatServer
+from nightjar.models.http_client import KEY, Limits
+from nightjar.models.model import Decoding, Message, Request, ToolCall
+from nightjar.params.predict import Chat
+from tests.completions_server import Script, said, serving
+
+ASKED = Request("How many?", [1, 2], 5, ("\n\n",))
+
+
+def reply(script: Script, request: Request = ASKED, **options: Any) -> Any:
+    with serving(script) as served, ChatServer(served.url, Limits(attempts=2, pause=0.0)) as chat:
+        return chat.reply(request, Decoding(), **options)
+
+
+def test_a_source_that_begins_with_chat_is_a_chat_server() -> None:
+    assert backend("chat:http://127.0.0.1:1") is ChatServer
+    assert ChatServer.name("chat", "http://127.0.0.1:1#Large Model") == "Large Model"
+    with pytest.raises(NightjarError, match="write chat:http://HOST:PORT"):
+        ChatServer("nonsense")
+
+
+def test_a_request_has_one_message_of_the_user_and_is_greedy() -> None:
+    with serving(lambda body: said(" three ")) as served, ChatServer(served.url) as chat:
+        ((number, text),) = chat.generate({7: ASKED}, [7], Decoding())
+    assert (number, text.text, text.tokens, text.prompt_tokens, text.cut) == (7, " three ", 2, 10, False)
+    assert served.asked == [
+        {
+            "model": "tiny",
+            "messages": [{"role": "user", "content": "How many?"}],
+            "max_tokens": 5,
+            "temperature": 0,
+            "stop": ["\n\n"],
+        }
+    ]
+
+
+def test_the_messages_of_a_request_are_sent_in_their_order() -> None:
+    talk = (
+        Message("system", "Be brief."),
+        Message("user", "1+1?"),
+        Message("assistant", "2"),
+        Message("user", "2+2?"),
+    )
+    with serving(lambda body: said("4")) as served, ChatServer(served.url) as chat:
+        list(chat.generate({0: Request("", [], 5, messages=talk)}, [0], Decoding()))
+    assert [(one["role"], one["content"]) for one in served.asked[0]["messages"]] == [
+        (one.role, one.content) for one in talk
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "cut"),
+    [
+        (said("<think>12 boxes\n\nso 3</think>\nthree"), "\nthree", False),
+        (said("12 boxes, so 3</think> three"), " three", False),
+        (said("three", reasoning_content="12 boxes"), "three", False),
+        (said("three\n\nAnd more", "length"), "three", False),
+        (said("three and", "length"), "three and", True),
+        (said(None), "", False),
+    ],
+)
+def test_reasoning_and_what_follows_a_stop_text_are_no_part_of_the_answer(
+    answer: tuple[int, Any], text: str, cut: bool
+) -> None:
+    found = reply(lambda body: answer).text
+    assert (found.text, found.cut) == (text, cut)
+
+
+def test_a_refused_parameter_is_renamed_or_left_out_and_recorded() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "max_tokens" in body:
+            return 400, {
+                "error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'."}
+            }
+        if "temperature" in body:
+            return 400, {"error": {"message": "'temperature' does not support 0 with this model."}}
+        return said("three")
+
+    with serving(script) as served, ChatServer(served.url) as chat:
+        assert [text.text for _, text in chat.generate({0: ASKED, 1: ASKED}, [0], Decoding())] == ["three"]
+        assert [text.text for _, text in chat.generate({0: ASKED, 1: ASKED}, [1], Decoding())] == ["three"]
+        facts = chat.facts()["server"]
+    assert facts["refused"] == {"max_tokens": "max_completion_tokens", "temperature": "left out"}
+    assert facts["tokens"] == {"prompt": 20, "completion": 4}
+    assert len(served.asked) == 4 and served.asked[-1]["max_completion_tokens"] == 5
+
+
+def test_another_refusal_is_one_line() -> None:
+    with pytest.raises(NightjarError, match=r"it refuses the request \(400: context too long\)"):
+        reply(lambda body: (400, {"error": {"message": "context too long"}}))
+
+
+def test_a_busy_server_is_asked_again() -> None:
+    answers = [(429, {}), said("three")]
+    assert reply(lambda body: answers.pop(0)).text.text == "three"
+
+
+def test_samples_are_drawn_in_one_request_where_the_server_can() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        one = {"message": {"content": f"seed {body['seed']}"}, "finish_reason": "stop"}
+        return 200, {"choices": [one] * body.get("n", 1)}
+
+    drawn = Decoding(0.7, 0.9, seed=40)
+    with serving(script) as served, ChatServer(served.url) as chat:
+        ((_, texts),) = chat.sample({0: ASKED}, [0], 3, drawn)
+    assert [one.text for one in texts] == ["seed 40"] * 3
+    assert {key: served.asked[0][key] for key in ("n", "temperature", "top_p", "seed")} == {
+        "n": 3,
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "seed": 40,
+    }
+
+
+def test_samples_are_drawn_one_by_one_where_the_server_refuses_n() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "n" in body:
+            return 400, {"error": {"message": "n is not supported"}}
+        return 200, {"choices": [{"message": {"content": f"seed {body['seed']}"}, "finish_reason": "stop"}]}
+
+    with serving(script) as served, ChatServer(served.url) as chat:
+        ((_, texts),) = chat.sample({0: ASKED}, [0], 3, Decoding(0.7, 0.9, seed=40))
+    assert [one.text for one in texts] == ["seed 40", "seed 41", "seed 42"]
+    assert len(served.asked) == 4
+
+
+TOOL = {"name": "Calculator", "description": "Computes.", "parameters": {"type": "object", "properties": {}}}
+
+
+def test_calls_of_tools_are_given_as_they_are() -> None:
+    call = {
+        "id": "a1",
+        "type": "function",
+        "function": {"name": "Calculator", "arguments": '{"input": "1+1"}'},
+    }
+    with (
+        serving(lambda body: said(None, "tool_calls", tool_calls=[call])) as served,
+        ChatServer(served.url) as chat,
+    ):
+        found = chat.reply(ASKED, Decoding(), tools=[TOOL])
+        assert found.calls == (ToolCall("a1", "Calculator", '{"input": "1+1"}'),)
+        assert served.asked[0]["tools"] == [{"type": "function", "function": TOOL}]
+        answered = (Message("assistant", "", found.calls), Message("tool", "2", call_id="a1"))
+        chat.reply(replace(ASKED, messages=(*ASKED.conversation, *answered)), Decoding(), tools=[TOOL])
+    assert served.asked[1]["messages"][1:] == [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "2", "tool_call_id": "a1"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((200, {"choices": []}), "the answer has no completion"),
+        ((200, {"choices": [{"text": "a"}]}), "the answer has no message"),
+        ((200, {"choices": [{"message": {"content": 3}}]}), "not a text"),
+        (
+            (200, {"choices": [{"message": {"content": ""}}], "usage": 3}),
+            "usage of the answer is not an object",
+        ),
+        (
+            (200, {"choices": [{"message": {"content": ""}}], "usage": {"prompt_tokens": -1}}),
+            "not a count of tokens",
+        ),
+        (said("", tool_calls=3), "not a short list"),
+        (said("", tool_calls=[{"function": {}}]), "has no name"),
+        (said("", tool_calls=[{"function": {"name": "a", "arguments": "x" * 10_001}}]), "too long"),
+        ((200, b"<html>"), "the answer is no JSON object"),
+    ],
+)
+def test_a_hostile_answer_is_one_line(answer: tuple[int, Any], words: str) -> None:
+    with pytest.raises(NightjarError, match=words) as raised:
+        reply(lambda body: answer, tools=[TOOL])
+    assert "\n" not in str(raised.value)
+
+
+def test_a_limit_of_tokens_ends_the_run_in_one_line() -> None:
+    with serving(lambda body: said("three")) as served, ChatServer(served.url) as chat:
+        chat.chat = Chat(token_limit=20)
+        chat.reply(ASKED, Decoding())
+        chat.reply(ASKED, Decoding())
+        with pytest.raises(NightjarError, match="the limit of 20 tokens is reached"):
+            chat.reply(ASKED, Decoding())
+    assert len(served.asked) == 2
+
+
+def test_a_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "secret-1")
+    server = serving(lambda body: (400, {"error": "secret-1"}))
+    with server as served, ChatServer(served.url) as chat, pytest.raises(NightjarError) as raised:
+        chat.reply(ASKED, Decoding())
+    assert served.headers[0]["Authorization"] == "Bearer secret-1"
+    assert "secret-1" not in str(raised.value) and "secret-1" not in json.dumps(served.asked)

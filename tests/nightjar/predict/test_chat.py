@@ -1,0 +1,181 @@
+"""The stage with a chat server and with a local chat model: messages, tools as functions, choices by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar import params
+from nightjar.benchmarks.card import Choice
+from nightjar.benchmarks.question import Question
+from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.params.predict import Chat
+from nightjar.predict.chat import named_choice
+from nightjar.predict.requests import write_prompts
+from stages._runtime.stage import Stage
+from stages.predict.__main__ import run
+from tests.completions_server import said, serving
+from tests.nightjar.predict.test_served import _only_the_calculator, project
+from tests.questions import question, write_questions
+
+TASK = {
+    "definition": ["Count"],
+    "positive_examples": [{"input": "two", "output": "2"}, {"input": "four", "output": "4"}],
+    "negative_examples": [],
+}
+
+
+def chat_project(folder: Path, model: Path, url: str, **changes: Any) -> None:
+    project(folder, model, url, weights=f"chat:{url}", **changes)
+    rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
+    write_questions(folder / "data/questions/supernatinst", [question(row, TASK) for row in rows])
+
+
+def finish() -> tuple[Stage, list[dict[str, Any]]]:
+    stage = Stage("predict@supernatinst-served", params.load())
+    run(stage)
+    return stage, tables.read_rows(Path("data/predict/supernatinst/served"), contracts.PREDICTIONS)
+
+
+def test_a_question_is_one_message_and_the_facts_say_so(workdir: Path, tiny_model: Path) -> None:
+    with serving(lambda body: said("<think>hm</think> 7.")) as served:
+        chat_project(workdir, tiny_model, served.url)
+        stage, rows = finish()
+    assert [row["answers"] for row in rows] == [["7."]] * 4
+    assert {(row["new_tokens"], row["prompt_tokens"]) for row in rows} == {(2, 10)}
+    assert sorted(body["messages"][0]["content"] for body in served.asked) == sorted(
+        row["prompt"] for row in rows
+    )
+    assert stage.details["server"]["interface"] == "chat"
+    assert stage.details["server"]["tokens"] == {"prompt": 40, "completion": 8}
+    assert stage.details["chat"]["examples_as_turns"] is False
+
+
+def test_a_system_message_and_examples_as_turns(workdir: Path, tiny_model: Path) -> None:
+    with serving(lambda body: said("7")) as served:
+        chat = {"system_message": "Be brief.", "examples_as_turns": True}
+        chat_project(workdir, tiny_model, served.url, chat=chat)
+        _, rows = finish()
+    talk = [(one["role"], one["content"]) for one in json.loads(rows[3]["prompt"])]
+    assert talk == [
+        ("system", "Be brief."),
+        ("user", "Count\n\nInput: two"),
+        ("assistant", "2"),
+        ("user", "Input: four"),
+        ("assistant", "4"),
+        ("user", "Input: number 3"),
+    ]
+    assert json.loads(rows[3]["prompt"]) in [body["messages"] for body in served.asked]
+
+
+def call(expression: str, number: int = 0) -> dict[str, Any]:
+    function = {"name": "Calculator", "arguments": json.dumps({"input": expression})}
+    return {"id": f"c{number}", "type": "function", "function": function}
+
+
+def test_tools_are_functions_and_what_was_executed_is_recorded(workdir: Path, tiny_model: Path) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        last = body["messages"][-1]
+        if last["role"] == "tool":
+            return said(f"It is {last['content']}.")
+        return said(None, "tool_calls", tool_calls=[call("12 * 8")])
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        _, rows = finish()
+    assert {row["answers"][0] for row in rows} == {"It is 96."}
+    assert {row["text"] for row in rows} == {" [Calculator(12 * 8) -> 96]It is 96."}
+    assert [row["calls"] for row in rows] == [[{"tool": "Calculator", "input": "12 * 8", "result": "96"}]] * 4
+    (function,) = next(body["tools"] for body in served.asked if "tools" in body)
+    assert function["function"]["name"] == "Calculator"
+    assert function["function"]["parameters"]["required"] == ["input"]
+
+
+def test_after_the_last_call_there_are_no_tools_and_a_failed_call_counts(
+    workdir: Path, tiny_model: Path
+) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "tools" in body:
+            return said(None, "tool_calls", tool_calls=[call("no sum"), call("1 + 1", 1)])
+        return said(" and ".join(one["content"] for one in body["messages"] if one["role"] == "tool"))
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        _, rows = finish()
+    assert {row["answers"][0] for row in rows} == {"no result and no more calls: give the answer"}
+    assert [row["calls"] for row in rows] == [[]] * 4
+
+
+def test_disabled_is_without_tools(workdir: Path, tiny_model: Path) -> None:
+    with serving(lambda body: said("7")) as served:
+        chat_project(workdir, tiny_model, served.url, calls="disabled")
+        finish()
+    assert not any("tools" in body for body in served.asked)
+
+
+def test_a_run_that_was_broken_off_asks_only_for_the_rest(workdir: Path, tiny_model: Path) -> None:
+    healthy = [False]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "number 2" in body["messages"][-1]["content"] and not healthy[0]:
+            return 400, {"error": "broken"}
+        return said("7")
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, chat={"at_once": 1})
+        with pytest.raises(NightjarError, match="broken"):
+            finish()
+        before, healthy[0] = len(served.asked), True
+        _, rows = finish()
+        assert len(rows) == 4 and len(served.asked) - before < 4
+
+
+CHOICES = [
+    Choice("positive", " positive"),
+    Choice("negative", " negative"),
+    Choice("not negative", " not negative"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Positive.", "positive"),
+        (" The answer is **negative**", "negative"),
+        ("It is not negative!", "not negative"),
+        ("positive or negative", None),
+        ("neither", None),
+        ("", None),
+        ("positive\nnegative", "positive"),
+        ("positively", None),
+    ],
+)
+def test_a_choice_is_named_if_its_words_alone_are_in_the_first_line(text: str, named: str | None) -> None:
+    assert named_choice(text, CHOICES) == named
+
+
+SHARED = {"demonstrations": [{"id": "d", "text": "dull", "label": "negative"}]}
+
+
+def test_written_prompts_have_choices_and_with_chat_messages(workdir: Path, tiny_model: Path) -> None:
+    project(workdir, tiny_model, "http://127.0.0.1:9")
+    parts = {"text": "a fine film", "choices": ["negative", "positive"]}
+    row = {"benchmark": "classification", "task_id": "sst2", "id": "1", "parts": parts, "shared": SHARED}
+    one = Question(**row, references=("positive",), track="sst2", category="sst2")
+    write_questions(workdir / "data/questions/classification", [one])
+    write_prompts(params.load(), "classification", Path("plain.jsonl"))
+    chat = Chat(system_message="Be brief.", examples_as_turns=True)
+    write_prompts(params.load(), "classification", Path("chat.jsonl"), chat=chat)
+    (plain,) = map(json.loads, Path("plain.jsonl").read_text().splitlines())
+    (talk,) = map(json.loads, Path("chat.jsonl").read_text().splitlines())
+    assert plain["choices"] == talk["choices"] == ["negative", "positive"]
+    assert plain["prompt"].startswith("Follow the demonstrations:\n") and "messages" not in plain
+    assert [one["role"] for one in talk["messages"]] == ["system", "user", "assistant", "user"]
+    assert talk["messages"][2]["content"] == "negative"
+    assert talk["messages"][3]["content"].endswith("a fine film\nThe answer is")
