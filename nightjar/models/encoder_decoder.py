@@ -27,7 +27,7 @@ PASS = 2048
 
 @dataclass
 class Batch:
-    """The state after a forward pass: what a decoding loop goes on from.
+    """The state after a forward pass: from which a decoding loop continues.
 
     `logits` is (rows, 1, vocabulary) in float32, `mask` (rows, columns of the decoder) with 1 for a token that counts,
     and `encoded` has the prompts as the encoder left them.

@@ -148,8 +148,8 @@ def pair(now: Scored | None, before: Scored | None) -> Contrast | str:
     if now is None:
         return "missing now; the run it is compared with has it"
     if now.ids != before.ids:
-        new, gone = len(set(now.ids) - set(before.ids)), len(set(before.ids) - set(now.ids))
-        return f"other instances: {new} new, {gone} gone"
+        new, removed = len(set(now.ids) - set(before.ids)), len(set(before.ids) - set(now.ids))
+        return f"other instances: {new} new, {removed} gone"
     changed = sum(
         a != b for a, b in zip(now.contents, before.contents, strict=True) if a is not None and b is not None
     )

@@ -198,10 +198,10 @@ def related(found: list[tuple[int, int]], window: int = WINDOW) -> bool:
     results: dict[int, int] = {}  # result of a pair -> the latest first token of a pair that gives it
     for index, value in found:
         while recent and recent[0][0] <= index - window:
-            gone = recent.popleft()[1]
-            counts[gone] -= 1
-            if not counts[gone]:
-                del counts[gone], latest[gone]
+            oldest = recent.popleft()[1]
+            counts[oldest] -= 1
+            if not counts[oldest]:
+                del counts[oldest], latest[oldest]
         if results.get(value, index - window) > index - window:
             return True
         for other, first in latest.items():

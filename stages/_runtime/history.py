@@ -53,9 +53,9 @@ def expected(root: Path) -> dict[str, float]:
     for stage, runs in _runs(root).items():
         rows = _rows(root, stage)
         now = runs[-1][1] if rows is None else rows
-        alike = [seconds for seconds, had in runs if _about(had, now)]
-        if alike:
-            found[stage] = statistics.median(alike[-LATEST:])
+        similar = [seconds for seconds, had in runs if _about(had, now)]
+        if similar:
+            found[stage] = statistics.median(similar[-LATEST:])
     return found
 
 

@@ -98,8 +98,8 @@ class Retriever:
         rows = np.flatnonzero((kept != ranked).any(axis=1))
         order = np.argsort(~kept[rows], axis=1, kind="stable")
         for values, nothing in ((found.ids, -1), (found.scores, -np.inf)):
-            moved = np.where(kept[rows], values[rows], nothing)
-            values[rows] = np.take_along_axis(moved, order, axis=1)
+            chosen = np.where(kept[rows], values[rows], nothing)
+            values[rows] = np.take_along_axis(chosen, order, axis=1)
         best = Rankings(found.ids[:, :k], found.scores[:, :k])
         # A long text may fill the whole depth with its own passages: search further down for it alone.
         short = np.flatnonzero((kept.sum(axis=1) < k) & (ranked.sum(axis=1) >= depth))

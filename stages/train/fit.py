@@ -28,7 +28,7 @@ from stages.train.loop import Dev, History, Step, Trained, Trainer
 from stages.train.model import save
 from stages.train.plan import Examples
 
-# What may change the last bits of a trained model: a checkpoint of other versions is not gone on from.
+# What may change the last bits of a trained model: a checkpoint of other versions is not resumed.
 PACKAGES = ("torch", "transformers", "accelerate", "peft", "numpy")
 
 

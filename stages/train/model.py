@@ -55,10 +55,10 @@ def batch(examples: Examples, unit: Unit, config: Any) -> Packed | Padded:
 
 def to(made: Packed | Padded, device: torch.device) -> Packed | Padded:
     """The same tensors on a device."""
-    moved: dict[str, Any] = {
+    tensors: dict[str, Any] = {
         name: value.to(device) for name, value in vars(made).items() if isinstance(value, torch.Tensor)
     }
-    return replace(made, **moved)
+    return replace(made, **tensors)
 
 
 def loss_of(model: Any, made: Packed | Padded, dtype: torch.dtype) -> torch.Tensor:

@@ -35,8 +35,8 @@ class Targets:
 
     def to(self, device: torch.device) -> Targets:
         """The same on a device."""
-        moved = (one.to(device) for one in (self.before, self.places, self.vocabulary))
-        return Targets(self.names, *moved)
+        tensors = (one.to(device) for one in (self.before, self.places, self.vocabulary))
+        return Targets(self.names, *tensors)
 
 
 class Tokens:

@@ -14,7 +14,7 @@ from stages.report.read.results import BOUND, CONTROL, Results, Rows, category_t
 from stages.report.read.results import Row as Line
 
 # Recipes that differ only in what they add to the control, and what that is.
-ARMS = {
+ABLATIONS = {
     CONTROL: "neither",
     "calls_only": "tool calls",
     "evidence_only": "evidence",
@@ -151,15 +151,15 @@ def value(row: Mapping[str, Any], metric: Metric, noted: bool = True) -> Value:
     return Value(metric, row["value"], low, high, n, signed=True, bold=bool(row["significant"]))
 
 
-def arms(results: Results, rows: Rows) -> Section | None:
-    """What helps: for each track and headline metric the ARMS with their differences from the control.
+def ablation(results: Results, rows: Rows) -> Section | None:
+    """What helps: for each track and headline metric the ABLATIONS with their differences from the control.
 
     None unless one of the two halves was evaluated beside the control.
     """
     tables = []
     for track in results.tracks:
         for row in results.headline(track):
-            present = [system for system in ARMS if system in row.lanes]
+            present = [system for system in ABLATIONS if system in row.lanes]
             if CONTROL not in present or not set(_HALVES) & set(present):
                 continue
             metric, lines = row.metric, []
@@ -171,7 +171,7 @@ def arms(results: Results, rows: Rows) -> Section | None:
                     difference, interval, p = _tested(found, metric)
                     verdict = "yes" if found["significant"] else "no"
                     tested = [difference, interval, numbers.count(found["n"]), p, verdict]
-                lines.append(Row((system, ARMS[system], score, *tested)))
+                lines.append(Row((system, ABLATIONS[system], score, *tested)))
             title = initial(results.card.track_title(track))
             caption = f"{title}, {numbers.heading(metric)}, {numbers.count(row.n)} instances"
             numbered = map(Column, ("score", "difference", "interval", "n", "p"))

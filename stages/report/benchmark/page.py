@@ -116,7 +116,7 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
     own = making.make(one.evaluated) if making else ()
     may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
     listed = (
-        differences.arms(found, one.comparisons),
+        differences.ablation(found, one.comparisons),
         published.section(card, found, one.calls, one.comparisons),
         *own,
         differences.section(found, one.comparisons, one.systems.models),

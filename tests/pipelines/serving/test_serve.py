@@ -215,7 +215,7 @@ def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     (run,) = _missed(serving, 1, 0)
     state = serving.ended(run)
     assert (state["type"], state["name"]) == ("CANCELLED", "Skipped"), state
-    assert "made up for by" in state["message"]
+    assert "replaced by" in state["message"]
     assert (serving.repo.root / paths.NIGHTLY_LOCK).read_bytes() == last
 
 

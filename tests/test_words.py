@@ -1,0 +1,89 @@
+"""The field's words: what names, messages and documentation do not say, and what they say instead."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CODE = ("nightjar", "stages", "pipelines", "bench")
+# In names, messages, docstrings, comments and pages: a pattern and what is said instead.
+TEXTS = {
+    r"afresh": "force, again",
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\bstands? twice\b": "is a duplicate",
+    r"\blongest_way\b|\blongest way\b": "critical_path, critical path",
+    r"\b_looks\b": "decisions",
+    r"\bRemembering\b|\bremembering\(": "PrefixCachingTokenizer, with_prefix_cache",
+    r"\bConduct\b": "a noun of the field",
+    r"\bresumed_in_any_order\b": "run_resumable",
+    r"\bJournal\b": "Checkpoint",
+    r"\bgo(es)? on where\b|\bgo(es|ne)? on (with|from)\b": "resume, continue",
+    r"\bclass Asked\b": "what it holds: Request, Question",
+}
+# In identifiers alone, as a part between underscores.
+NAMES = {
+    "afresh": "force",
+    "arms": "ablation",
+    "mend": "fix",
+    "journal": "checkpoint, log",
+    "gone": "removed, missing",
+    "alike": "equal, same",
+    "moved": "changed",
+    "things": "the noun of what they are",
+}
+
+
+def files(*folders: str, suffix: str) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted((ROOT / folder).rglob(f"*{suffix}"))
+
+
+@cache
+def texts() -> dict[str, str]:
+    found = [*files(*CODE, suffix=".py"), *files("docs", suffix=".md"), ROOT / "README.md"]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+@cache
+def names() -> dict[str, set[str]]:
+    """The names that each file of code gives: of functions, classes, arguments and variables."""
+    found: dict[str, set[str]] = {}
+    for path in files(*CODE, suffix=".py"):
+        own = found.setdefault(path.relative_to(ROOT).as_posix(), set())
+        for node in ast.walk(ast.parse(texts()[path.relative_to(ROOT).as_posix()])):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                own.add(node.name)
+            elif isinstance(node, ast.arg):
+                own.add(node.arg)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                own.add(node.id)
+    return found
+
+
+@pytest.mark.parametrize("word", TEXTS)
+def test_texts_have_the_words_of_the_glossary(word: str) -> None:
+    found = [
+        f"{path}:{number}: {line.strip()}"
+        for path, text in texts().items()
+        if re.search(word, text)
+        for number, line in enumerate(text.splitlines(), 1)
+        if re.search(word, line)
+    ]
+    assert not found, f"say {TEXTS[word]}"
+
+
+@pytest.mark.parametrize("word", NAMES)
+def test_names_have_the_words_of_the_glossary(word: str) -> None:
+    found = [
+        f"{path}: {name}"
+        for path, own in names().items()
+        for name in sorted(own)
+        if word in name.lower().split("_")
+    ]
+    assert not found, f"say {NAMES[word]}"
