@@ -157,12 +157,9 @@ def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:
     found = against.compare(Path("now"), Path("then"))
     (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]
     assert row["track"] == "mean of 3 tasks" and row["n"] == 150
-    each = (100 / 30, 75.0, 75.0), (100 / 30, 50.0, 25.0)
-    now, before = (sum(values) / 3 for values in each)
+    now, before = (100 / 30 + 75 + 75) / 3, (100 / 30 + 50 + 25) / 3
     assert (row["now"], row["before"], row["value"]) == pytest.approx((now, before, now - before), abs=1e-3)
     assert row["low"] < row["value"] < row["high"] and row["verdict"] == "better"
-    known = [row for row in found["numbers"] if row["p"] is not None]
-    assert [row["p_corrected"] for row in known] == holm([row["p"] for row in known]) and len(known) == 4
 
     write_tasks(Path("then"), {"svamp": (20, 40), "asdiv": (20, 70), "dateset": (1, 30)})
     found = against.compare(Path("now"), Path("then"))

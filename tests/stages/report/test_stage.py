@@ -263,16 +263,6 @@ def test_an_evaluation_of_another_model_has_no_sampled_calls_and_names_what_it_l
     assert "task9: the server gives no log-probabilities" in text("index.html")
 
 
-def test_published_results_are_beside_ours_with_their_source(reported: Path) -> None:
-    rows = [[cell.strip() for cell in row] for row in parsed(f"{NAME}.html").rows]
-    at = rows.index(["Published: Wang et al. 2022, table 3"])
-    assert rows[at + 1][:2] == ["Copying instance input", "14.2"]
-    assert rows.count(["Published: Wang et al. 2022, table 3"]) == 2, "a block a track"
-    assert [row[1] for row in rows if row[0] == "mTk-Instruct 13B"] == ["57.1", "66.1"]
-    assert [row[1] for row in rows if row[0] == "Tk-Instruct 3B"] == ["54.3"], "no cross-lingual result"
-    assert all(system not in (OUT / "headline.txt").read_text() for system in ("11B", "Published"))
-
-
 def test_what_helps(built_with_two: Path, built_report: Path) -> None:
     with contextlib.chdir(built_report):
         assert "arms" not in parsed().ids, "none of the halves"

@@ -62,6 +62,9 @@ def test_published_rows_are_those_of_the_track(report: list[list[str]]) -> None:
         ["Published: a note of 2031"],
         ["Later", "0.875", ""],
     ]
+    found = [row[1] for row in report if row[0] == "Tk-Instruct 3B"]
+    assert found == ["54.3"] * 2, "in the leaderboard and the English track: it has no cross-lingual result"
+    assert "9B" not in (OUT / "headline.txt").read_text()
     found = [row[1:] for row in report if row[0] == "Guesser 9B"]
     assert found == [["", "31.3"], ["0.125", ""], ["0.500", "–"]], "the leaderboard has the mean, in percent"
 
