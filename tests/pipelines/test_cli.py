@@ -89,6 +89,11 @@ WRONG = [
     ("score --benchmark supernatinst --predictions p.jsonl --references r.jsonl", "p.jsonl:2: "),
     ("score --benchmark supernatinst --predictions none --references r.jsonl", "none: no such file"),
     ("score --benchmark supernatinst --predictions r.jsonl", "questions: no such table"),
+    ("score --benchmark supernatinst --predictions p.jsonl --csv --json", "--csv: it is given with --json"),
+    (
+        "compare --benchmark supernatinst --a p.jsonl --b p.jsonl --csv --json",
+        "--csv: it is given with --json",
+    ),
     ("compare --benchmark x --a p.jsonl --b p.jsonl --references r.jsonl", "no such benchmark"),
     ("compare --benchmark supernatinst --a r.jsonl --b p.jsonl --references r.jsonl", "r.jsonl:1: "),
     ("compare --benchmark supernatinst --a empty --b p.jsonl --references r.jsonl", "no such table"),
@@ -109,7 +114,6 @@ WRONG = [
     ("encode --task cut.json --instance 0", "cut.json: not JSON: "),
     ("encode --task task.json --instance 7", "there is no instance 7 among 1"),
     ("encode --task task.json --instance -1", "-1 is not in the range"),
-    ("encode --task task.json --instance x", "'x' is not a valid integer"),
     (
         "encode --task task.json --instance 0 --positive-examples -1",
         "Invalid value for '--positive-examples'",
@@ -205,66 +209,6 @@ def test_call_and_its_json(folder: Path) -> None:
     refused = nightjar(folder, "call", "WikiSearch(x)", "--resource", "no/index")
     assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
     assert "no/index/lexical: no lexical index" in refused.stderr
-
-
-def test_encode_by_the_published_form(folder: Path) -> None:
-    result = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", "--json")
-    told = json.loads(result.stdout)
-    assert told["references"] == ["blue", "grey"]
-    assert told["source"].startswith(
-        "Definition: Say the colour.\n\n Positive Example 1 -\nInput: grass.\n Output: green."
-    )
-    assert told["source"].endswith("Now complete the following example -\nInput: the sky.\nOutput: ")
-    plain = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", "--no-definition").stdout
-    assert "Definition" not in plain and "Positive Example 1" in plain
-    bare = ["--no-definition", "--positive-examples", "0"]
-    short = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", *bare, "--json")
-    assert "grass" not in json.loads(short.stdout)["source"]
-
-
-def test_score_prints_json_or_tables(folder: Path, tmp_path: Path) -> None:
-    good = tmp_path / "good.jsonl"
-    good.write_text('{"id": "1", "prediction": "A"}\n')
-    arguments = [
-        "score",
-        "--benchmark",
-        "supernatinst",
-        "--predictions",
-        str(good),
-        "--references",
-        "r.jsonl",
-    ]
-    told = json.loads(nightjar(folder, *arguments, "--json").stdout)
-    assert told["benchmark"] == "supernatinst" and told["n"] == 1
-    assert told["metrics"] == {"exact_match": 100.0, "rouge1": 100.0, "rougeL": 100.0}
-    text = nightjar(folder, *arguments).stdout
-    assert "1 instance" in text and "rougeL" in text and "100.00 n<20" in text
-    pair = ["compare", "--benchmark", "supernatinst", "--a", str(good), "--b", str(good)]
-    told = json.loads(nightjar(folder, *pair, "--references", "r.jsonl", "--json").stdout)
-    assert told["metrics"]["rougeL"]["p"] is None and told["metrics"]["rougeL"]["equal"] == 1
-    assert "+0.00" in nightjar(folder, *pair, "--references", "r.jsonl").stdout
-
-
-def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
-    source, output = tmp_path / "tasks", tmp_path / "out"
-    source.mkdir()
-    shutil.copy(folder / "task.json", source / "task1_colours.json")
-    head = {"Categories": ["Question Answering"], "Source": ["made"], "Input_language": ["English"]}
-    head |= {"Output_language": ["English"], "Instruction_language": ["English"], "Domains": [], "URL": []}
-    (source / "task1_colours.json").write_text(json.dumps({**TASK, **head}))
-    arguments = [
-        "ingest",
-        "--dataset",
-        "natural_instructions",
-        "--input",
-        str(source),
-        "--output",
-        str(output),
-    ]
-    told = json.loads(nightjar(folder, *arguments, "--json").stdout)
-    assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 1
-    again = nightjar(folder, *arguments)  # an artifact of ours is replaced
-    assert again.returncode == 0 and "instances: 1" in again.stdout
 
 
 def redirected(folder: Path, redirection: str, *arguments: str, **variables: str) -> tuple[int, str, str]:

@@ -20,6 +20,7 @@ from pipelines.history import ledger as ledgers
 from tests.conftest import ROOT
 from tests.pipelines import nightly_stages as made
 from tests.pipelines.conftest import Api, Repo, environment, lives, wait_for
+from tests.pipelines.study_project import commit
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +32,11 @@ def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     repo.write(dvc=made.DVC, params=made.PARAMS, strength="30")
     shutil.copy(ROOT / "tests/pipelines/nightly_stages.py", root / "made.py")
     (root / ".gitignore").write_text("/data/\n/models/\n/ledger/\n.nightjar/\n__pycache__/\n")
-    commit(root)
+    commit(root, "made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NIGHT_RUNS", str(root.parent / "unused"))
         repo.dvc("repro", "questions", "train")
     return root
-
-
-def commit(root: Path) -> None:
-    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
-    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
-    subprocess.run(["git", *identity, "commit", "-qm", "made"], cwd=root, check=True)
 
 
 @pytest.fixture()
@@ -125,7 +120,7 @@ def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -
             shutil.rmtree(repo.root / "models")
             night("pulled", "--pull")
             (repo.root / "broken.txt").write_text("")
-            commit(repo.root)
+            commit(repo.root, "made")
             night("broken", expect=1)
             (repo.root / "broken.txt").unlink()
             repo.write(strength="12")

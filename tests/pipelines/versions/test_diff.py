@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +17,7 @@ from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from pipelines.versions import diff as diffs
+from tests.conftest import git
 from tests.pipelines.conftest import Repo
 
 GRAPH = """
@@ -61,14 +61,6 @@ def write_split(root: Path, rows: list[Row], reasons: tuple[str, ...] = ()) -> N
         writer.write(contracts.SPLIT_TASKS, tasks(rows))
         for reason in reasons:
             writer.reject("d", "f.json", reason, "raw text")
-
-
-def git(root: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(
-        ["git", *identity, *arguments], cwd=root, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def keep(repo: Repo, tag: str) -> None:
@@ -153,11 +145,6 @@ def test_rows_between_two_tags(project: Repo) -> None:
     assert [row["reason"] for row in tables["rejected"].examples["added"]] == ["broken", "too long"]
 
 
-def test_the_other_way_round_added_is_removed(project: Repo) -> None:
-    table = by_name(diff(project.root, "v2", "v1", "data/split"))["train"]
-    assert table.rows == {"added": 7, "removed": 3, "changed": 1}
-
-
 def test_the_workspace_is_a_version(project: Repo) -> None:
     assert diff(project.root, "v2", "workspace", "data/split").same
     assert diff(project.root, "v1", "HEAD~1", "data/split").same
@@ -202,15 +189,6 @@ def test_files_that_are_no_tables_are_compared_by_hash(project: Repo) -> None:
     assert (file["path"], file["state"]) == ("weights.safetensors", "changed")
     assert file["a"] == "900150983cd24fb0d6963f7d28e17f72"  # the published md5 of "abc"
     assert diff(project.root, "v1", "v2", "sub/facts.json").same
-
-
-def test_an_artifact_that_only_one_version_has(project: Repo) -> None:
-    project.write(dvc=GRAPH.replace("models/m", "models/n"))
-    (project.root / "models/m").rename(project.root / "models/n")
-    keep(project, "v3")
-    found = diff(project.root, "v2", "v3", "models/n")
-    assert (found.a.there, found.b.there) == (False, True)
-    assert {file["state"] for file in found.files} == {"added"}
 
 
 def test_an_experiment_by_its_name(project: Repo) -> None:

@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 cells = st.fixed_dictionaries(
     {
-        "text": st.none() | st.sampled_from(["", "a", "b", "é" * 30]),
+        "text": st.none() | st.sampled_from(["", "nan", "None", "null", "é" * 30]),
         "score": st.none() | st.sampled_from([0.0, -0.0, 1.5, math.nan]),
         "tags": st.none() | st.lists(st.none() | st.sampled_from(["x", "y", ""]), max_size=2),
         "note": st.none() | st.fixed_dictionaries({"n": st.none() | st.integers(0, 2), "day": st.none()}),
@@ -191,18 +191,6 @@ def test_nested_values_are_equal_where_they_are_written_alike(values: list[Any],
     assert [row["key"]["id"] for row in found.examples["changed"]] == expected
 
 
-def test_a_key_that_occurs_twice_is_matched_in_order(tmp_path: Path) -> None:
-    def row(text: str) -> Row:
-        return {"task": "t", "id": 1, "text": text, "score": None, "tags": None, "note": None}
-
-    a = written(tmp_path, "a", [row("x"), row("y"), row("z")], 5, 1)
-    b = written(tmp_path, "b", [row("x"), row("w")], 5, 1)
-    found = compare(a, b, KEY)
-    assert found.rows == {"added": 0, "removed": 1, "changed": 1}
-    change = {"key": {"task": "t", "id": 1}, "columns": {"text": {"a": "y", "b": "w"}}}
-    assert (found.examples["removed"], found.examples["changed"]) == ([row("z")], [change])
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -263,15 +251,6 @@ def test_more_rows_than_a_batch_and_columns_with_the_names_of_ours(
     assert found.examples["removed"] == [{"turn": names[0], "key": 1, "0": 0}]
 
 
-def test_null_is_no_text(tmp_path: Path) -> None:
-    sides = []
-    for name, values in (("a", ["nan", "None", "", "null"]), ("b", [None] * 4)):
-        table = pa.table({"id": range(4), "value": pa.array(values, pa.string())})
-        pq.write_table(table, tmp_path / f"{name}.parquet")
-        sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
-    assert compare(*sides, ["id"]).rows["changed"] == 4
-
-
 @pytest.mark.parametrize(
     ("values", "others"),
     [
@@ -289,12 +268,3 @@ def test_a_column_may_change_its_type(tmp_path: Path, values: pa.Array, others: 
         pq.write_table(pa.table({"id": [1, 2], "value": column}), tmp_path / f"{name}.parquet")
         sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
     assert compare(*sides, ["id"]).rows["changed"] == 0
-
-
-def test_a_broken_page_is_an_error_of_arrow(tmp_path: Path) -> None:
-    side = written(tmp_path, "a", rows_of({("t1", n): {"text": "x" * 99} for n in range(50)}), 50, 1)
-    data = bytearray((tmp_path / "a-0.parquet").read_bytes())
-    data[4:40] = bytes(36)
-    (tmp_path / "b.parquet").write_bytes(data)
-    with pytest.raises((pa.ArrowException, OSError)):
-        compare(side, datasets.dataset(tmp_path / "b.parquet"), KEY)
