@@ -72,3 +72,13 @@ def test_entries_written_aside_are_named_and_brought_in(repo: Repo) -> None:
     Path(repo.root / LEDGER).write_text("a file")
     assert repo.here("ledger", "--recover").returncode == 2
     assert repo.here("ledger", "--recover", "--check").returncode == 2
+
+
+def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n")
+    assert repo.nightjar("ledger").stderr.count("\n") == 1
+    repo.write(params="nightly:\n  alpha: 2\n")
+    told = repo.here("nightly")
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1) and "nightly.alpha = 2" in told.stderr
+    repo.write(params="nightly:\n  clock: daily\n")
+    assert "unknown key nightly.clock" in repo.nightjar("ledger").stderr

@@ -19,6 +19,7 @@ from nightjar.core.tables import ArtifactWriter
 from pipelines.versions import diff as diffs
 from tests.conftest import git
 from tests.pipelines.conftest import Repo
+from tests.questions import row_of
 
 GRAPH = """
 stages:
@@ -38,15 +39,8 @@ Row = dict[str, Any]
 
 
 def train(task: str, id: int, text: str) -> Row:
-    return {
-        "dataset": "d",
-        "file": f"{task}.json",
-        "task_id": task,
-        "id": f"{task}-{id}",
-        "index": id,
-        "input": text,
-        "outputs": [text[:3]],
-    }
+    about = {"file": f"{task}.json", "task_id": task, "id": f"{task}-{id}", "index": id}
+    return row_of(contracts.TRAIN, dataset="d", input=text, outputs=[text[:3]], **about)
 
 
 def tasks(rows: list[Row]) -> list[Row]:
@@ -374,16 +368,10 @@ def test_the_command_prints_a_table_and_json(project: Repo) -> None:
     assert change == f'input: "text 2 of t1 {"long " * 5}lo…" → "word 2 of t1 {"long " * 5}lo…"'
     assert "  … 6 more removed" in lines
     printed = json.loads(project.nightjar("diff", "v1", "v2", "data/split", "--json").stdout)
-    assert (printed["same"], printed["a"]["revision"], printed["b"]["commit"]) == (
-        False,
-        "v1",
-        git(project.root, "rev-parse", "v2"),
-    )
-    assert {table["table"]: table["rows"]["changed"] for table in printed["tables"]} == {
-        "rejected": 0,
-        "split_tasks": 0,
-        "train": 1,
-    }
+    version = git(project.root, "rev-parse", "v2")
+    assert (printed["same"], printed["a"]["revision"], printed["b"]["commit"]) == (False, "v1", version)
+    changed = {table["table"]: table["rows"]["changed"] for table in printed["tables"]}
+    assert changed == {"rejected": 0, "split_tasks": 0, "train": 1}
     same = project.nightjar("diff", "v2", "workspace", "data/split")
     assert same.stdout == "data/split: no row and no file differs between v2 and workspace.\n"
     models = project.nightjar("diff", "v1", "v2", "models/m").stdout
@@ -415,10 +403,8 @@ def test_a_revision_without_a_lock_is_said_with_what_to_do(repo: Repo) -> None:
 
 def test_an_artifact_that_was_not_checked_out_is_said_with_the_command(project: Repo) -> None:
     shutil.rmtree(project.root / "data/split")
-    printed = project.nightjar("diff", "HEAD", "workspace", "data/split").stdout
-    assert printed.startswith(
-        "workspace has no data/split, so everything counts as removed. If that is wrong, run dvc checkout data/split"
-    )
+    told = "workspace has no data/split, so everything counts as removed. If that is wrong, run dvc checkout "
+    assert project.nightjar("diff", "HEAD", "workspace", "data/split").stdout.startswith(told)
 
 
 def test_an_output_may_be_an_empty_folder(repo: Repo) -> None:

@@ -84,6 +84,12 @@ def written(
     return datasets.dataset([str(it) for it in files])
 
 
+def side(folder: Path, name: str, table: pa.Table, **options: Any) -> datasets.Dataset:
+    """The table as one file."""
+    pq.write_table(table, folder / f"{name}.parquet", **options)
+    return datasets.dataset(folder / f"{name}.parquet")
+
+
 def compare(a: datasets.Dataset, b: datasets.Dataset, key: list[str], examples: int = 1000) -> Found:
     return Found(*row_diff.compare(a, b, key, a.schema.names, examples))
 
@@ -213,27 +219,17 @@ def test_nested_values_are_equal_where_they_are_written_alike(values: list[Any],
 @pytest.mark.parametrize("key", [["n"], ["c"], []])
 def test_any_type_is_compared(tmp_path: Path, values: pa.Array, key: list[str]) -> None:
     """Rows 0 and 2 are equal, the others are not."""
-    sides = []
-    for name, order in (("a", [0, 1, 2, 3]), ("b", [2, 0, 0, 3])):
-        table = pa.table({"n": [0, 1, 2, 3], "c": values.take(pa.array(order))})
-        pq.write_table(table, tmp_path / f"{name}.parquet")
-        sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
-    found = compare(*sides, key)
+    a, b = (pa.table({"n": [0, 1, 2, 3], "c": values.take(order)}) for order in ([0, 1, 2, 3], [2, 0, 0, 3]))
+    found = compare(side(tmp_path, "a", a), side(tmp_path, "b", b), key)
     changed = found.examples["changed"]
+    gone, new = ([row["n"] for row in found.examples[kind]] for kind in ("removed", "added"))
     if key == ["n"]:
         assert [(row["key"], list(row["columns"])) for row in changed] == [({"n": 1}, ["c"])]
     elif key == ["c"]:  # matched in order: the second of the like rows is row 2, then row 1
-        assert [row["n"] for row in found.examples["removed"]] == [1] and [
-            row["n"] for row in found.examples["added"]
-        ] == [2]
+        assert (gone, new) == ([1], [2])
         assert [row["columns"] for row in changed] == [{"n": {"a": 2, "b": 1}}]
     else:
-        assert (
-            [row["n"] for row in found.examples["removed"]]
-            == [row["n"] for row in found.examples["added"]]
-            == [1]
-        )
-        assert changed == []
+        assert (gone, new, changed) == ([1], [1], [])
 
 
 def test_more_rows_than_a_batch_and_columns_with_the_names_of_ours(
@@ -241,11 +237,11 @@ def test_more_rows_than_a_batch_and_columns_with_the_names_of_ours(
 ) -> None:
     monkeypatch.setattr(row_diff, "ROWS", 7)
     names = [f"{number * 7 % 101}" for number in range(101)]
-    sides = []
-    for name, chosen, value in (("a", names, 1), ("b", names[:4:-1], 2)):
-        table = pa.table({"turn": chosen, "key": [value] * len(chosen), "0": [0] * len(chosen)})
-        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=10)
-        sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
+    a, b = (
+        pa.table({"turn": chosen, "key": [value] * len(chosen), "0": [0] * len(chosen)})
+        for chosen, value in ((names, 1), (names[:4:-1], 2))
+    )
+    sides = (side(tmp_path, name, table, row_group_size=10) for name, table in (("a", a), ("b", b)))
     found = compare(*sides, ["turn"], 1)
     assert found.rows == {"added": 0, "removed": 5, "changed": 96} and found.columns == {"key": 96}
     assert found.examples["removed"] == [{"turn": names[0], "key": 1, "0": 0}]
@@ -263,8 +259,5 @@ def test_more_rows_than_a_batch_and_columns_with_the_names_of_ours(
     ids=lambda array: str(array.type),
 )
 def test_a_column_may_change_its_type(tmp_path: Path, values: pa.Array, others: pa.Array) -> None:
-    sides = []
-    for name, column in (("a", values), ("b", others)):
-        pq.write_table(pa.table({"id": [1, 2], "value": column}), tmp_path / f"{name}.parquet")
-        sides.append(datasets.dataset(tmp_path / f"{name}.parquet"))
-    assert compare(*sides, ["id"]).rows["changed"] == 0
+    a, b = (pa.table({"id": [1, 2], "value": column}) for column in (values, others))
+    assert compare(side(tmp_path, "a", a), side(tmp_path, "b", b), ["id"]).rows["changed"] == 0
