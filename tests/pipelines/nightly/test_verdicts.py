@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.core.contracts import schema
 from nightjar.params.drivers import Nightly
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import verdicts as nightly_verdicts
 from tests.in_process import nightjar
+from tests.made_card import made_card
 from tests.pipelines.history.test_ledger import STARTED
 from tests.pipelines.history.test_ledger import facts as run_facts
+
+__all__ = ["made_card"]
 
 SETTINGS = Nightly(alpha=0.05)
 COUNT = 40
@@ -247,32 +251,18 @@ def test_what_decides_an_evaluation_is_compared_and_nothing_else() -> None:
     assert found(same, {}).startswith("other parameters: ")
 
 
-@dataclass(frozen=True)
-class Made:
-    """A card, as far as verdicts need one."""
-
-    metrics: tuple[Any, ...]
-
-
 def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
-    monkeypatch: pytest.MonkeyPatch,
+    made_card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nightjar.benchmarks.card import Metric
-
-    def ratio(values: np.ndarray) -> np.ndarray:
-        return values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
-
-    metric = Metric("loss", "Loss", ("total", "tokens"), ratio, scale=1.0, higher_is_better=False)
-    length = Metric("length", "Length", ("total",), judged=False)
-    monkeypatch.setattr(registry, "names", lambda: ["carded"])
-    monkeypatch.setattr(registry, "card", lambda name: Made((metric, length)))
+    unjudged = Metric("length", "Length", ("tries",), judged=False)
+    card = replace(made_card, metrics=(*made_card.metrics, unjudged))
+    monkeypatch.setattr(registry, "card", lambda name: card)
     rng = np.random.default_rng(2)
-    tokens, total = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100
+    tries, hits = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100
 
     def night(factor: float, benchmark: str) -> list[dict[str, Any]]:
-        return rows("total", factor * total, benchmark=benchmark) + rows(
-            "tokens", tokens, benchmark=benchmark
-        )
+        parts = {"hits": factor * hits, "errors": factor * hits, "tries": tries}
+        return [row for name, values in parts.items() for row in rows(name, values, benchmark=benchmark)]
 
     def verdicts(benchmark: str) -> dict[str, tuple[str, float]]:
         facts = {"seed": 1, "stages": {}}
@@ -280,7 +270,10 @@ def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
         told = nightly_verdicts.verdicts(SETTINGS, facts, night(0.5, benchmark), good)
         return {row["metric"]: (row["verdict"], row["value"]) for row in told}
 
-    change = -0.5 * total.sum() / tokens.sum()
-    assert verdicts("carded") == {"loss": ("better", pytest.approx(change, abs=1e-4))}
-    mean = pytest.approx(-50 * total.mean(), abs=1e-3)
-    assert verdicts("another") == {"tokens": ("unchanged", 0.0), "total": ("worse", mean)}
+    ratio, mean = -50 * hits.sum() / tries.sum(), -0.5 * hits.mean()
+    assert verdicts("made") == {
+        "ratio": ("worse", pytest.approx(ratio, abs=1e-3)),
+        "errors": ("better", pytest.approx(mean, abs=1e-4)),
+    }
+    percent = ("worse", pytest.approx(100 * mean, abs=1e-3))
+    assert verdicts("another") == {"tries": ("unchanged", 0.0), "hits": percent, "errors": percent}
