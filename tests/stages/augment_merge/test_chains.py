@@ -126,6 +126,10 @@ def test_the_merged_text_without_its_chains_is_the_original(
         assert [(one.call, one.result) for one in found] == [
             (call_of(one), one["result"].strip()) for one in wanted
         ]
+        taken = 0
+        for one, call in zip(wanted, found, strict=True):
+            assert call.start - taken == one["offset"], "without the calls before it"
+            taken += call.end - call.start
         for _, group in groupby(wanted, key=lambda one: one["offset"]):
             own = list(group)
             assert [before(one) for one in own] == ["", *(written(one) for one in own[:-1])]

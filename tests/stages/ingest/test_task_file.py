@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.core.contracts import INSTANCES
 from stages.ingest.accounts import Refused, UnreadableFile
 from stages.ingest.task_file import TaskFile, read_any, read_columns, read_task
 
@@ -45,38 +43,6 @@ def task(*instances: Any, **changes: Any) -> dict[str, Any]:
 
 
 GOOD = {"id": "task001-1", "input": "in", "output": ["out"]}
-
-
-def test_every_column() -> None:
-    value = task(
-        GOOD, {"id": "2", "input": " b ", "output": ["x", "y\n"]}, **{"Instance License": ["MIT"]}, URL="u"
-    )
-    result = read(value)
-    assert result.refused == [] and result.left_out == []
-    assert result.head == {
-        "dataset": "d",
-        "file": "task001_x.json",
-        "task_id": "task001_x",
-        "definition": ["Do it."],
-        "categories": ["Misc."],
-        "sources": ["s"],
-        "urls": ["u"],
-        "domains": [],
-        "reasoning": [],
-        "contributors": [],
-        "input_language": ["English"],
-        "output_language": ["English"],
-        "instruction_language": [],
-        "license": ["MIT"],
-        "positive_examples": [{"input": "i", "output": "o", "explanation": "e"}],
-        "negative_examples": [],
-    }
-    same = {"dataset": "d", "file": "task001_x.json", "task_id": "task001_x"}
-    assert result.instances.schema == INSTANCES.schema
-    assert result.instances.to_pylist() == [
-        {**same, "id": "task001-1", "index": 0, "input": "in", "outputs": ["out"]},
-        {**same, "id": "2", "index": 1, "input": " b ", "outputs": ["x", "y\n"]},
-    ]
 
 
 @pytest.mark.parametrize(
@@ -216,10 +182,6 @@ def test_small_faults_of_the_head_cost_an_entry_and_are_told() -> None:
     ]
 
 
-def test_other_keys_are_ignored() -> None:
-    assert read(task({**GOOD, "note": {"x": 1}}, **{"Comment": [["deep", {"y": 2}], 7]})).refused == []
-
-
 TEXTS = st.sampled_from(
     ["a", "b", "", " ", "\n", "é", '"key": ', "2020-01-01", "\u2003", "\x1f", "\\", "NaN", "\x00"]
 )
@@ -318,15 +280,3 @@ def test_arrow_and_python_agree_on_white_space() -> None:
     """The fast reader asks Arrow whether a text is blank, the exact one asks Python."""
     signs = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     assert pc.utf8_is_space(pa.array(signs)).to_pylist() == [sign.isspace() for sign in signs]
-
-
-def test_reasons_are_counted_for_a_mixture() -> None:
-    result = read(
-        task(GOOD, {**GOOD, "id": "b", "output": [""]}, GOOD, "x", {**GOOD, "id": "c", "input": " "})
-    )
-    assert Counter(row.reason for row in result.refused) == {
-        "output is blank": 1,
-        "the same id twice": 1,
-        "not an object": 1,
-        "input is blank": 1,
-    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from nightjar.core.errors import NightjarError
 from stages.split import roles
-from stages.split.roles import Task, task_of
+from stages.split.roles import Task
 
 TASKS = [
     Task("task001_t", ("Word Analogy",), ("books",), True),
@@ -70,48 +69,27 @@ def test_no_lists(tmp_path: Path) -> None:
     assert list(roles.read_lists(write(tmp_path, xlingual_test=" \n\n"))) == ["xlingual"]
 
 
-def test_what_is_told_of_the_lists(tmp_path: Path) -> None:
-    folder = write(tmp_path, default_test="task001_t\ntask009_t", default_train="task010_x")
-    lists = roles.read_lists(folder)
-    assert roles.describe_lists(folder, lists) == (
-        f"published lists in {folder}: default test 2, train 1 names; xlingual none, so the rule decides"
-    )
-    assert roles.describe_lists(folder, {}) == f"no published lists in {folder}: the rule alone decides"
-    assert "split.official_lists is ignore" in roles.describe_lists(folder, {}, used=False)
-
-
 def test_lists_that_contradict_each_other(tmp_path: Path) -> None:
     write(tmp_path, default_test="task001_t", default_train="task003_train\ntask001_t")
     with pytest.raises(NightjarError, match="task001_t is listed under"):
         roles.read_lists(tmp_path)
 
 
-def test_the_rule_gives_the_published_lists(real_data: Path) -> None:
+def test_the_rule_gives_the_published_lists(real_data: Path, real_tasks: list[Task]) -> None:
     """For the real tasks present: the test lists exactly; of the train list every task.
 
     The rule may let more tasks train than the list, as most test tasks, and so their sources, are not
     present.
     """
     folder = real_data / "natural-instructions"
-    tasks = []
-    for file in sorted((folder / "tasks").glob("*.json")):
-        value = json.loads(file.read_text(encoding="utf-8"))
-        languages = {"input_language": value["Input_language"], "output_language": value["Output_language"]}
-        row = {
-            "task_id": file.stem,
-            "categories": value["Categories"],
-            "sources": value["Source"],
-            **languages,
-        }
-        tasks.append(task_of(row))
-    present = {task.task_id for task in tasks}
+    present = {task.task_id for task in real_tasks}
     listed = {
         (track, role): set((folder / "splits" / track / f"{role}_tasks.txt").read_text().split()) & present
         for track, role in (("default", "train"), ("default", "test"), ("xlingual", "test"))
     }
     by_rule = {
         (track, role): {
-            name for name, given in roles.roles_by_rule(tasks, track).items() if given.role == role
+            name for name, given in roles.roles_by_rule(real_tasks, track).items() if given.role == role
         }
         for track in roles.TRACKS
         for role in roles.ROLES
@@ -124,7 +102,7 @@ def test_the_rule_gives_the_published_lists(real_data: Path) -> None:
     lists = roles.read_lists(folder / "splits")
     found = {
         name
-        for name, role in roles.roles_by_lists(tasks, "default", lists["default"]).items()
+        for name, role in roles.roles_by_lists(real_tasks, "default", lists["default"]).items()
         if role.role == "train"
     }
     assert found == listed["default", "train"], "with the list, exactly the list"
