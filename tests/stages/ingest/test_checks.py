@@ -18,6 +18,7 @@ from stages.ingest.checks import check_task
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Finding
 from stages.ingest.task_file import ordinary, read_task
+from tests.stages.ingest.conftest import make_task
 
 NAN = float("nan")
 HIERARCHY = Hierarchy("`Question Answering`\n`Mathematics -> Algebra` and `Sums`", frozenset(
@@ -28,23 +29,15 @@ HIERARCHY = Hierarchy("`Question Answering`\n`Mathematics -> Algebra` and `Sums`
 def task(count: int = 30, **changes: Any) -> dict[str, Any]:
     """A task with no finding at all; a change to None takes the key out."""
     example = {"input": "i", "output": "o", "explanation": "e"}
-    value = {
-        "Contributors": ["Ada"],
-        "Source": ["s"],
-        "URL": ["u"],
-        "Categories": ["Question Answering"],
+    own = {
         "Reasoning": ["Sums"],
-        "Definition": ["Add."],
-        "Input_language": ["English"],
-        "Output_language": ["English"],
-        "Instruction_language": ["English"],
         "Domains": ["Mathematics -> Algebra"],
         "Positive Examples": [{**example, "input": f"example {n}"} for n in range(3)],
         "Negative Examples": [example, example],
         "Instances": [{"id": f"id{n}", "input": f"in {n}", "output": [str(n % 20)]} for n in range(count)],
+        "Instance License": None,
     }
-    value.update(changes)
-    return {key: item for key, item in value.items() if item is not None}
+    return make_task(**own | changes)
 
 
 def changed(place: int = 3, **changes: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from stages.ingest.accounts import Refused, UnreadableFile
 from stages.ingest.task_file import TaskFile, read_any, read_columns, read_task
+from tests.stages.ingest.conftest import make_task
 
 NAN = float("nan")
 
@@ -27,19 +28,8 @@ def as_bytes(value: Any) -> bytes:
 
 def task(*instances: Any, **changes: Any) -> dict[str, Any]:
     """A small flawless task around the instances; a change to None takes the key out."""
-    example = {"input": "i", "output": "o", "explanation": "e"}
-    value = {
-        "Definition": ["Do it."],
-        "Categories": ["Misc."],
-        "Source": ["s"],
-        "Input_language": ["English"],
-        "Output_language": ["English"],
-        "Positive Examples": [example],
-        "Negative Examples": [],
-        "Instances": list(instances),
-    }
-    value.update(changes)
-    return {key: item for key, item in value.items() if item is not None}
+    own = {"Definition": ["Do it."], "Instances": list(instances), "Instance License": None}
+    return make_task(**own | changes)
 
 
 GOOD = {"id": "task001-1", "input": "in", "output": ["out"]}
@@ -157,7 +147,7 @@ def test_a_missing_id_is_made_the_same_every_time() -> None:
             "a duplicate key",
         ),
         (
-            json.dumps(task(GOOD)).replace('"output": "o"', '"output": "o", "output": "p"').encode(),
+            json.dumps(task(GOOD)).replace('"output": "4"', '"output": "4", "output": "p"').encode(),
             "a duplicate key",
         ),
         (b'{"Instances": [], "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "not JSON"),

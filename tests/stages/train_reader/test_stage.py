@@ -225,15 +225,12 @@ def test_an_answer_that_the_task_does_not_have(project: Path, side: str) -> None
         finish(train, "train_reader@own")
 
 
-def test_a_question_without_a_ranking(project: Path) -> None:
+def test_a_question_without_a_ranking_and_an_unknown_form(project: Path) -> None:
     configure(project, evidence=True, passages=2)
     with tables.ArtifactWriter(Path(f"data/retrieve/{NAME}")) as writer:
         writer.write(contracts.RANKINGS, rankings()[1:])
     with pytest.raises(NightjarError, match="no ranking for the question train-0 of sums"):
         finish(train, "train_reader@own")
-
-
-def test_a_form_that_the_benchmark_does_not_have(project: Path) -> None:
     configure(project, form="intended")
     with pytest.raises(NightjarError, match=r"no form 'intended'.*forms are plain"):
         finish(train, "train_reader@own")
