@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
@@ -105,6 +106,13 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(making)
             making.rename(folder)
     return folder
+
+
+def git(root: Path, *words: str) -> str:
+    """What `git WORDS` in `root` prints, with an identity, as there is none on a build machine."""
+    own = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *own, *words], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 @pytest.fixture(scope="session")

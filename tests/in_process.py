@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.cli import main
+
 
 def run_stage(folder: str, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """What `python -m stages.FOLDER ARGUMENTS` in the folder `cwd` (the current one) prints, and its exit status."""
@@ -51,3 +53,18 @@ def captured(run: Callable[[list[str]], object], words: list[str]) -> subprocess
             root.handlers[:], root.level = handlers, level
     assert isinstance(code, int)
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def nightjar(*words: object) -> str:
+    """What `nightjar WORDS` prints; it must succeed without a line of standard error."""
+    done = captured(main, [str(word) for word in words])
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+def refused(*words: str) -> str:
+    """The one line with which `nightjar WORDS` refuses wrong input; it prints nothing else."""
+    done = captured(main, list(words))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith("nightjar: ") and "; " in done.stderr
+    return done.stderr

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 
@@ -39,3 +41,14 @@ def write_questions(folder: Path, questions: Iterable[Question]) -> Path:
         for task, rows in parts.items():
             writer.write(contracts.QUESTIONS, rows, part=task)
     return folder
+
+
+def row_of(table: contracts.Table, **values: Any) -> dict[str, Any]:
+    """A row of a table whose other columns are empty: null where they may be, else "", 0 or []."""
+
+    def empty(column: pa.Field) -> Any:
+        if column.nullable:
+            return None
+        return "" if pa.types.is_string(column.type) else [] if pa.types.is_list(column.type) else 0
+
+    return {column.name: empty(column) for column in table.schema} | values

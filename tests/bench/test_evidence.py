@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,15 +11,10 @@ import pytest
 
 from bench import evidence
 from pipelines.cli import cli
-from tests.conftest import ROOT
+from tests.conftest import ROOT, git
 
 LISTED = evidence.runs()
 PYTHON = shlex.quote(sys.executable)
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture()

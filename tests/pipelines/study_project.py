@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, git
 
 if TYPE_CHECKING:
     from tests.pipelines.conftest import Repo
@@ -70,6 +69,5 @@ def fill(repo: Repo) -> None:
 
 
 def commit(root: Path, message: str) -> None:
-    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
-    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
-    subprocess.run(["git", *identity, "commit", "-qm", message], cwd=root, check=True)
+    git(root, "add", "--all")
+    git(root, "commit", "-qm", message)

@@ -8,7 +8,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import click
 import pytest
 
 from pipelines.cli import COMMANDS, cli, main
+from tests.in_process import captured, nightjar, refused
 from tests.pipelines.conftest import NIGHTJAR, environment
 
 ROOT = Path(__file__).parents[2]
@@ -27,42 +27,24 @@ TASK = {
 }
 
 
-def nightjar(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [*NIGHTJAR, *arguments]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with profiles, a task file and broken files."""
     root = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "profiles", root / "profiles")
     (root / "task.json").write_text(json.dumps(TASK))
-    (root / "cut.json").write_text(json.dumps(TASK)[:50])
     (root / "p.jsonl").write_text('{"id": "1", "prediction": "a"}\n{"id": "1"\n')
     (root / "r.jsonl").write_text('{"id": "1", "references": ["a"], "task_id": "t", "task_category": "c"}\n')
     (root / "empty").mkdir()
-    (root / "full").mkdir()
-    (root / "full" / "precious.txt").touch()
     return root
 
 
 WRONG = [
-    ("", "Usage:"),
     ("fly", "No such command 'fly'; see nightjar --help"),
     ("plan", "not a DVC repository"),
     ("plan --jsno", "No such option"),
     ("rebuild", "not a DVC repository"),
     ("rebuild --jobs 0", "Invalid value for '--jobs'"),
-    ("rebuild --jobs many", "'many' is not a valid integer"),
     ("ui --port 99999", "Invalid value for '--port'"),
     ("ui --stop", "no server is running"),
     ("use", "Missing argument 'PROFILE'"),
@@ -70,7 +52,6 @@ WRONG = [
     ("use sample --set sede=1", "unknown key sede"),
     ("use sample --set seed.x=1", "unknown key seed.x"),
     ("use sample --set seed", "'seed' is not KEY=VALUE"),
-    ("use sample --set seed=-1", "seed = -1 is not allowed"),
     ("use sample --set seed=x", "seed = 'x' is not allowed"),
     ("use sample --set seed=[", "'[' is not a value: not valid YAML"),
     ("use sample --set split=1", "split is a group of keys"),
@@ -79,16 +60,16 @@ WRONG = [
     ("ingest --dataset corpus --input nowhere --output out", "nowhere"),
     ("ingest --dataset natural_instructions --input empty --output out", "empty"),
     ("ingest --dataset natural_instructions --input task.json --output out", "task.json"),
-    ("ingest --dataset corpus --input full --output full", "it holds the input"),
-    (
-        "ingest --dataset corpus --input empty --output full",
-        "precious.txt in it is no part",
-    ),
     ("ingest --dataset corpus --input empty", "Missing option '--output'"),
     ("score --benchmark x --predictions p.jsonl --references r.jsonl", "no such benchmark"),
     ("score --benchmark supernatinst --predictions p.jsonl --references r.jsonl", "p.jsonl:2: "),
     ("score --benchmark supernatinst --predictions none --references r.jsonl", "none: no such file"),
     ("score --benchmark supernatinst --predictions r.jsonl", "questions: no such table"),
+    ("score --benchmark supernatinst --predictions p.jsonl --csv --json", "--csv: it is given with --json"),
+    (
+        "compare --benchmark supernatinst --a p.jsonl --b p.jsonl --csv --json",
+        "--csv: it is given with --json",
+    ),
     ("compare --benchmark x --a p.jsonl --b p.jsonl --references r.jsonl", "no such benchmark"),
     ("compare --benchmark supernatinst --a r.jsonl --b p.jsonl --references r.jsonl", "r.jsonl:1: "),
     ("compare --benchmark supernatinst --a empty --b p.jsonl --references r.jsonl", "no such table"),
@@ -100,20 +81,10 @@ WRONG = [
     ("prompts --benchmark supernatinst", "Missing option '--output'"),
     ("call 1+1", "not a tool call"),
     ("call Calculator(1/0)", "Calculator"),
-    ("call Calculator(9**9**9**9)", "Calculator"),
     ("call Calculator(__import__('os'))", "Calculator"),
-    (f"call Calculator({'9' * 10_000})", "Calculator"),
     ("call Rocket(1)", "'Rocket': unknown tool"),
     ("call Calendar() --date yesterday", "'yesterday' does not match the format"),
     ("encode --task nowhere.json --instance 0", "nowhere.json: no such file"),
-    ("encode --task cut.json --instance 0", "cut.json: not JSON: "),
-    ("encode --task task.json --instance 7", "there is no instance 7 among 1"),
-    ("encode --task task.json --instance -1", "-1 is not in the range"),
-    ("encode --task task.json --instance x", "'x' is not a valid integer"),
-    (
-        "encode --task task.json --instance 0 --positive-examples -1",
-        "Invalid value for '--positive-examples'",
-    ),
     ("trace x", "no predictions yet"),
     ("trace x --benchmark y", "no predictions of the benchmark y yet"),
     *(
@@ -122,12 +93,9 @@ WRONG = [
             "ingest --dataset corpus --input LONG --output out",
             "ingest --dataset natural_instructions --input LONG --output out",
             "ingest --dataset natural_instructions --input LONG --check",
-            "ingest --dataset corpus --input empty --output LONG",
             "score --benchmark supernatinst --predictions LONG --references r.jsonl",
             "score --benchmark supernatinst --predictions p.jsonl --references LONG",
-            "score --benchmark supernatinst --predictions p.jsonl --references r.jsonl --details LONG",
             "compare --benchmark supernatinst --a LONG --b p.jsonl --references r.jsonl",
-            "references --benchmark supernatinst --output LONG",
             "encode --task LONG --instance 0",
             "judge score --key LONG p.jsonl",
             "check LONG",
@@ -141,44 +109,35 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "wanted"), WRONG)
 def test_wrong_input_is_status_2_and_one_line(
-    folder: Path,
-    arguments: str,
-    wanted: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, arguments: str, wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     before = sorted(path.name for path in folder.iterdir())
-    began = time.monotonic()
-    with pytest.raises(SystemExit) as ended:
-        main(arguments.split())
-    assert time.monotonic() - began < 10
-    assert ended.value.code == 2
-    out, err = capsys.readouterr()
-    if not arguments:
-        assert wanted in out
-        return
-    assert out == ""
-    assert err.startswith("nightjar: ") and err.count("\n") == 1, err
-    assert wanted in err and "; " in err
+    assert wanted in refused(*arguments.split())
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+def test_without_a_command_the_usage_is_printed() -> None:
+    done = captured(main, [])
+    assert done.returncode == 2 and "Usage:" in done.stdout
+
+
 def test_the_process_too_ends_with_status_2_and_one_line(folder: Path) -> None:
-    result = nightjar(folder, "use", "sample", "--set", "seed=x")
+    command = [*NIGHTJAR, "use", "sample", "--set", "seed=x"]
+    result = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("nightjar: profile sample: seed = 'x' is not allowed")
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, "judge export", "judge score"])
 def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
+        main([*command.split(), "--help"])
     assert not ended.value.code
     told = capsys.readouterr().out
     assert f"Example:\n    nightjar {command}" in told
-    if command not in ("rebuild", "ui"):
+    if command not in ("rebuild", "ui", "judge"):
         assert "--json" in told
 
 
@@ -197,74 +156,13 @@ def test_help_is_quick_and_imports_nothing_heavy(folder: Path) -> None:
     assert all(command in result.stdout for command in COMMANDS)
 
 
-def test_call_and_its_json(folder: Path) -> None:
-    assert nightjar(folder, "call", "Calculator(400 / 1400)").stdout == "0.29\n"
-    told = json.loads(nightjar(folder, "call", "Calculator(2 * 3)", "--json").stdout)
+def test_call_and_its_json(workdir: Path) -> None:
+    assert nightjar("call", "Calculator(400 / 1400)") == "0.29\n"
+    told = json.loads(nightjar("call", "Calculator(2 * 3)", "--json"))
     assert told == {"call": "Calculator(2 * 3)", "result": "6"}
-    assert "February 29, 2024" in nightjar(folder, "call", "Calendar()", "--date", "2024-02-29").stdout
-    refused = nightjar(folder, "call", "WikiSearch(x)", "--resource", "no/index")
-    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
-    assert "no/index/lexical: no lexical index" in refused.stderr
-
-
-def test_encode_by_the_published_form(folder: Path) -> None:
-    result = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", "--json")
-    told = json.loads(result.stdout)
-    assert told["references"] == ["blue", "grey"]
-    assert told["source"].startswith(
-        "Definition: Say the colour.\n\n Positive Example 1 -\nInput: grass.\n Output: green."
-    )
-    assert told["source"].endswith("Now complete the following example -\nInput: the sky.\nOutput: ")
-    plain = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", "--no-definition").stdout
-    assert "Definition" not in plain and "Positive Example 1" in plain
-    bare = ["--no-definition", "--positive-examples", "0"]
-    short = nightjar(folder, "encode", "--task", "task.json", "--instance", "0", *bare, "--json")
-    assert "grass" not in json.loads(short.stdout)["source"]
-
-
-def test_score_prints_json_or_tables(folder: Path, tmp_path: Path) -> None:
-    good = tmp_path / "good.jsonl"
-    good.write_text('{"id": "1", "prediction": "A"}\n')
-    arguments = [
-        "score",
-        "--benchmark",
-        "supernatinst",
-        "--predictions",
-        str(good),
-        "--references",
-        "r.jsonl",
-    ]
-    told = json.loads(nightjar(folder, *arguments, "--json").stdout)
-    assert told["benchmark"] == "supernatinst" and told["n"] == 1
-    assert told["metrics"] == {"exact_match": 100.0, "rouge1": 100.0, "rougeL": 100.0}
-    text = nightjar(folder, *arguments).stdout
-    assert "1 instance" in text and "rougeL" in text and "100.00 n<20" in text
-    pair = ["compare", "--benchmark", "supernatinst", "--a", str(good), "--b", str(good)]
-    told = json.loads(nightjar(folder, *pair, "--references", "r.jsonl", "--json").stdout)
-    assert told["metrics"]["rougeL"]["p"] is None and told["metrics"]["rougeL"]["equal"] == 1
-    assert "+0.00" in nightjar(folder, *pair, "--references", "r.jsonl").stdout
-
-
-def test_ingest_prints_its_account(folder: Path, tmp_path: Path) -> None:
-    source, output = tmp_path / "tasks", tmp_path / "out"
-    source.mkdir()
-    shutil.copy(folder / "task.json", source / "task1_colours.json")
-    head = {"Categories": ["Question Answering"], "Source": ["made"], "Input_language": ["English"]}
-    head |= {"Output_language": ["English"], "Instruction_language": ["English"], "Domains": [], "URL": []}
-    (source / "task1_colours.json").write_text(json.dumps({**TASK, **head}))
-    arguments = [
-        "ingest",
-        "--dataset",
-        "natural_instructions",
-        "--input",
-        str(source),
-        "--output",
-        str(output),
-    ]
-    told = json.loads(nightjar(folder, *arguments, "--json").stdout)
-    assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 1
-    again = nightjar(folder, *arguments)  # an artifact of ours is replaced
-    assert again.returncode == 0 and "instances: 1" in again.stdout
+    assert "February 29, 2024" in nightjar("call", "Calendar()", "--date", "2024-02-29")
+    line = refused("call", "WikiSearch(x)", "--resource", "no/index")
+    assert "no/index/lexical: no lexical index" in line
 
 
 def redirected(folder: Path, redirection: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
@@ -313,18 +211,12 @@ def test_a_character_that_the_encoding_lacks_is_replaced(folder: Path, encoding:
     assert "Input: \\u2192" in out
 
 
-def test_what_was_typed_cannot_steer_the_terminal(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_typed_cannot_steer_the_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     name = "no\x1b[2J\x9b\u202ewhere\nnightjar: all is well\x07"
     ingest = ["ingest", "--dataset", "corpus", "--output", "out", "--input", name]
     for arguments in ([name], ["plan", f"--{name}"], ["use", name], ingest):
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        assert ended.value.code == 2
-        out, err = capsys.readouterr()
-        assert out == "" and err.count("\n") == 1
+        err = refused(*arguments)
         assert not set("\x1b\x07\x9b\u202e") & set(err) and "\\x1b" in err
 
 
@@ -340,7 +232,7 @@ def options(command: click.Command, path: str = "") -> Iterator[tuple[str, click
             yield from options(below, f"{path} {name}")
 
 
-def test_every_number_has_a_largest_value(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_number_has_a_largest_value() -> None:
     found = [
         (name, it)
         for name, it in options(cli)
@@ -356,7 +248,4 @@ def test_every_number_has_a_largest_value(capsys: pytest.CaptureFixture[str]) ->
         "encode --task task.json --instance 0 --positive-examples 10000000000",
         "encode --task task.json --instance 10000000000",
     ):
-        with pytest.raises(SystemExit) as caught:
-            main(line.split())
-        told = capsys.readouterr().err
-        assert caught.value.code == 2 and told.count("\n") == 1 and "is not in the range" in told
+        assert "is not in the range" in refused(*line.split())

@@ -113,20 +113,16 @@ def test_nothing_is_found_where_nothing_was_done(facts: dict[str, Any]) -> None:
     assert checks.check_stage([Path("models/x")], [], {"stage": "train", "rows_in": 1, "rows_out": 1}) == []
 
 
-def test_a_column_whose_name_is_not_utf8(facts: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [lambda whole: whole.replace(b"task_id", b"task_\xe5d"), lambda whole: whole[:-20], lambda whole: b""],
+    ids=["a column whose name is not UTF-8", "cut off", "empty"],
+)
+def test_a_damaged_part(facts: dict[str, Any], damage: Callable[[bytes], bytes]) -> None:
     file = SPLIT / "train/train1.parquet"
-    file.write_bytes(file.read_bytes().replace(b"task_id", b"task_\xe5d"))
+    file.write_bytes(damage(file.read_bytes()))
     it = only(found(facts))
     assert (it.check, it.where) == ("readable", "data/split/train") and it.rows[0]["part"] == "train1"
-
-
-def test_a_part_cut_off(facts: dict[str, Any]) -> None:
-    file = SPLIT / "train/train1.parquet"
-    file.write_bytes(file.read_bytes()[:-20])
-    it = only(found(facts))
-    assert (it.check, it.where) == ("readable", "data/split/train") and it.rows[0]["part"] == "train1"
-    file.write_bytes(b"")
-    assert only(found(facts)).check == "readable"
 
 
 def test_rows_and_tables_that_went_missing(facts: dict[str, Any]) -> None:

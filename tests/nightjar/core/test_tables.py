@@ -202,21 +202,6 @@ def test_leftovers_of_the_dead_go_and_those_of_the_living_stay(tmp_path: Path) -
     assert {p.name for p in tmp_path.iterdir()} == {"artifact"}
 
 
-def test_dates_keep_their_day(tmp_path: Path) -> None:
-    day = datetime.date(1969, 7, 20)
-    row = {"dataset": "d", "file": "f", "id": "1", "title": "", "text": "t", "url": "", "date": day}
-    write(tmp_path / "a", DOCUMENTS, [row])
-    assert tables.read_rows(tmp_path / "a", DOCUMENTS) == [row]
-
-
-def test_a_broken_artifact_is_told(tmp_path: Path) -> None:
-    folder = tmp_path / "a" / "instances"
-    folder.mkdir(parents=True)
-    (folder / "part-0.parquet").write_bytes(b"not parquet")
-    with pytest.raises(NightjarError, match="unreadable"):
-        tables.read(tmp_path / "a", INSTANCES)
-
-
 def test_a_part_that_is_no_ordinary_file_is_not_read(tmp_path: Path) -> None:
     write(tmp_path / "a", INSTANCES, [instance()])
     part = tmp_path / "a/instances/part-1.parquet"

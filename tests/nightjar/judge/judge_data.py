@@ -14,12 +14,7 @@ HOSTILE = [
     "nul \x00 bell \x07 escape \x1b[31m",
     "lines\n\u2028and\u2029more \ud7ff \U0001f985 {{ 7 * 7 }} ${1}",
 ]
-TASKS = ("task1_alpha", "task2_beta", "task3_gamma")
-CATEGORY = {
-    "task1_alpha": "Word Analogy",
-    "task2_beta": "Title Generation",
-    "task3_gamma": "Title Generation",
-}
+CATEGORY = dict(task1_alpha="Word Analogy", task2_beta="Title Generation", task3_gamma="Title Generation")
 
 
 def instances(count: int = 4) -> list[dict[str, Any]]:
@@ -29,11 +24,11 @@ def instances(count: int = 4) -> list[dict[str, Any]]:
             "id": f"{task}-{number}",
             "references": [f"gold {task} {number}", "another"],
             "task_id": task,
-            "task_category": CATEGORY[task],
+            "task_category": category,
             "input": f"input of {task} {number}",
             "definition": ["Do it well.", f"This is {task}."],
         }
-        for task in TASKS
+        for task, category in CATEGORY.items()
         for number in range(count)
     ]
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -59,12 +60,9 @@ def test_the_page_is_whole_in_itself_and_allows_only_its_own_code(tmp_path: Path
     parsed = Page(page)
     kinds = [kind for kind, _ in parsed.texts]
     assert kinds == ["style", "script", "script"]  # style, data, script: no text ended an element early
-    assert not [
-        one for one in parsed.attributes if one[1] in ("src", "href", "style") or one[1].startswith("on")
-    ]
-    policy = next(
-        value for _, name, value in parsed.attributes if name == "content" and "default-src" in value
-    )
+    names = {name for _, name, _ in parsed.attributes}
+    assert not names & {"src", "href", "style"} and not any(name.startswith("on") for name in names)
+    policy = next(value for _, name, value in parsed.attributes if name == "content" and "src" in value)
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'none'" and "unsafe" not in policy
     for rule, text in (("style-src", parsed.texts[0][1]), ("script-src", parsed.texts[2][1])):
@@ -116,21 +114,18 @@ def test_equal_answers_can_count_as_ties_without_being_shown(tmp_path: Path) -> 
     references = judge_data.write(tmp_path / "r.jsonl", rows)
     answers = [{"id": row["id"], "prediction": f" {row['references'][0]}\n"} for row in rows]
     answers[3]["prediction"] = "other"
-    mine = judge_data.write(tmp_path / "m.jsonl", answers)
+    mine = str(judge_data.write(tmp_path / "m.jsonl", answers))
     texts = Texts(references=references)
-    told = export(str(mine), "references", tmp_path / "p.html", texts, 3, 2, 0, equal_are_ties=True)
+    told = export(mine, "references", tmp_path / "p.html", texts, 3, 2, 0, equal_are_ties=True)
     key = json.loads((tmp_path / "p.key.json").read_text())
     assert (told["items"], told["equal"]) == (1, 5)
     assert [item["id"] for item in key["items"]] == [rows[3]["id"]]
     assert {place["id"] for place in key["equal"]} == {row["id"] for row in rows} - {rows[3]["id"]}
-    told = export(str(mine), "references", tmp_path / "q.html", texts, 3, 2, 0)
+    told = export(mine, "references", tmp_path / "q.html", texts, 3, 2, 0)
     assert (told["items"], told["equal"]) == (6, 0)
-    judge_data.write(
-        tmp_path / "m.jsonl", [{**row, "prediction": row["prediction"].strip()} for row in answers[:3]]
-    )
-    judge_data.write(tmp_path / "n.jsonl", answers[:3])
+    same = str(judge_data.write(tmp_path / "n.jsonl", answers))
     with pytest.raises(NightjarError, match="all answers are the same"):
-        export(str(mine), str(tmp_path / "n.jsonl"), tmp_path / "s.html", texts, 1, 2, 0, equal_are_ties=True)
+        export(mine, same, tmp_path / "s.html", texts, 1, 2, 0, equal_are_ties=True)
 
 
 def test_two_files_of_predictions_are_compared_on_their_own_instances(tmp_path: Path) -> None:
@@ -166,21 +161,16 @@ def test_a_draw_holds_what_was_asked_for(sizes: dict[str, int], instances: int, 
         choose(keys, large + 1, instances, seed)
 
 
-def test_every_item_and_task_is_drawn_about_equally_often_and_on_both_sides() -> None:
+def test_every_item_is_drawn_about_equally_often_and_on_both_sides() -> None:
     keys = [(f"t{number % 4}", str(number)) for number in range(40)]
-    drawn: dict[tuple[str, str], int] = dict.fromkeys(keys, 0)
-    left: dict[str, int] = dict.fromkeys("abcdefg", 0)
-    seeds = 400
-    for seed in range(seeds):
-        for key in choose(keys, 2, 5, seed):
-            drawn[key] += 1
-        chosen = sides(list(left), seed)
-        assert len(chosen) in (3, 4)
-        for item in chosen:
-            left[item] += 1
+    items, seeds = list("abcdefg"), 400
+    drawn = Counter(key for seed in range(seeds) for key in choose(keys, 2, 5, seed))
+    chosen = [sides(items, seed) for seed in range(seeds)]
+    assert {len(one) for one in chosen} == {3, 4}
+    left = Counter(item for one in chosen for item in one)
     # One in four, and one in two: 5 standard deviations are 43 and 50.
-    assert all(abs(count - seeds / 4) < 43 for count in drawn.values())
-    assert all(abs(count - seeds / 2) < 50 for count in left.values())
+    assert all(abs(drawn[key] - seeds / 4) < 43 for key in keys)
+    assert all(abs(left[item] - seeds / 2) < 50 for item in items)
 
 
 @given(st.text(), st.text(), st.text())
@@ -195,13 +185,8 @@ def test_any_text_comes_back_from_the_data_and_none_leaves_its_element(
     )
     assert text.isascii() and not re.search("[<>&\x00-\x1f\x7f]", text)
     data = json.loads(text)
-    assert data["items"][0] | {"item": ""} == {
-        "item": "",
-        "task": 0,
-        "input": three,
-        "left": one,
-        "right": two,
-    }
+    (item,) = data["items"]
+    assert (item["task"], item["input"], item["left"], item["right"]) == (0, three, one, two)
     assert data["tasks"] == [{"definition": three, "positive": [example], "negative": []}]
 
 
@@ -209,7 +194,7 @@ def test_colours_can_be_told_apart_in_light_and_dark() -> None:
     style = (Path(judge_page.__file__).parent / "judge.css").read_text()
 
     def light(colour: str) -> float:
-        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        parts = [one / 255 for one in bytes.fromhex(colour[1:])]
         red, green, blue = (it / 12.92 if it <= 0.04045 else ((it + 0.055) / 1.055) ** 2.4 for it in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -217,14 +202,7 @@ def test_colours_can_be_told_apart_in_light_and_dark() -> None:
     assert len(blocks) == 2
     for block in blocks:
         colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
-        for front, back in [
-            ("ink", "paper"),
-            ("ink", "card"),
-            ("muted", "paper"),
-            ("muted", "card"),
-            ("accent", "paper"),
-            ("on-accent", "accent"),
-            ("warn", "warn-soft"),
-        ]:
+        pairs = [(front, back) for front in ("ink", "muted") for back in ("paper", "card")]
+        for front, back in [*pairs, ("accent", "paper"), ("on-accent", "accent"), ("warn", "warn-soft")]:
             high, low = sorted((light(colours[front]), light(colours[back])), reverse=True)
             assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)  # WCAG 2.2, 1.4.3

@@ -18,39 +18,26 @@ PAGE = "f" * 64
 def key(folder: Path, sides: Sequence[str], equal: int = 0, **changes: Any) -> Path:
     """A key with an item for each letter, which tells on which side A is; the categories alternate."""
     place = {"task_id": "t", "category": "c"}
-    value = {
+    items = [
+        {**place, "item": f"i{number}", "left": left, "id": str(number), "category": "cd"[number % 2]}
+        for number, left in enumerate(sides)
+    ]
+    value: dict[str, Any] = {
         "format": "nightjar-judge-key/1",
         "page": PAGE,
         "a": "mine",
         "b": "references",
         "seed": 0,
-        "items": [
-            {
-                "item": f"i{number}",
-                "left": left,
-                "task_id": "t",
-                "id": str(number),
-                "category": "cd"[number % 2],
-            }
-            for number, left in enumerate(sides)
-        ],
-        "equal": [{**place, "id": f"e{number}"} for number in range(equal)],
-        **changes,
     }
+    value |= {"items": items, "equal": [{**place, "id": f"e{number}"} for number in range(equal)], **changes}
     path = folder / "page.key.json"
     path.write_text(json.dumps(value))
     return path
 
 
 def answers(folder: Path, judge: str, given: dict[str, str], **changes: Any) -> Path:
-    value = {
-        "format": "nightjar-judge-answers/1",
-        "page": PAGE,
-        "judge": judge,
-        "items": 4,
-        "answers": [{"item": item, "answer": answer} for item, answer in given.items()],
-        **changes,
-    }
+    value: dict[str, Any] = {"format": "nightjar-judge-answers/1", "page": PAGE, "judge": judge, "items": 4}
+    value |= {"answers": [{"item": item, "answer": answer} for item, answer in given.items()], **changes}
     path = folder / f"answers-{judge or 'nobody'}.json"
     path.write_text(json.dumps(value))
     return path
@@ -65,10 +52,8 @@ def test_one_judge(tmp_path: Path) -> None:
     assert told["left_chosen"] == round(200 / 3, 4)
     assert told["agreement"] is None
     assert told["judges"] == [{"judge": "ann", "answered": 4, "open": 0}]
-    assert {name: (row["n"], row["value"]) for name, row in told["by_category"].items()} == {
-        "c": (2, 100.0),
-        "d": (2, 50.0),
-    }
+    found = {name: (row["n"], row["value"]) for name, row in told["by_category"].items()}
+    assert found == {"c": (2, 100.0), "d": (2, 50.0)}
 
 
 def test_several_judges_count_once_an_item(tmp_path: Path) -> None:
@@ -80,11 +65,8 @@ def test_several_judges_count_once_an_item(tmp_path: Path) -> None:
     assert told["credit"]["value"] == round(100 * (1 / 3 + 0 + 0 + 1) / 4, 4)
     assert (told["items"], told["rated"], told["equal"]) == (5, 4, 1)
     assert told["ratings"] == {"wins": 1, "ties": 1, "losses": 5}
-    assert [(row["judge"], row["open"]) for row in told["judges"]] == [
-        ("ann", 1),
-        ("bo", 2),
-        ("answers-nobody", 3),
-    ]
+    opens = {row["judge"]: row["open"] for row in told["judges"]}
+    assert opens == {"ann": 1, "bo": 2, "answers-nobody": 3}
     assert told["agreement"]["n"] == 2 and told["agreement"]["raw"] == round(100 * (1 / 3 + 1) / 2, 4)
     again = score(key(tmp_path, "aaaa", equal=1), [nobody, bo, ann])
     assert {**again, "judges": 0} == {**told, "judges": 0}  # the order of the files changes no figure
@@ -103,24 +85,18 @@ def test_the_interval_is_that_of_the_share(tmp_path: Path) -> None:
 GOOD = {"i0": "left"}
 WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"page": "0" * 64}, "these are answers to the page 000000000000, and the key is of ffffffffffff"),
-    (
-        {},
-        {"answers": [{"item": "x", "answer": "tie"}]},
-        "answer 1 is to the item 'x', which the page does not",
-    ),
+    ({}, {"answers": [{"item": "x", "answer": "tie"}]}, "answer 1 is to the item 'x', which the page does"),
     ({}, {"answers": [{"item": "i1", "answer": "tie"}] * 2}, "answer 2 is the second to the item 'i1'"),
     (
         {},
         {"answers": [{"item": "i1", "answer": "both"}]},
-        "answers.0.answer: Input should be 'left', 'right' or",
+        "answers.0.answer: Input should be 'left', 'right'",
     ),
-    ({}, {"answers": [{"item": 1, "answer": "tie"}]}, "answers.0.item: Input should be a valid string"),
     ({}, {"answers": {}}, "answers: Input should be a valid list"),
     ({}, {"answers": []}, "no item is answered"),
     ({}, {"format": "x"}, "format: Input should be 'nightjar-judge-answers/1'"),
     ({"format": "x"}, {}, "page.key.json: format: Input should be 'nightjar-judge-key/1'"),
     ({"items": []}, {}, "items: List should have at least 1 item"),
-    ({"items": None}, {}, "items: Input should be a valid list"),
 ]
 
 
@@ -137,17 +113,16 @@ def test_wrong_files_get_one_line(
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("{", "1: not JSON"),
-        ("[]", " not a JSON object"),
-        ("", "1: not JSON"),
+        (b"{", "1: not JSON"),
+        (b"[]", " not a JSON object"),
         (b"\xff", "1: not UTF-8"),
-        ('{"format": 1,\n"format": 2}', "2: the key 'format' occurs twice"),
-        ('{"answers":' + "[" * 1000 + "]" * 1000 + "}", "1: not JSON: nested too deeply"),
+        (b'{"format": 1,\n"format": 2}', "2: the key 'format' occurs twice"),
+        (b'{"answers":' + b"[" * 1000 + b"]" * 1000 + b"}", "1: not JSON: nested too deeply"),
     ],
 )
-def test_files_that_are_no_answers(tmp_path: Path, text: str | bytes, wanted: str) -> None:
+def test_files_that_are_no_answers(tmp_path: Path, text: bytes, wanted: str) -> None:
     path = tmp_path / "broken.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.write_bytes(text)
     with pytest.raises(NightjarError, match=f"broken.json:{wanted}"):
         score(key(tmp_path, "ab"), [path])
     with pytest.raises(NightjarError, match=f"broken.json:{wanted}"):
@@ -162,27 +137,18 @@ def test_an_instance_counts_once(tmp_path: Path) -> None:
     item = {**place, "item": "i9", "left": "a"}
     path = key(tmp_path, "ab")
     whole = json.loads(path.read_text())
-    for changes in (
-        {"items": [*whole["items"], item]},
-        {"equal": [place]},
-        {"equal": [{**place, "id": "e"}] * 2},
-    ):
+    twice = {"equal": [{**place, "id": "e"}] * 2}
+    for changes in ({"items": [*whole["items"], item]}, {"equal": [place]}, twice):
         path.write_text(json.dumps(whole | changes))
         with pytest.raises(NightjarError, match=r"page\.key\.json: the instance t:(1|e) occurs twice"):
             score(path, [answers(tmp_path, "ann", GOOD)])
 
 
-def test_an_answer_or_a_key_given_twice_is_refused(tmp_path: Path) -> None:
+def test_an_answer_given_twice_is_refused(tmp_path: Path) -> None:
     path = answers(tmp_path, "ann", GOOD)
-    for old, new, told in (
-        ('"answer": "', '"answer": "tie", "answer": "', "the key 'answer' occurs twice"),
-        ('"judge": "ann"', '"judge": "bo", "judge": "ann"', "the key 'judge' occurs twice"),
-    ):
-        text = path.read_text()
-        path.write_text(text.replace(old, new, 1))
-        with pytest.raises(NightjarError, match=rf"answers-ann\.json:1: {told}"):
-            score(key(tmp_path, "ab"), [path])
-        path.write_text(text)
+    path.write_text(path.read_text().replace('"answer": "', '"answer": "tie", "answer": "', 1))
+    with pytest.raises(NightjarError, match=r"answers-ann\.json:1: the key 'answer' occurs twice"):
+        score(key(tmp_path, "ab"), [path])
 
 
 def test_two_files_of_one_judge_are_refused(tmp_path: Path) -> None:

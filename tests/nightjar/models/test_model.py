@@ -20,6 +20,7 @@ from nightjar.models.samples import Ends, Sampling, generator_for, samples
 from nightjar.models.server import Server
 from nightjar.predict.predictor import lacking
 from tests.conftest import ROOT
+from tests.installed_package import install
 
 SETTINGS = params.load(ROOT / "profiles/sample.yaml").predict.benchmark("supernatinst")
 PROMPTS = ["One", "One and two", "One and two and three", "Four"]
@@ -49,16 +50,8 @@ class Other:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of installed packages, with one that has models."""
     (tmp_path / "own_models.py").write_text(CODE)
-    info = tmp_path / "own_models-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-models\nVersion: 1.0\n")
-    points = [
-        "echo = own_models:Echo",
-        "broken = own_models:Broken",
-        "other = own_models:Other",
-        "gone = own_models:Gone",
-    ]
-    (info / "entry_points.txt").write_text("\n".join(["[nightjar.models]", *points]))
+    points = [f"{name.lower()} = own_models:{name}" for name in ("Echo", "Broken", "Other", "Gone")]
+    install(tmp_path, "own-models", "1.0", "nightjar.models", points)
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
     sys.modules.pop("own_models", None)

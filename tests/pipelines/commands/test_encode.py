@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.cli import main
 from stages.ingest.task_file import read_any
+from tests.in_process import captured, nightjar
 
 TASK = {
     "Definition": ["Say the colour."],
@@ -21,17 +22,11 @@ TASK = {
         {"id": "t-2", "input": "wine " * 200, "output": ["red", "white"]},
     ],
 }
-# Instances that ingest refuses, and its reasons.
 GOOD: dict[str, Any] = {"id": "g", "input": "coal", "output": ["black"]}
+# Some of the instances that ingest refuses, and its reasons.
 BAD: list[tuple[Any, str]] = [
-    ({**GOOD, "input": " \n"}, "input is blank"),
     ({**GOOD, "output": ["black", ""]}, "output is blank"),
-    ({**GOOD, "output": []}, "output is empty"),
     ({**GOOD, "input": "\ud83d"}, "input is not valid Unicode"),
-    ({**GOOD, "output": ["\udc00"]}, "output is not valid Unicode"),
-    ({**GOOD, "output": "\udc00"}, "output is not valid Unicode"),
-    ({**GOOD, "output": [1]}, "output is not a string"),
-    ({"id": "g", "output": ["black"]}, "no input"),
     ("coal", "not an object"),
 ]
 
@@ -43,41 +38,39 @@ def task(workdir: Path) -> Path:
     return file
 
 
-def run(capsys: pytest.CaptureFixture[str], arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments.split())
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out, err
+def run(arguments: str) -> tuple[int, str, str]:
+    done = captured(main, arguments.split())
+    return done.returncode, done.stdout, done.stderr
 
 
-def test_a_named_encoding_is_its_flags(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_named_encoding_is_its_flags(task: Path) -> None:
     start = f"encode --task {task.name} --instance 0 --json"
-    by_name = run(capsys, f"{start} --encoding def_pos2_neg2_expl")
-    by_flags = run(capsys, f"{start} --positive-examples 2 --negative-examples 2 --explanation")
+    by_name = run(f"{start} --encoding def_pos2_neg2_expl")
+    by_flags = run(f"{start} --positive-examples 2 --negative-examples 2 --explanation")
     assert by_name == by_flags and by_name[0] == 0
     assert json.loads(by_name[1])["source"].count("Explanation: ") == 2
-    default = run(capsys, start)
-    assert default == run(capsys, f"{start} --encoding def_pos2") != by_name
+    default = run(start)
+    assert default == run(f"{start} --encoding def_pos2") != by_name
+    bare = run(f"{start} --no-definition --positive-examples 0")
+    assert bare == run(f"{start} --encoding input_only") and bare[0] == 0
 
 
-def test_trim_input_keeps_the_cue(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trim_input_keeps_the_cue(task: Path) -> None:
     start = f"encode --task {task.name} --instance 1 --max-source-length 60 --json"
-    lost = json.loads(run(capsys, start)[1])["source"]
-    kept = json.loads(run(capsys, f"{start} --trim-input")[1])["source"]
+    lost = json.loads(run(start)[1])["source"]
+    kept = json.loads(run(f"{start} --trim-input")[1])["source"]
     assert not lost.rstrip().endswith("Output:") and kept.endswith("wine.\nOutput: ")
-    code, _, err = run(capsys, f"{start} --trim-input --max-source-length 5")
+    code, _, err = run(f"{start} --trim-input --max-source-length 5")
     assert code == 2 and "no room for the answer cue" in err and err.count("\n") == 1
 
 
-def test_tsv_is_one_line_an_instance(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, f"encode --task {task.name} --tsv --encoding input_only")
+def test_tsv_is_one_line_an_instance(task: Path) -> None:
+    code, out, err = run(f"encode --task {task.name} --tsv --encoding input_only")
     assert (code, err) == (0, "")
     first, second = out.splitlines()
     assert first == "Now complete the following example - Input: the sky. Output:\tblue"
     assert second.endswith("wine wine. Output:\tred") or second.endswith("wine wine. Output:\twhite")
-    labels = {
-        run(capsys, f"encode --task {task.name} --tsv --seed {seed}")[1].split("\t")[-1] for seed in range(12)
-    }
+    labels = {run(f"encode --task {task.name} --tsv --seed {seed}")[1].split("\t")[-1] for seed in range(12)}
     assert labels == {"red\n", "white\n"}
 
 
@@ -93,8 +86,8 @@ def test_tsv_is_one_line_an_instance(task: Path, capsys: pytest.CaptureFixture[s
         ("--instance 0 --seed -1", "Invalid value for '--seed'"),
     ],
 )
-def test_wrong_input(task: Path, capsys: pytest.CaptureFixture[str], arguments: str, wanted: str) -> None:
-    code, out, err = run(capsys, f"encode --task {task.name} {arguments}")
+def test_wrong_input(task: Path, arguments: str, wanted: str) -> None:
+    code, out, err = run(f"encode --task {task.name} {arguments}")
     assert (code, out) == (2, "")
     assert wanted in err and err.count("\n") == 1 and err.startswith("nightjar: ")
 
@@ -110,70 +103,53 @@ def test_wrong_input(task: Path, capsys: pytest.CaptureFixture[str], arguments: 
 )
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_what_ingest_takes_in_other_forms_is_shown_the_same(
-    task: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], mark: bytes
+    task: Path, change: dict[str, Any], mark: bytes
 ) -> None:
     for arguments in ("--instance 0 --json --explanation", "--tsv --explanation"):
         task.write_text(json.dumps(TASK))
-        wanted = run(capsys, f"encode --task {task.name} {arguments}")
+        wanted = run(f"encode --task {task.name} {arguments}")
         task.write_bytes(mark + json.dumps({**TASK, **change}).encode())
-        assert run(capsys, f"encode --task {task.name} {arguments}") == wanted
+        assert run(f"encode --task {task.name} {arguments}") == wanted
         assert wanted[0] == 0 and "grass" in wanted[1] and wanted[2] == ""
 
 
-def test_an_explanation_of_null_gets_no_line(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_explanation_of_null_gets_no_line(task: Path) -> None:
     task.write_text(
         json.dumps({**TASK, "Positive Examples": [{"input": "a", "output": "b", "explanation": None}]})
     )
-    code, out, err = run(capsys, f"encode --task {task.name} --instance 0 --explanation")
+    code, out, err = run(f"encode --task {task.name} --instance 0 --explanation")
     assert (code, err) == (0, "") and "Positive Example 1" in out and "Explanation" not in out
 
 
-def test_examples_that_are_left_out_are_told(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples_that_are_left_out_are_told(task: Path) -> None:
     examples = [{"input": "half a \ud83d", "output": "x", "explanation": ""}, TASK["Positive Examples"][0]]
     task.write_text(json.dumps({**TASK, "Positive Examples": examples}))
-    code, out, err = run(capsys, f"encode --task {task.name} --instance 0")
+    code, out, err = run(f"encode --task {task.name} --instance 0")
     assert code == 0 and " Positive Example 1 -\nInput: grass." in out and "half" not in out
     assert "1 examples left out, first Positive Examples: number 1 " in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize(("bad", "reason"), BAD)
-def test_an_instance_that_ingest_refuses_has_its_reason(
-    task: Path, capsys: pytest.CaptureFixture[str], bad: Any, reason: str
-) -> None:
+def test_an_instance_that_ingest_refuses_has_its_reason(task: Path, bad: Any, reason: str) -> None:
     text = json.dumps({**TASK, "Instances": [TASK["Instances"][0], bad, GOOD]})
     task.write_text(text)
     assert [row.reason for row in read_any(text.encode(), "", "", "", complete=False).refused] == [reason]
     start = f"encode --task {task.name} --encoding input_only"
-    code, out, err = run(capsys, f"{start} --instance 1 --json")
+    code, out, err = run(f"{start} --instance 1 --json")
     assert (code, out) == (2, "") and err.count("\n") == 1
     assert err.startswith(f"nightjar: {task.name}: Instances[1]: {reason}; ")
     # Places are those of the file: the refused one keeps its own.
-    code, out, err = run(capsys, f"{start} --instance 2 --json")
+    code, out, err = run(f"{start} --instance 2 --json")
     assert (code, err) == (0, "") and json.loads(out)["references"] == ["black"]
-    assert "no instance 3 among 3" in run(capsys, f"{start} --instance 3")[2]
-    code, out, err = run(capsys, f"{start} --tsv")
+    assert "no instance 3 among 3" in run(f"{start} --instance 3")[2]
+    code, out, err = run(f"{start} --tsv")
     assert code == 0 and [line.split("\t")[1] for line in out.splitlines()] == ["blue", "black"]
     assert f"3 instances in, 2 out, 1 refused (first Instances[1]: {reason})" in err
     assert err.count("\n") == 1
     task.write_text(json.dumps({**TASK, "Instances": [bad]}))
-    code, out, err = run(capsys, f"{start} --tsv")
+    code, out, err = run(f"{start} --tsv")
     assert (code, out) == (2, "") and err.count("\n") == 1
     assert f"none of its 1 instances can be used (first Instances[0]: {reason})" in err
-
-
-def test_several_refused_instances_keep_their_own_reasons(
-    task: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    instances = [entry for bad, _ in BAD for entry in (bad, {"input": str(bad), "output": ["x"]})]
-    task.write_text(json.dumps({**TASK, "Instances": instances}))
-    for number, (_, reason) in enumerate(BAD):
-        assert (
-            f"Instances[{2 * number}]: {reason}; "
-            in run(capsys, f"encode --task {task.name} --instance {2 * number}")[2]
-        )
-    code, out, err = run(capsys, f"encode --task {task.name} --tsv")
-    assert code == 0 and len(out.splitlines()) == len(BAD)
-    assert f"{2 * len(BAD)} instances in, {len(BAD)} out, {len(BAD)} refused" in err
 
 
 TEXT = json.dumps(TASK)
@@ -183,32 +159,21 @@ TEXT = json.dumps(TASK)
     ("content", "wanted"),
     [
         (b"{", "not JSON"),
-        (TEXT[:80].encode(), "not JSON"),
         (b"[" * 100_000, "not JSON: nested too deeply"),
-        (b"[]", "not a JSON object"),
-        (b"\xff", "not UTF-8: at byte 0"),
         (('{"Definition": "Other.", ' + TEXT[1:]).encode(), "a duplicate key"),
-        (TEXT.replace("Say the colour.", " ").encode(), "Definition is blank"),
-        (TEXT.replace("Say the colour.", "\\ud83d").encode(), "Definition is not text"),
-        (TEXT.replace('"Definition"', '"definition"').encode(), "no Definition"),
         (TEXT.replace('"Negative Examples"', '"Bad"').encode(), "no Negative Examples"),
         (json.dumps({**TASK, "Instances": []}).encode(), "no instances"),
-        (json.dumps({**TASK, "Instances": {}}).encode(), "Instances is not a list"),
     ],
 )
-def test_a_file_that_ingest_refuses(
-    task: Path, capsys: pytest.CaptureFixture[str], content: bytes, wanted: str
-) -> None:
+def test_a_file_that_ingest_refuses(task: Path, content: bytes, wanted: str) -> None:
     task.write_bytes(content)
     for arguments in ("--instance 0", "--tsv"):
-        code, out, err = run(capsys, f"encode --task {task.name} {arguments}")
+        code, out, err = run(f"encode --task {task.name} {arguments}")
         assert (code, out) == (2, "") and err.count("\n") == 1
         assert err.startswith(f"nightjar: {task.name}: {wanted}") and "; give a Super-NaturalInst" in err
 
 
-def test_tsv_prints_nothing_if_one_input_cannot_be_made(
-    task: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tsv_prints_nothing_if_one_input_cannot_be_made(task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nightjar.core.errors import NightjarError
     from nightjar.prompts import encodings
 
@@ -220,26 +185,22 @@ def test_tsv_prints_nothing_if_one_input_cannot_be_made(
         return made(head, text, *others)
 
     monkeypatch.setattr(encodings, "encode", fail_late)
-    code, out, err = run(capsys, f"encode --task {task.name} --tsv")
+    code, out, err = run(f"encode --task {task.name} --tsv")
     assert (code, out, err) == (2, "", "nightjar: x: no room; y\n")
 
 
-def test_a_file_name_that_is_not_utf8(workdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_name_that_is_not_utf8(workdir: Path) -> None:
     file = workdir / os.fsdecode(b"task\xe9.json")
     file.write_text(TEXT)
-    with pytest.raises(SystemExit) as ended:
-        main(["encode", "--task", str(file), "--instance", "0", "--task-name", "--json"])
-    assert not ended.value.code
-    assert json.loads(capsys.readouterr().out)["source"].startswith("task\\xe9. Definition: ")
+    told = nightjar("encode", "--task", file, "--instance", "0", "--task-name", "--json")
+    assert json.loads(told)["source"].startswith("task\\xe9. Definition: ")
 
 
-def test_the_inputs_of_task_files_are_shown_unchanged(
-    task_files: list[Path], workdir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_inputs_of_task_files_are_shown_unchanged(task_files: list[Path], workdir: Path) -> None:
     for file in task_files[::16]:
         rows = json.loads(file.read_bytes())["Instances"]
         number = len(rows) // 2
-        code, out, err = run(capsys, f"encode --task {file} --instance {number} --json")
+        code, out, err = run(f"encode --task {file} --instance {number} --json")
         told = json.loads(out)
         assert (code, err, told["references"]) == (0, "", rows[number]["output"])
         assert rows[number]["input"].strip()[:50] in told["source"]

@@ -13,7 +13,7 @@ import pytest
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
-from tests.in_process import captured
+from tests.in_process import captured, nightjar, refused
 from tests.pipelines.test_cli import TASK
 
 HEAD = {
@@ -39,21 +39,15 @@ def project(workdir: Path) -> Path:
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
+    return captured(main, list(arguments)).returncode
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def unchanged(*arguments: str) -> str:
     """The one line of a command that must refuse and leave every file as it was."""
     before = state()
-    capsys.readouterr()
-    assert run(*arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("nightjar: ") and err.count("\n") == 1, err
+    line = refused(*arguments)
     assert state() == before
-    return err
+    return line
 
 
 def state() -> dict[str, object]:
@@ -68,58 +62,57 @@ def state() -> dict[str, object]:
 def test_an_artifact_of_the_same_kind_is_replaced(project: Path) -> None:
     assert (project / "out/splits/default/test_tasks.txt").exists()
     (project / "tasks/task2_colours.json").write_text(json.dumps({**TASK, **HEAD}))
-    assert run(*READ, "out") == 0
+    told = json.loads(nightjar(*READ, "out", "--json"))
+    assert told["rows_in"] == told["rows_out"] + told["rows_rejected"] == 2
     assert len(tables.read(project / "out", contracts.TASKS)) == 2
     (project / "empty").mkdir()
     assert run(*READ, "empty") == 0
     assert run(*READ, "tasks/out") == 0, "a folder inside the input is no task file"
 
 
-def test_no_other_folder_is_replaced(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_other_folder_is_replaced(project: Path) -> None:
     corpus = ("ingest", "--dataset", "corpus", "--input", "docs", "--output")
     assert run(*corpus, "corpus") == 0
-    assert "corpus: documents" in refused(capsys, *READ, "corpus")
-    assert "out: instances" in refused(capsys, *corpus, "out")
+    assert "corpus: documents" in unchanged(*READ, "corpus")
+    assert "out: instances" in unchanged(*corpus, "out")
     for name in ("notes.txt", "instances/notes.txt", "splits/notes.txt", "mine/notes.txt"):
         strange = project / "out" / name
         strange.parent.mkdir(exist_ok=True)
         strange.write_text("precious")
-        assert f"out: {name} in it" in refused(capsys, *READ, "out")
+        assert f"out: {name} in it" in unchanged(*READ, "out")
         strange.unlink()
-    assert "out: mine in it" in refused(capsys, *READ, "out"), "an empty folder"
+    assert "out: mine in it" in unchanged(*READ, "out"), "an empty folder"
     (project / "out/mine").rmdir()
     other = project / "out/instances/other.parquet"
     pq.write_table(pa.table({"mine": [1]}), other)
-    assert "out: instances/other.parquet" in refused(capsys, *READ, "out")
+    assert "out: instances/other.parquet" in unchanged(*READ, "out")
     other.write_text("no Parquet")
-    assert "out: instances/other.parquet" in refused(capsys, *READ, "out")
+    assert "out: instances/other.parquet" in unchanged(*READ, "out")
     other.unlink()
     (project / "out/rejected.parquet").unlink()
-    assert "out: no rejected.parquet" in refused(capsys, *READ, "out")
+    assert "out: no rejected.parquet" in unchanged(*READ, "out")
     (project / "mine").mkdir()
     pq.write_table(pa.table({"mine": [1]}), project / "mine/rejected.parquet")
-    assert "mine: rejected.parquet" in refused(capsys, *READ, "mine")
+    assert "mine: rejected.parquet" in unchanged(*READ, "mine")
 
 
-def test_the_input_of_ingest_is_never_replaced(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "tasks: it holds the input" in refused(capsys, *READ, "tasks")
-    assert ".: it holds the input" in refused(capsys, *READ, ".")
+def test_the_input_of_ingest_is_never_replaced(project: Path) -> None:
+    assert "tasks: it holds the input" in unchanged(*READ, "tasks")
+    assert ".: it holds the input" in unchanged(*READ, ".")
     (project / "view").symlink_to("tasks")
-    assert "view: a symbolic link to tasks" in refused(capsys, *READ, "view")
-    assert "task1_colours.json: a file" in refused(capsys, *READ, "tasks/task1_colours.json")
-    assert "name too long" in refused(capsys, *READ, "x" * 256)
+    assert "view: a symbolic link to tasks" in unchanged(*READ, "view")
+    assert "task1_colours.json: a file" in unchanged(*READ, "tasks/task1_colours.json")
+    assert "name too long" in unchanged(*READ, "x" * 256)
     os.mkfifo("pipe")
-    assert "pipe: a named pipe" in refused(capsys, *READ, "pipe")
+    assert "pipe: a named pipe" in unchanged(*READ, "pipe")
 
 
-def test_the_report_of_the_checks_replaces_nothing_that_was_read(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_of_the_checks_replaces_nothing_that_was_read(project: Path) -> None:
     for output in ("tasks/task1_colours.json", "tasks/new.json", "tasks/splits/default/test_tasks.txt"):
-        assert "is read" in refused(capsys, *CHECK, "tasks", "--output", output)
+        assert "is read" in unchanged(*CHECK, "tasks", "--output", output)
     (project / "clone").mkdir()
     (project / "tasks").rename("clone/tasks")
-    assert "is read" in refused(capsys, *CHECK, "clone", "--output", "clone/tasks/new.json")
+    assert "is read" in unchanged(*CHECK, "clone", "--output", "clone/tasks/new.json")
     assert run(*CHECK, "clone", "--output", "clone/checks.json") == run(
         *CHECK, "clone", "--output", "clone/checks.json"
     )
@@ -145,17 +138,12 @@ def test_a_damaged_output_of_a_stage_can_still_be_made_again(project: Path) -> N
 @pytest.mark.parametrize(
     "command", ["score --predictions", "compare --a", "references --output", "encode --task"]
 )
-def test_an_empty_name_is_no_path(workdir: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
-    assert f"Invalid value for '{command.split()[1]}': the name is empty" in refused(
-        capsys, *command.split(), ""
-    )
+def test_an_empty_name_is_no_path(workdir: Path, command: str) -> None:
+    assert f"Invalid value for '{command.split()[1]}': the name is empty" in unchanged(*command.split(), "")
 
 
 def printed(dataset: str, source: Path, output: Path) -> list[str]:
-    words = ["ingest", "--dataset", dataset, "--input", str(source), "--output", str(output)]
-    done = captured(main, words)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return nightjar("ingest", "--dataset", dataset, "--input", source, "--output", output).splitlines()
 
 
 def test_a_corpus_has_documents_and_no_tasks(tmp_path: Path) -> None:

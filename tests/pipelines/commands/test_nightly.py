@@ -6,11 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 from pipelines.history import ledger as ledgers
 from tests.pipelines.conftest import Repo
-from tests.pipelines.history.test_ledger import add, change, folder, rewrite
+from tests.pipelines.history.test_ledger import add, folder, rewrite
 
 LEDGER = "data/ledger"
 
@@ -34,15 +32,6 @@ def test_the_check_names_all_damage_and_exits_with_1(repo: Repo) -> None:
     assert told.returncode == 1
     found = json.loads(told.stdout)
     assert (found["runs"], len(found["problems"])) == (3, 3)
-
-
-@pytest.mark.parametrize("files", ["{no JSON", "[" * 1000 + "]" * 1000, "[]"])
-def test_broken_json_in_an_entry_is_named(repo: Repo, files: str) -> None:
-    change(add(repo.root / LEDGER, "a") / "run.parquet", files=files)
-    told = repo.here("ledger")
-    assert (told.returncode, "Traceback" in told.stderr) == (2, False)
-    first, last = told.stderr.splitlines()
-    assert "/a: run.parquet: unreadable (" in first and "the ledger is empty" in last
 
 
 def test_runs_that_can_be_read_are_listed_beside_others(repo: Repo) -> None:
@@ -83,3 +72,13 @@ def test_entries_written_aside_are_named_and_brought_in(repo: Repo) -> None:
     Path(repo.root / LEDGER).write_text("a file")
     assert repo.here("ledger", "--recover").returncode == 2
     assert repo.here("ledger", "--recover", "--check").returncode == 2
+
+
+def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: Repo) -> None:
+    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n")
+    assert repo.nightjar("ledger").stderr.count("\n") == 1
+    repo.write(params="nightly:\n  alpha: 2\n")
+    told = repo.here("nightly")
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1) and "nightly.alpha = 2" in told.stderr
+    repo.write(params="nightly:\n  clock: daily\n")
+    assert "unknown key nightly.clock" in repo.nightjar("ledger").stderr

@@ -16,9 +16,10 @@ import pytest
 from nightjar.benchmarks.submission import Submission
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
-from pipelines.cli import COMMANDS, MODULES, main
+from pipelines.cli import COMMANDS, MODULES
 from pipelines.commands.options import OUTPUT
 from tests.conftest import ROOT
+from tests.in_process import nightjar, refused
 
 # Every command that writes where it is told to, the place last.
 WRITERS = {
@@ -83,12 +84,6 @@ def project(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(list(words))
-    return int(raised.value.code or 0)
-
-
 def tree(folder: Path) -> dict[str, bytes | None]:
     found = sorted(folder.rglob("*"))
     return {path.as_posix(): path.read_bytes() if path.is_file() else None for path in found}
@@ -111,41 +106,34 @@ def test_every_place_that_a_command_writes_to_is_under_the_rule() -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_no_command_writes_where_the_project_or_a_tool_keeps_its_own(
-    project: Path, writer: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_writes_where_the_project_or_a_tool_keeps_its_own(project: Path, writer: str) -> None:
     before = tree(project.parent)
     for place, told in REFUSED.items():
         for form in (place, str(project / place)):
-            assert run(writer.split()[0], *WRITERS[writer].split(), form) == 2
-            error = capsys.readouterr().err
-            assert told in error and error.count("\n") == 1, place
+            error = refused(writer.split()[0], *WRITERS[writer].split(), form)
+            assert told in error, place
     assert tree(project.parent) == before
 
 
-def test_what_git_has_of_a_project_is_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_git_has_of_a_project_is_its_own() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("not a clone")
     for name in {line.partition("/")[0] for line in listed.stdout.splitlines()} - {"data"}:
-        assert run("references", "--benchmark", "supernatinst", "--output", str(ROOT / name)) == 2
-        error = capsys.readouterr().err
+        error = refused("references", "--benchmark", "supernatinst", "--output", str(ROOT / name))
         assert OWN in error or TOOL in error, name
 
 
 @pytest.mark.parametrize("writer", FOLDERS)
-def test_a_folder_with_foreign_files_stays(
-    project: Path, writer: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_with_foreign_files_stays(project: Path, writer: str) -> None:
     for name in ("index.html", "comparison.json", "qmsum.json", "evaluation.json/x"):
         place = Path("data/mine", name.partition(".")[0], name)
         place.parent.mkdir(parents=True)
         place.write_text("precious")
     before = tree(project)
     for folder in Path("data/mine").iterdir():
-        assert run(writer.split()[0], *WRITERS[writer].split(), str(folder)) == 2
-        error = capsys.readouterr().err
-        assert str(folder) in error and error.count("\n") == 1
+        error = refused(writer.split()[0], *WRITERS[writer].split(), str(folder))
+        assert str(folder) in error
         assert "in it" in error or "not empty" in error or "no part" in error, error
     assert tree(project) == before
 
@@ -184,9 +172,7 @@ def test_an_earlier_output_is_replaced_and_a_fault_leaves_it(tmp_path: Path) -> 
     assert (out / "own").read_text() == "two" and os.listdir(tmp_path / "deep") == ["out"]
 
 
-def test_both_outputs_are_checked_before_one_is_written(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_both_outputs_are_checked_before_one_is_written(project: Path) -> None:
     from nightjar.benchmarks import registry
 
     form = registry.card("zeroscrolls").capability(Submission)
@@ -204,19 +190,16 @@ def test_both_outputs_are_checked_before_one_is_written(
     ):
         if output == "docs.csv/x":
             Path("docs.csv").write_text("")
-        assert run(*words, output, "--by-task", folder) == 2
-        assert told in capsys.readouterr().err
+        assert told in refused(*words, output, "--by-task", folder)
         assert not Path("mine.csv").exists() and not Path("new").exists()
     assert Path("tasks/qmsum.json").read_text() == '{"not": ["ours"]}'
     for _ in range(2):
-        assert run(*words, "mine.csv", "--by-task", "new") == 0
+        nightjar(*words, "mine.csv", "--by-task", "new")
     assert json.loads(Path("new/qmsum.json").read_text()) == {"1": "a"}
     assert len(list(Path("new").iterdir())) == len(form.tasks)
 
 
-def test_a_line_of_any_length_is_cut_and_keeps_the_fix(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_of_any_length_is_cut_and_keeps_the_fix(project: Path) -> None:
     long = "x" * 5000
     for words in (
         ("evaluate", "--model", f"server:{long}", "--output", "run"),
@@ -228,17 +211,14 @@ def test_a_line_of_any_length_is_cut_and_keeps_the_fix(
         ("ask", f"--{long}"),
         ("score", "--benchmark", "protoqa", "--predictions", "p", "--samples", long),
     ):
-        assert run(*words) == 2
-        error = capsys.readouterr().err
-        assert error.count("\n") == 1 and len(error) <= 2000, words[0]
+        error = refused(*words)
+        assert len(error) <= 2000, words[0]
     line = str(NightjarError("w" * 9000, "here", "do this"))
     assert line.startswith("here: w") and line.endswith("; do this") and len(line) < 2000
 
 
 @pytest.mark.parametrize("place", ["loop", "loop/x"])
-def test_links_in_a_circle_are_one_line(
-    project: Path, place: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_in_a_circle_are_one_line(project: Path, place: str) -> None:
     for words in (
         "ask --system x --file",
         "ask a --system",
@@ -252,11 +232,10 @@ def test_links_in_a_circle_are_one_line(
         "score --benchmark supernatinst --predictions",
         "submission --benchmark zeroscrolls --check",
     ):
-        assert run(*words.split(), place) == 2
-        assert capsys.readouterr().err.count("\n") == 1, words
+        refused(*words.split(), place)
 
 
-def test_an_argument_that_is_not_utf_8_is_one_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_argument_that_is_not_utf_8_is_one_line(project: Path) -> None:
     bad = os.fsdecode(b"\xff")
     for words in (
         ("ask", bad, "--system", "x"),
@@ -267,6 +246,5 @@ def test_an_argument_that_is_not_utf_8_is_one_line(project: Path, capsys: pytest
         ("evaluate", "--output", "run", "--model", "m", "--tasks", bad),
         ("report", "--against", bad),
     ):
-        assert run(*words) == 2
-        error = capsys.readouterr().err
-        assert "not UTF-8" in error and error.count("\n") == 1, words
+        error = refused(*words)
+        assert "not UTF-8" in error, words

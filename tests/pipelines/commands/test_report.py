@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from nightjar.core import contracts, tables
+from nightjar.core.contracts import INSTANCE_SCORES, PREDICTIONS
+from nightjar.core.tables import ArtifactWriter
+from tests.conftest import git
 from tests.pipelines.conftest import Repo
+from tests.questions import question, row_of, write_questions
 
 BENCHMARK, SYSTEM, N = "supernatinst", "combined", 40
 GRAPH = """
@@ -24,35 +25,30 @@ stages:
 
 def write(root: Path, right: int, n: int = N) -> None:
     """A system that answers `right` of `n` questions right."""
-    names = {"track": "default", "category": "c", "task_id": "t"}
-    questions: list[dict[str, Any]] = []
-    scores: list[dict[str, Any]] = []
-    predictions: list[dict[str, Any]] = []
-    for number in range(n):
-        key = names | {"benchmark": BENCHMARK, "id": f"q{number:02}"}
-        source = {"dataset": "d", "file": "f", "shared": "{}", "day": None}
-        questions.append(
-            key | source | {"parts": json.dumps({"input": f"Question {number}"}), "references": ["yes"]}
-        )
-        answer = "yes" if number < right else "no"
-        scores += [
-            key | {"system": SYSTEM, "metric": metric, "value": float(number < right)}
-            for metric in ("exact_match", "rougeL", "rouge1")
-        ]
-        made = dict.fromkeys(("text", "prompt"), answer) | dict.fromkeys(
-            ("prompt_sha256", "model_sha256"), "0" * 64
-        )
-        predictions.append(
-            key | made | {"system": SYSTEM, "answers": [answer], "calls": [], "prompt_tokens": 1, "new_tokens": 1,
-                          "adapter_sha256": None})  # fmt: skip
-    for folder, table, rows in (
-        ("questions", contracts.QUESTIONS, questions),
-        ("evaluate", contracts.INSTANCE_SCORES, scores),
-        (f"predict/{BENCHMARK}", contracts.PREDICTIONS, predictions),
-    ):
-        name = SYSTEM if "predict" in folder else BENCHMARK
-        with tables.ArtifactWriter(root / "data" / folder / name) as writer:
-            writer.write(table, rows)
+    folder = root / "data"
+    keys = [{"task_id": "t", "id": f"q{number:02}", "benchmark": BENCHMARK} for number in range(n)]
+    write_questions(
+        folder / "questions" / BENCHMARK,
+        [
+            question(key | {"input": f"Question {number}", "outputs": ["yes"]})
+            for number, key in enumerate(keys)
+        ],
+    )
+    made = {"system": SYSTEM, "track": "default", "category": "c"}
+    answers = ["yes" if number < right else "no" for number in range(n)]
+    predictions = [
+        row_of(PREDICTIONS, **key, **made, answers=[answer])
+        for key, answer in zip(keys, answers, strict=True)
+    ]
+    scores = [
+        row_of(INSTANCE_SCORES, **key, **made, metric=metric, value=float(answer == "yes"))
+        for key, answer in zip(keys, answers, strict=True)
+        for metric in ("exact_match", "rougeL", "rouge1")
+    ]
+    with ArtifactWriter(folder / "evaluate" / BENCHMARK) as writer:
+        writer.write(INSTANCE_SCORES, scores)
+    with ArtifactWriter(folder / "predict" / BENCHMARK / SYSTEM) as writer:
+        writer.write(PREDICTIONS, predictions)
 
 
 @pytest.fixture()
@@ -61,23 +57,8 @@ def moved(repo: Repo) -> Repo:
     repo.write(dvc=GRAPH)
     write(repo.root, 12)
     repo.dvc("commit", "--force", "--quiet")
-    subprocess.run(["git", "add", "-A"], cwd=repo.root, check=True)
-    subprocess.run(
-        [
-            "git",
-            "-c",
-            "user.name=n",
-            "-c",
-            "user.email=e@x",
-            "-c",
-            "commit.gpgsign=false",
-            "commit",
-            "-qm",
-            "v1",
-        ],
-        cwd=repo.root,
-        check=True,
-    )
+    git(repo.root, "add", "-A")
+    git(repo.root, "commit", "-qm", "v1")
     write(repo.root, 36)
     return repo
 

@@ -19,23 +19,13 @@ import pytest
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Sources
-from pipelines.cli import main
 from tests.conftest import ROOT
+from tests.in_process import nightjar
 from tests.made_card import made_card
 from tests.questions import write_questions
 from tests.stages.predict.test_stage import finish, project
 
 __all__ = ["made_card"]
-
-
-def nightjar(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What the command prints; it must succeed."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    out, err = capsys.readouterr()
-    assert (ended.value.code, err) == (0, "")
-    return out
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -45,28 +35,6 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def write(path: Path, rows: list[dict[str, Any]]) -> str:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)
-
-
-def test_prompts_are_answered_elsewhere_and_the_answers_scored(
-    tiny_model: Path, workdir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    project(workdir, tiny_model, instances=3)
-    same = ("--benchmark", "supernatinst")
-    told = json.loads(nightjar(capsys, "prompts", *same, "--output", "prompts.jsonl", "--json"))
-    assert told == {"output": "prompts.jsonl", "n": 9}
-    assert nightjar(capsys, "references", *same, "--output", "references.jsonl").endswith("9 instances\n")
-    asked = lines(workdir / "prompts.jsonl")
-    assert [row["id"] for row in asked] == [row["id"] for row in lines(workdir / "references.jsonl")]
-    # A stub in the place of a model: right wherever the prompt has the instance number 1. Other keys are its own.
-    answers = [
-        {**row, "prediction": " Yes.\n" if "Input: number 1 " in row["prompt"] else "no"} for row in asked
-    ]
-    predictions = write(workdir / "mine.jsonl", answers)
-    for references in ((), ("--references", "references.jsonl")):
-        given = ("--predictions", predictions, *references, "--samples", "0", "--json")
-        result = json.loads(nightjar(capsys, "score", *same, *given))
-        assert (result["n"], result["missing"]) == (9, 0)
-        assert result["metrics"] == {"exact_match": 33.3333, "rouge1": 33.3333, "rougeL": 33.3333}
 
 
 class Completions(BaseHTTPRequestHandler):
@@ -87,14 +55,14 @@ class Completions(BaseHTTPRequestHandler):
 
 
 def test_the_documented_way_from_prompts_to_a_comparison(
-    tiny_model: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_model: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commands and the program of docs/own-model.md; the server is a stub."""
     finish(project(workdir, tiny_model, 2, max_new_tokens=2), monkeypatch)
     text = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8").partition("## A file of prompts")[2]
     first, *others = re.findall("^nightjar (.*)$", text, re.MULTILINE)
     program = re.findall("^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0]
-    assert nightjar(capsys, *first.split()) == "prompts.jsonl: 6 instances\n"
+    assert nightjar(*first.split()) == "prompts.jsonl: 6 instances\n"
     with HTTPServer(("127.0.0.1", 0), Completions) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         assert "localhost:8000" in program
@@ -102,7 +70,7 @@ def test_the_documented_way_from_prompts_to_a_comparison(
         subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
         server.shutdown()
     assert [command.split()[0] for command in others] == ["score", "score", "compare"]
-    score, table, compare = (nightjar(capsys, *command.split()) for command in others)
+    score, table, compare = (nightjar(*command.split()) for command in others)
     assert score.startswith("supernatinst, English track: 6 instances\n") and "50.00 n<20" in score
     assert table.splitlines()[1].startswith("default,overall,overall,rougeL,6,50.0,")
     assert " 50.00 " in compare
@@ -133,10 +101,8 @@ def both(workdir: Path) -> tuple[str, ...]:
 SCORE, COMPARE = ("score", "--predictions", "a.jsonl"), ("compare", "--a", "a.jsonl", "--b", "b.jsonl")
 
 
-def test_score_leads_with_each_track_and_ends_with_all_together(
-    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [line.split() for line in nightjar(capsys, *SCORE, *both, "--samples", "0").splitlines()]
+def test_score_leads_with_each_track_and_ends_with_all_together(both: tuple[str, ...]) -> None:
+    rows = [line.split() for line in nightjar(*SCORE, *both, "--samples", "0").splitlines()]
     assert rows[2] == ["track", "n", "rougeL", "exact_match", "rouge1"]
     assert rows[3:5] == [
         ["English", "track", "4", *["75.00"] * 3],
@@ -148,10 +114,8 @@ def test_score_leads_with_each_track_and_ends_with_all_together(
     assert rows[-1] == ["8", *["50.00"] * 3] and sum("50.00" in row for row in rows) == 1
 
 
-def test_compare_leads_with_each_track_and_ends_with_both(
-    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = nightjar(capsys, *COMPARE, *both)
+def test_compare_leads_with_each_track_and_ends_with_both(both: tuple[str, ...]) -> None:
+    text = nightjar(*COMPARE, *both)
     places = [
         text.index(title) for title in ("English track", "cross-lingual track", "by category", "all tracks")
     ]
@@ -163,22 +127,18 @@ def test_compare_leads_with_each_track_and_ends_with_both(
     assert ["cross-lingual", "track", "word_analogy", "exact_match", "25.00", "50.00", "-25.00"] in categories
 
 
-def test_one_track_is_named_and_has_no_column(
-    both: tuple[str, ...], workdir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_track_is_named_and_has_no_column(both: tuple[str, ...], workdir: Path) -> None:
     given = ("--benchmark", "supernatinst", "--references", "default.jsonl")
-    text = nightjar(capsys, "score", "--predictions", "d.jsonl", *given)
+    text = nightjar("score", "--predictions", "d.jsonl", *given)
     assert text.startswith("supernatinst, English track: 4 instances\n") and "all tracks" not in text
     assert not any(line.startswith("track") for line in text.splitlines())
-    text = nightjar(capsys, "compare", "--a", "d.jsonl", "--b", "d.jsonl", *given)
+    text = nightjar("compare", "--a", "d.jsonl", "--b", "d.jsonl", *given)
     assert text.startswith("supernatinst, English track: 4 instances\n") and "all tracks" not in text
 
 
-def test_the_csv_of_a_score_is_one_flat_table(
-    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = json.loads(nightjar(capsys, *SCORE, *both, "--json"))
-    table = pd.read_csv(io.StringIO(nightjar(capsys, *SCORE, *both, "--csv")))
+def test_the_csv_of_a_score_is_one_flat_table(both: tuple[str, ...]) -> None:
+    told = json.loads(nightjar(*SCORE, *both, "--json"))
+    table = pd.read_csv(io.StringIO(nightjar(*SCORE, *both, "--csv")))
     assert list(table) == ["track", "level", "name", "metric", "n", "value", "low", "high"]
     assert len(table) == 2 * 3 * 3 and table["n"].unique().tolist() == [4]
     assert table["track"].unique().tolist() == told["tracks"] == ["default", "xlingual"]
@@ -193,15 +153,13 @@ def test_the_csv_of_a_score_is_one_flat_table(
             values, interval = cells[row["level"], row["name"]]
             assert row["value"] == values[row["metric"]]
             assert interval[row["metric"]] is None and np.isnan([row["low"], row["high"]]).all()
-    rows = list(csv.DictReader(io.StringIO(nightjar(capsys, *SCORE, *both, "--csv", "--samples", "0"))))
+    rows = list(csv.DictReader(io.StringIO(nightjar(*SCORE, *both, "--csv", "--samples", "0"))))
     assert {(row["low"], row["high"]) for row in rows} == {("", "")}
 
 
-def test_the_csv_of_a_comparison_is_one_flat_table(
-    both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = json.loads(nightjar(capsys, *COMPARE, *both, "--json"))
-    table = pd.read_csv(io.StringIO(nightjar(capsys, *COMPARE, *both, "--csv")))
+def test_the_csv_of_a_comparison_is_one_flat_table(both: tuple[str, ...]) -> None:
+    told = json.loads(nightjar(*COMPARE, *both, "--json"))
+    table = pd.read_csv(io.StringIO(nightjar(*COMPARE, *both, "--csv")))
     assert list(table) == [
         "track", "level", "name", "metric", "n", "a", "b", "difference", "low", "high", "p", "better", "worse", "equal"
     ]  # fmt: skip
@@ -217,9 +175,7 @@ def test_the_csv_of_a_comparison_is_one_flat_table(
         assert cell["low"] is cell["high"] is None and np.isnan([row["low"], row["high"]]).all()
 
 
-def test_only_enough_instances_have_intervals_and_are_seen(
-    workdir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_enough_instances_have_intervals_and_are_seen(workdir: Path) -> None:
     """Eight that are better of 8 and of 20: p is 2 / 2**8."""
     for n in (8, 20):
         rows = [
@@ -229,9 +185,9 @@ def test_only_enough_instances_have_intervals_and_are_seen(
         for name, right in (("a", 8), ("b", 0)):
             answers = [{"id": f"i{k}", "prediction": "yes" if k < right else "no"} for k in range(n)]
             write(workdir / f"{name}.jsonl", answers)
-        scored, compared = (nightjar(capsys, *command, *given) for command in (SCORE, COMPARE))
-        told = json.loads(nightjar(capsys, *COMPARE, *given, "--json"))["metrics"]["exact_match"]
-        table = pd.read_csv(io.StringIO(nightjar(capsys, *SCORE, *given, "--csv")))
+        scored, compared = (nightjar(*command, *given) for command in (SCORE, COMPARE))
+        told = json.loads(nightjar(*COMPARE, *given, "--json"))["metrics"]["exact_match"]
+        table = pd.read_csv(io.StringIO(nightjar(*SCORE, *given, "--csv")))
         lines_ = [line.split()[-5:] for line in compared.splitlines() if line.startswith("exact_match")]
         assert lines_ == [["n<20" if n == 8 else "0.0078", "no" if n == 8 else "yes", "8", "0", str(n - 8)]]
         if n == 8:
@@ -241,17 +197,6 @@ def test_only_enough_instances_have_intervals_and_are_seen(
             assert scored.count("40.00 [") == 9 and "n<20" not in scored + compared
             assert told["low"] < 40 < told["high"] and table["low"].notna().all()
         assert told["significant"] == (n == 20) and (told["low"] is None) == (n == 8)
-
-
-@pytest.mark.parametrize("command", [SCORE, COMPARE])
-def test_csv_and_json_are_not_both_printed(
-    command: tuple[str, ...], both: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([*command, *both, "--csv", "--json"])
-    out, err = capsys.readouterr()
-    assert (ended.value.code, out) == (2, "") and err.count("\n") == 1
-    assert "--csv: it is given with --json; give one of them" in err
 
 
 @pytest.fixture()
@@ -274,10 +219,8 @@ def tasks(made_card: Card, workdir: Path) -> tuple[str, ...]:
     return ("--benchmark", "made", "--references", write(workdir / "references.jsonl", rows))
 
 
-def test_a_benchmark_whose_tasks_are_tracks_has_one_line_a_task(
-    tasks: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = nightjar(capsys, *SCORE, *tasks, "--samples", "0").splitlines()
+def test_a_benchmark_whose_tasks_are_tracks_has_one_line_a_task(tasks: tuple[str, ...]) -> None:
+    text = nightjar(*SCORE, *tasks, "--samples", "0").splitlines()
     assert text[0] == "made: 8 instances"
     assert [line.split() for line in text[2:]] == [
         ["task", "n", "ratio", "errors"],
@@ -285,21 +228,19 @@ def test_a_benchmark_whose_tasks_are_tracks_has_one_line_a_task(
         ["words", "4", "0.00", "1.00"],
     ]
     one = ("--benchmark", "made", "--references", "one.jsonl", "--samples", "0")
-    text = nightjar(capsys, "score", "--predictions", "first.jsonl", *one).splitlines()
+    text = nightjar("score", "--predictions", "first.jsonl", *one).splitlines()
     assert text[0] == "made, task sums: 4 instances" and len(text) == 4
-    table = nightjar(capsys, "score", "--predictions", "first.jsonl", *one, "--csv").splitlines()
+    table = nightjar("score", "--predictions", "first.jsonl", *one, "--csv").splitlines()
     assert table[1:] == ["sums,overall,overall,ratio,4,100.0,,", "sums,overall,overall,errors,4,0.0,,"]
 
 
-def test_the_help_names_the_benchmarks(made_card: Card, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_names_the_benchmarks(made_card: Card) -> None:
     for command in ("score", "compare", "references", "prompts"):
-        assert "One of: made." in nightjar(capsys, command, "--help")
+        assert "One of: made." in nightjar(command, "--help")
 
 
-def test_references_are_written_for_any_benchmark(
-    made_card: Card, workdir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_references_are_written_for_any_benchmark(made_card: Card, workdir: Path) -> None:
     write_questions(workdir / "data/questions/made", made_card.questions(Sources(workdir, workdir), None, 0))
-    told = nightjar(capsys, "references", "--benchmark", "made", "--output", "r.jsonl", "--json")
+    told = nightjar("references", "--benchmark", "made", "--output", "r.jsonl", "--json")
     assert json.loads(told) == {"output": "r.jsonl", "n": 8}
     assert lines(workdir / "r.jsonl")[0] == {"id": "sums-0", "references": ["0"], "task": "sums"}

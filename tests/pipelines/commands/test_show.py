@@ -121,41 +121,35 @@ def test_a_rebuild_of_an_evaluation_prints_its_scores(repo: Repo) -> None:
         ]
 
 
+ALONE = "stages:\n  split: {cmd: 'true', outs: [split.txt]}\n"
+
+
 @pytest.mark.parametrize(
-    ("results", "reason"),
+    ("graph", "results", "reason"),
     [
-        ([Result("predict", "ran"), Result("report", "ran")], ""),
-        ([Result("predict", "restored"), Result("report", "unchanged")], ""),
-        ([Result("predict", "ran"), Result("report", "failed")], "report failed"),
-        ([Result("predict", "failed"), Result("report", "skipped", error="predict")], "predict failed"),
-        ([Result("predict", "ran"), Result("report", "stopped")], "report was stopped"),
-        ([Result("predict", "stopped"), Result("report", "skipped", error="predict")], "predict was stopped"),
+        (REPORT, [Result("predict", "ran"), Result("report", "ran")], ""),
+        (REPORT, [Result("predict", "restored"), Result("report", "unchanged")], ""),
+        (REPORT, [Result("predict", "ran"), Result("report", "failed")], "report failed"),
+        (
+            REPORT,
+            [Result("predict", "failed"), Result("report", "skipped", error="predict")],
+            "predict failed",
+        ),
+        (REPORT, [Result("predict", "ran"), Result("report", "stopped")], "report was stopped"),
+        (ALONE, [Result("split", "ran")], "is not known: no stage makes"),
     ],
 )
-def test_the_result_of_the_report_says_whether_its_scores_hold(
-    repo: Repo, results: list[Result], reason: str, capsys: pytest.CaptureFixture[str]
+def test_the_results_say_whether_the_scores_of_the_report_hold(
+    repo: Repo, graph: str, results: list[Result], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = repo.root / report.HEADLINE
     page.parent.mkdir(parents=True)
     page.write_text("plain   1.0\n")
-    repo.write(dvc=REPORT)
+    repo.write(dvc=graph)
     show.headline(repo.root, report.stale(graphs.outline(repo.root), results))
     printed = capsys.readouterr().out
     assert ("plain   1.0" in printed) == (not reason)
     assert reason in printed
-
-
-def test_scores_of_which_nothing_is_known_are_not_printed(
-    repo: Repo, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = repo.root / report.HEADLINE
-    page.parent.mkdir(parents=True)
-    page.write_text("plain   1.0\n")
-    repo.write(dvc="stages:\n  split: {cmd: 'true', outs: [split.txt]}\n")
-    whole = graphs.outline(repo.root)
-    show.headline(repo.root, report.stale(whole, [Result("split", "ran")]))
-    printed = capsys.readouterr().out
-    assert "1.0" not in printed and "is not known: no stage makes" in printed
 
 
 class Terminal(io.StringIO):

@@ -10,7 +10,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.submission import Submission
-from pipelines.cli import main
+from tests.in_process import nightjar, refused
 from tests.questions import question, write_questions
 
 TASKS = registry.card("zeroscrolls").capability(Submission).tasks  # type: ignore[union-attr]
@@ -25,20 +25,15 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        raise SystemExit(main(["submission", "--benchmark", "zeroscrolls", *arguments]))
-    return int(raised.value.code or 0)
+COMMAND = ("submission", "--benchmark", "zeroscrolls")
 
 
-def test_write_and_check(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--predictions", "mine.jsonl", "--output", "mine.csv") == 0
-    told = capsys.readouterr().out
+def test_write_and_check(mine: Path) -> None:
+    told = nightjar(*COMMAND, "--predictions", "mine.jsonl", "--output", "mine.csv")
     assert (
         "mine.csv: 10 predictions, well-formed\nThe ids were not checked" in told and "Hand it in" not in told
     )
-    assert run("--check", "mine.csv", "--json") == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(nightjar(*COMMAND, "--check", "mine.csv", "--json"))
     assert (result["n"], result["tasks"]) == (10, dict.fromkeys(TASKS, 1))
 
 
@@ -56,7 +51,7 @@ def test_tags_are_not_handed_in(mine: Path, source: str) -> None:
     with (mine.parent / "mine.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerows([("Task", "ID", "Prediction"), *(row.values() for row in rows)])
-    assert run("--predictions", source, "--output", "out.csv", "--by-task", "by_task") == 0
+    nightjar(*COMMAND, "--predictions", source, "--output", "out.csv", "--by-task", "by_task")
     found = list(csv.DictReader((mine.parent / "out.csv").open(newline="")))
     # No tag is asked for around a summary.
     summaries = {"gov_report", "summ_screen_fd", "qmsum", "squality"}
@@ -65,11 +60,9 @@ def test_tags_are_not_handed_in(mine: Path, source: str) -> None:
     assert json.loads((mine.parent / "by_task/musique.json").read_text()) == {"1": "x"}
 
 
-def test_only_answers_to_hidden_questions_can_be_handed_in(
-    mine: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_answers_to_hidden_questions_can_be_handed_in(mine: Path) -> None:
     """Questions with references, as those of the sample, are not those of a leaderboard."""
-    assert run("--predictions", "mine.jsonl", "--output", "mine.csv") == 0
+    nightjar(*COMMAND, "--predictions", "mine.jsonl", "--output", "mine.csv")
     for references, line in (
         (["a"], "these have references: they are not the leaderboard's questions"),
         ([], "Hand it in at https://zero.scrolls-benchmark.com/submission"),
@@ -77,8 +70,7 @@ def test_only_answers_to_hidden_questions_can_be_handed_in(
         row = {"id": "1", "input": "x", "outputs": references}
         asked = [question({"task_id": task, **row}, benchmark="zeroscrolls") for task in TASKS]
         write_questions(mine.parent / "asked", asked)
-        assert run("--check", "mine.csv", "--questions", "asked") == 0
-        assert line in capsys.readouterr().out
+        assert line in nightjar(*COMMAND, "--check", "mine.csv", "--questions", "asked")
 
 
 @pytest.mark.parametrize(
@@ -91,10 +83,5 @@ def test_only_answers_to_hidden_questions_can_be_handed_in(
         (["--predictions", "mine.jsonl", "--output", "."], ".: a folder"),
     ],
 )
-def test_one_line_and_status_2(
-    mine: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str
-) -> None:
-    assert run(*arguments) == 2
-    told = capsys.readouterr().err
-    assert reason in told
-    assert told.count("\n") == 1
+def test_one_line_and_status_2(mine: Path, arguments: list[str], reason: str) -> None:
+    assert reason in refused(*COMMAND, *arguments)

@@ -177,6 +177,9 @@ def test_every_damage_is_named_by_entry_and_file(tmp_path: Path) -> None:
     for name in "abcde":
         add(tmp_path, name)
     assert ledgers.check(tmp_path) == (5, [])
+    shutil.copytree(folder(tmp_path, "e"), folder(tmp_path, "z"))
+    assert ledgers.check(tmp_path)[1] == ["z: the folder holds the run 'e'"]
+    shutil.rmtree(folder(tmp_path, "z"))
     rewrite(folder(tmp_path, "a") / "run.parquet", b"PAR1 no more")
     shutil.rmtree(folder(tmp_path, "b"))
     scores = folder(tmp_path, "c") / "scores.parquet"
@@ -191,13 +194,6 @@ def test_every_damage_is_named_by_entry_and_file(tmp_path: Path) -> None:
         "d: verdicts.parquet: no such file",
         "1 missing: the last entry has the number 5",
     ]
-
-
-def test_a_copied_entry_is_reported(tmp_path: Path) -> None:
-    for name in "ab":
-        add(tmp_path, name)
-    shutil.copytree(folder(tmp_path, "a"), folder(tmp_path, "z"))
-    assert ledgers.check(tmp_path)[1] == ["z: the folder holds the run 'a'"]
 
 
 def test_a_ledger_that_cannot_be_written_is_found_before_there_is_an_entry(

@@ -8,22 +8,13 @@ from typing import Any
 from nightjar.core import contracts, paths, tables
 from pipelines.graph import graph
 from pipelines.history import scores
+from tests.questions import row_of
 
 
 def row(system: str, value: float, level: str = "overall") -> dict[str, Any]:
-    known = {
-        "benchmark": "made",
-        "system": system,
-        "track": "default",
-        "level": level,
-        "name": level,
-        "metric": "rougeL",
-        "n": 40,
-        "value": value,
-        "low": value - 5,
-        "high": value + 5,
-    }
-    return {column.name: known.get(column.name) for column in contracts.SCORES.schema}
+    ends = {"value": value, "low": value - 5, "high": value + 5}
+    names = {"benchmark": "made", "system": system, "track": "default", "metric": "rougeL"}
+    return row_of(contracts.SCORES, level=level, name=level, n=40, **names, **ends)
 
 
 def kept(value: float) -> list[dict[str, Any]]:

@@ -20,6 +20,9 @@ from pipelines.history import ledger as ledgers
 from tests.conftest import ROOT
 from tests.pipelines import nightly_stages as made
 from tests.pipelines.conftest import Api, Repo, environment, lives, wait_for
+from tests.pipelines.study_project import commit
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +34,11 @@ def prepared(empty_repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     repo.write(dvc=made.DVC, params=made.PARAMS, strength="30")
     shutil.copy(ROOT / "tests/pipelines/nightly_stages.py", root / "made.py")
     (root / ".gitignore").write_text("/data/\n/models/\n/ledger/\n.nightjar/\n__pycache__/\n")
-    commit(root)
+    commit(root, "made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NIGHT_RUNS", str(root.parent / "unused"))
         repo.dvc("repro", "questions", "train")
     return root
-
-
-def commit(root: Path) -> None:
-    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
-    identity = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
-    subprocess.run(["git", *identity, "commit", "-qm", "made"], cwd=root, check=True)
 
 
 @pytest.fixture()
@@ -125,7 +122,7 @@ def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -
             shutil.rmtree(repo.root / "models")
             night("pulled", "--pull")
             (repo.root / "broken.txt").write_text("")
-            commit(repo.root)
+            commit(repo.root, "made")
             night("broken", expect=1)
             (repo.root / "broken.txt").unlink()
             repo.write(strength="12")
@@ -159,8 +156,6 @@ def state(root: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_a_night_changes_nothing_in_the_project_and_runs_every_stage_afresh(nights: Nights) -> None:
     root = nights.repo.root
     for name, (before, after) in nights.states.items():
@@ -171,16 +166,9 @@ def test_a_night_changes_nothing_in_the_project_and_runs_every_stage_afresh(nigh
     # Those stages and only those, in their own folder, though between two of the nights nothing had changed.
     scratch = root / ".nightjar/nightly"
     both = [f"{name} {scratch}" for name in ("predict", "evaluate")]
-    assert nights.stages == [
-        *both,
-        both[0],
-        f"train {root}",
-        *both * 2,
-    ]
+    assert nights.stages == [*both, both[0], f"train {root}", *both * 2]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_the_first_night_is_compared_with_none_and_a_remote_gives_what_is_missing(nights: Nights) -> None:
     first = nights.told["pulled"]
     assert (first["state"], first["against"]) == ("good", None)
@@ -188,8 +176,6 @@ def test_the_first_night_is_compared_with_none_and_a_remote_gives_what_is_missin
     assert first["verdicts"][0]["reason"] == "there is no earlier good run"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_every_night_asks_the_same_questions(nights: Nights) -> None:
     entries = [entry for entry in ledgers.entries(nights.repo.root / "ledger") if entry["state"] != "failed"]
     asked = [{row["id"] for row in ledgers.read(it, "instances.parquet").to_pylist()} for it in entries]
@@ -202,8 +188,6 @@ def test_every_night_asks_the_same_questions(nights: Nights) -> None:
     assert told == [True, False, False]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_a_regression_is_reported_until_it_is_accepted(nights: Nights, api: Api) -> None:
     first, worse, accepted = (nights.told[name] for name in ("pulled", "worse", "accepted"))
     assert worse["against"] == first["run"], "compared with the failed run"
@@ -233,8 +217,6 @@ def test_a_regression_is_reported_until_it_is_accepted(nights: Nights, api: Api)
     assert len(json.loads(lines[1])["worse"]) == 3
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_the_ledger_keeps_every_night(nights: Nights) -> None:
     repo, told = nights.repo, nights.told
     entries = ledgers.entries(repo.root / "ledger")
@@ -279,16 +261,6 @@ def shown(api: Api, told: dict[str, Any], change: float) -> None:
     assert len(json.loads(kept["scores-history"]["data"])[0]) == 4 + 2, "a column a night"
 
 
-def night(repo: Repo) -> dict[str, Any]:
-    """One night in a process of its own."""
-    done = repo.nightjar("nightly", "--json", timeout=300)
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stdout + done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_a_slow_decline_fails_a_night_whose_last_step_is_too_small_to_be_seen(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: Api
 ) -> None:
@@ -328,8 +300,6 @@ def test_a_slow_decline_fails_a_night_whose_last_step_is_too_small_to_be_seen(
     assert (event["kind"], len(event["worse"])) == ("nightly worse", 3)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_started_twice_then_cancelled_then_killed_and_started_again(
     project: Repo, api: Api, tmp_path: Path
 ) -> None:
@@ -365,15 +335,14 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
     wait_for(lambda: not lives(orphan), 10)
     assert (project.root / ".nightjar/nightly").exists()
     slow.unlink()
-    assert night(project)["state"] == "good"
+    done = project.nightjar("nightly", "--json", timeout=300)
+    assert (done.returncode, json.loads(done.stdout)["state"]) == (0, "good"), done.stderr
     assert not (project.root / ".nightjar/nightly").exists()
     assert len(ledgers.entries(project.root / "ledger")) == 1
     (told,) = (project.root / ".nightjar/notifications.jsonl").read_text().splitlines()
     assert json.loads(told)["kind"] == "nightly crashed"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_a_ledger_that_goes_away_costs_no_night(project: Repo, tmp_path: Path) -> None:
     slow, pid_file = tmp_path / "runs.slow", tmp_path / "runs.pid"
     slow.touch()
@@ -395,13 +364,3 @@ def test_a_ledger_that_goes_away_costs_no_night(project: Repo, tmp_path: Path) -
     assert project.nightjar("ledger", "--recover").stdout == f"Added {aside.name}.\n"
     entry = next(ledgers.good(ledger), None)
     assert entry is not None and json.loads(out)["run"] == entry["run"]
-
-
-def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: Repo) -> None:
-    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n")
-    assert repo.nightjar("ledger").stderr.count("\n") == 1
-    repo.write(params="nightly:\n  alpha: 2\n")
-    told = repo.here("nightly")
-    assert (told.returncode, told.stderr.count("\n")) == (2, 1) and "nightly.alpha = 2" in told.stderr
-    repo.write(params="nightly:\n  clock: daily\n")
-    assert "unknown key nightly.clock" in repo.nightjar("ledger").stderr

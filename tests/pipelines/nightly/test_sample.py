@@ -9,12 +9,13 @@ import pytest
 
 from nightjar.benchmarks.evaluation import WHOLE
 from nightjar.benchmarks.files import read_questions
-from nightjar.core import contracts, paths, tables
+from nightjar.core import paths, tables
 from nightjar.params.drivers import Nightly
 from pipelines.graph.graph import Graph, Stage
 from pipelines.nightly import sample
 from pipelines.nightly.stages import Night
 from stages._runtime import history
+from tests.questions import question, write_questions
 
 # Benchmarks by their tasks.
 TASKS = {"many": dict.fromkeys(map(str, range(10)), 20), "one": {"t": 300}}
@@ -22,11 +23,9 @@ TASKS = {"many": dict.fromkeys(map(str, range(10)), 20), "one": {"t": 300}}
 
 def questions(root: Path) -> None:
     for name, tasks in TASKS.items():
-        row = {"benchmark": name, "track": "default", "category": "c", "dataset": "d", "file": "f"}
-        row |= {"shared": "{}", "day": None, "parts": '{"input": "?"}', "references": ["a"]}
-        rows = [row | {"task_id": task, "id": f"i{n}"} for task, count in tasks.items() for n in range(count)]
-        with tables.ArtifactWriter(root / "data/questions" / name) as writer:
-            writer.write(contracts.QUESTIONS, rows)
+        keys = [{"task_id": task, "id": f"i{n}"} for task, count in tasks.items() for n in range(count)]
+        asked = (question(key, benchmark=name) for key in keys)
+        write_questions(root / "data/questions" / name, asked)
 
 
 def stage(name: str, benchmark: str) -> Stage:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pipelines.nightly import text as nightly_text
 
 
@@ -52,34 +54,39 @@ def test_a_difference_of_few_instances_has_no_interval() -> None:
 
 
 FEW = "n<20: 8 instances"
+SAME = [verdict(system, "default", "unchanged") for system in "st"]
+OTHERS = [verdict(system, "xlingual", "not comparable", reason=FEW) for system in "st"]
+ONE_A_TRACK = [
+    verdict("s", "default", "worse"),
+    verdict("s", "default", "not comparable", "exact_match", "other instances: 1 new, 0 gone"),
+    verdict("t", "default", "better"),
+    verdict("u", "default", "not comparable", reason="missing now"),
+]
 
 
-def test_only_the_track_that_is_not_comparable_is_named() -> None:
-    rows = [verdict(system, "default", "unchanged") for system in "st"]
-    rows += [verdict(system, "xlingual", "not comparable", reason=FEW) for system in "st"]
-    assert (
-        nightly_text.message(rows, None) == f"b: unchanged (not comparable: s xlingual; t xlingual ({FEW}))"
-    )
-    other = [*rows[:3], verdict("t", "xlingual", "unchanged")]
-    assert nightly_text.message(other, None) == f"b: unchanged (not comparable: s xlingual ({FEW}))"
-
-
-def test_a_system_has_one_verdict_on_a_track() -> None:
-    rows = [
-        verdict("s", "default", "worse"),
-        verdict("s", "default", "not comparable", "exact_match", "other instances: 1 new, 0 gone"),
-        verdict("t", "default", "better"),
-        verdict("u", "default", "not comparable", reason="missing now"),
-    ]
-    assert nightly_text.message(rows, {"run": "night"}) == (
-        "b: worse (s default rougeL -3.00 [-5.00, -1.00]; better: t default rougeL -3.00 [-5.00, -1.00]; "
-        "not comparable: u default (missing now)); against night"
-    )
-
-
-def test_a_benchmark_that_is_not_comparable_says_why() -> None:
-    rows = [verdict(system, "default", "not comparable", reason=FEW) for system in "st"]
-    assert nightly_text.message(rows, None) == f"b: not comparable ({FEW})"
+@pytest.mark.parametrize(
+    ("rows", "against", "message"),
+    [
+        ([*SAME, *OTHERS], None, f"b: unchanged (not comparable: s xlingual; t xlingual ({FEW}))"),
+        (
+            [*SAME, OTHERS[0], verdict("t", "xlingual", "unchanged")],
+            None,
+            f"b: unchanged (not comparable: s xlingual ({FEW}))",
+        ),
+        (
+            ONE_A_TRACK,
+            {"run": "night"},
+            "b: worse (s default rougeL -3.00 [-5.00, -1.00]; better: t default rougeL -3.00 [-5.00, -1.00]; "
+            "not comparable: u default (missing now)); against night",
+        ),
+        (OTHERS, None, f"b: not comparable ({FEW})"),
+    ],
+    ids=["tracks that are not comparable", "one of them", "one verdict a system and track", "the benchmark"],
+)
+def test_the_message_of_a_night(
+    rows: list[dict[str, Any]], against: dict[str, Any] | None, message: str
+) -> None:
+    assert nightly_text.message(rows, against) == message
 
 
 def test_a_track_has_the_title_that_its_card_gives_it() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.core.contracts import schema
 from nightjar.params.drivers import Nightly
-from pipelines.commands.nightly import ledger as show
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import verdicts as nightly_verdicts
+from tests.in_process import nightjar
+from tests.made_card import made_card
 from tests.pipelines.history.test_ledger import STARTED
 from tests.pipelines.history.test_ledger import facts as run_facts
+
+__all__ = ["made_card"]
 
 SETTINGS = Nightly(alpha=0.05)
 COUNT = 40
@@ -59,48 +64,28 @@ def stages(**others: Any) -> dict[str, Any]:
 
 # What an entry consisted of at commit b2cabc5, written down anew: intervals were never null.
 TEXT, NUMBER, COUNTS = pa.string(), pa.float64(), pa.int64()
-
-
-def old_schema(*fields: tuple[str, pa.DataType, bool]) -> pa.Schema:
-    return pa.schema([pa.field(name, kind, nullable) for name, kind, nullable in fields])
-
-
 OLD = {
-    "run": old_schema(
-        ("run", TEXT, False),
-        ("sequence", COUNTS, False),
-        ("started", pa.timestamp("ms", tz="UTC"), False),
-        ("ended", pa.timestamp("ms", tz="UTC"), False),
-        ("state", TEXT, False),
-        ("message", TEXT, False),
-        ("accepted", pa.bool_(), False),
-        ("against", TEXT, True),
-        ("commit", TEXT, False),
-        ("changed", pa.list_(pa.field("element", TEXT, nullable=False)), False),
-        ("lock_sha256", TEXT, False),
-        ("parameters", TEXT, False),
-        ("parameters_sha256", TEXT, False),
-        ("seed", COUNTS, True),
-        ("versions", TEXT, False),
-        ("hardware", TEXT, False),
-        ("stages", TEXT, False),
-        ("files", TEXT, False),
+    "run": schema(
+        ("run", TEXT),
+        ("sequence", COUNTS),
+        ("started ended", pa.timestamp("ms", tz="UTC")),
+        ("state message", TEXT),
+        ("accepted", pa.bool_()),
+        ("against? commit", TEXT),
+        ("changed", pa.list_(pa.field("element", TEXT, nullable=False))),
+        ("lock_sha256 parameters parameters_sha256", TEXT),
+        ("seed?", COUNTS),
+        ("versions hardware stages files", TEXT),
     ),
-    "scores": old_schema(
-        *((name, TEXT, False) for name in ("benchmark", "system", "track", "level", "name", "metric")),
-        ("n", COUNTS, False),
-        *((name, NUMBER, False) for name in ("value", "low", "high")),
+    "scores": schema(
+        ("benchmark system track level name metric", TEXT), ("n", COUNTS), ("value low high", NUMBER)
     ),
-    "instances": old_schema(
-        *((name, TEXT, False) for name in ("benchmark", "system", "track", "metric", "task_id", "id")),
-        ("content", TEXT, True),
-        ("value", NUMBER, False),
-    ),
-    "verdicts": old_schema(
-        *((name, TEXT, False) for name in ("benchmark", "system", "track", "metric", "verdict", "reason")),
-        ("n", COUNTS, False),
-        *((name, NUMBER, True) for name in ("now", "before", "value", "low", "high", "p", "p_corrected")),
-        *((name, COUNTS, True) for name in ("better", "worse", "equal")),
+    "instances": schema(("benchmark system track metric task_id id content?", TEXT), ("value", NUMBER)),
+    "verdicts": schema(
+        ("benchmark system track metric verdict reason", TEXT),
+        ("n", COUNTS),
+        ("now? before? value? low? high? p? p_corrected?", NUMBER),
+        ("better? worse? equal?", COUNTS),
     ),
 }
 
@@ -175,14 +160,6 @@ def test_a_night_is_compared_with_an_entry_of_an_earlier_version(tmp_path: Path)
     assert good_run(tmp_path).facts["run"] == "next"
 
 
-def test_other_questions_under_old_ids_are_not_compared_with_an_old_entry(tmp_path: Path) -> None:
-    values = np.linspace(0, 1, COUNT)
-    old_entry(tmp_path, {"rougeL": values})
-    facts = {"seed": 42, "stages": stages()}
-    (row,) = nightly_verdicts.verdicts(SETTINGS, facts, rows("rougeL", values, "another"), good_run(tmp_path))
-    assert row["reason"] == f"{COUNT} instances have another input or other references"
-
-
 def earlier(run: str, values: np.ndarray, **params: Any) -> nightly_verdicts.Reference:
     return nightly_verdicts.Reference(
         {"run": run, "accepted": False, "stages": stages(**params)}, rows("rougeL", values)
@@ -229,16 +206,11 @@ def test_samples_of_two_sizes_are_compared_on_the_questions_of_both() -> None:
     assert row["reason"] == "other instances: 15 new, 0 gone"
 
 
-def test_the_command_shows_an_old_entry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    old_entry(tmp_path / "data/ledger", {"rougeL": np.full(COUNT, 0.25)})
-    show.main(["last"], standalone_mode=False)
-    out = capsys.readouterr().out
+def test_the_command_shows_an_old_entry(workdir: Path) -> None:
+    old_entry(workdir / "data/ledger", {"rougeL": np.full(COUNT, 0.25)})
+    out = nightjar("ledger", "last")
     assert "Nightly 20260701T020003Z-1a2b3c: good" in out and "25.00" in out
-    show.main(["last", "--json"], standalone_mode=False)
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(nightjar("ledger", "last", "--json"))
     assert [row["value"] for row in told["scores"]] == [25]
 
 
@@ -279,32 +251,18 @@ def test_what_decides_an_evaluation_is_compared_and_nothing_else() -> None:
     assert found(same, {}).startswith("other parameters: ")
 
 
-@dataclass(frozen=True)
-class Made:
-    """A card, as far as verdicts need one."""
-
-    metrics: tuple[Any, ...]
-
-
 def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
-    monkeypatch: pytest.MonkeyPatch,
+    made_card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nightjar.benchmarks.card import Metric
-
-    def ratio(values: np.ndarray) -> np.ndarray:
-        return values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
-
-    metric = Metric("loss", "Loss", ("total", "tokens"), ratio, scale=1.0, higher_is_better=False)
-    length = Metric("length", "Length", ("total",), judged=False)
-    monkeypatch.setattr(registry, "names", lambda: ["carded"])
-    monkeypatch.setattr(registry, "card", lambda name: Made((metric, length)))
+    unjudged = Metric("length", "Length", ("tries",), judged=False)
+    card = replace(made_card, metrics=(*made_card.metrics, unjudged))
+    monkeypatch.setattr(registry, "card", lambda name: card)
     rng = np.random.default_rng(2)
-    tokens, total = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100
+    tries, hits = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100
 
     def night(factor: float, benchmark: str) -> list[dict[str, Any]]:
-        return rows("total", factor * total, benchmark=benchmark) + rows(
-            "tokens", tokens, benchmark=benchmark
-        )
+        parts = {"hits": factor * hits, "errors": factor * hits, "tries": tries}
+        return [row for name, values in parts.items() for row in rows(name, values, benchmark=benchmark)]
 
     def verdicts(benchmark: str) -> dict[str, tuple[str, float]]:
         facts = {"seed": 1, "stages": {}}
@@ -312,7 +270,10 @@ def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
         told = nightly_verdicts.verdicts(SETTINGS, facts, night(0.5, benchmark), good)
         return {row["metric"]: (row["verdict"], row["value"]) for row in told}
 
-    change = -0.5 * total.sum() / tokens.sum()
-    assert verdicts("carded") == {"loss": ("better", pytest.approx(change, abs=1e-4))}
-    mean = pytest.approx(-50 * total.mean(), abs=1e-3)
-    assert verdicts("another") == {"tokens": ("unchanged", 0.0), "total": ("worse", mean)}
+    ratio, mean = -50 * hits.sum() / tries.sum(), -0.5 * hits.mean()
+    assert verdicts("made") == {
+        "ratio": ("worse", pytest.approx(ratio, abs=1e-3)),
+        "errors": ("better", pytest.approx(mean, abs=1e-4)),
+    }
+    percent = ("worse", pytest.approx(100 * mean, abs=1e-3))
+    assert verdicts("another") == {"tries": ("unchanged", 0.0), "hits": percent, "errors": percent}

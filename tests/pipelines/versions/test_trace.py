@@ -13,8 +13,9 @@ import pytest
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, write_file
-from pipelines.cli import main
 from pipelines.versions.trace import trace
+from tests.in_process import nightjar
+from tests.questions import question, row_of, write_questions
 
 PROMPTS = {"untuned": "the prompt", "combined": "the prompt with words 1"}
 IDS = ["task1-0", "é:1", "task1-2"]
@@ -33,30 +34,29 @@ def instance(task_id: str, id: str) -> dict[str, Any]:
 
 
 def prediction(system: str, task_id: str, id: str, benchmark: str = "made") -> dict[str, Any]:
-    return {
-        "benchmark": benchmark,
-        "system": system,
-        "track": "default",
-        "category": "c",
-        "task_id": task_id,
-        "id": id,
-        "answers": [f"{system} says"],
-        "text": "",
-        "calls": [],
-        "prompt": PROMPTS[system],
-        "prompt_sha256": hashlib.sha256(b"the prompt").hexdigest(),
-        "prompt_tokens": 3,
-        "new_tokens": 1,
-        "model_sha256": "1" * 64,
-        "adapter_sha256": "2" * 64 if system == "combined" else None,
-    }
+    return row_of(
+        contracts.PREDICTIONS,
+        **{"benchmark": benchmark, "system": system, "track": "default", "category": "c"},
+        **{"task_id": task_id, "id": id, "answers": [f"{system} says"], "prompt": PROMPTS[system]},
+        prompt_sha256=hashlib.sha256(b"the prompt").hexdigest(),
+        model_sha256="1" * 64,
+        adapter_sha256="2" * 64 if system == "combined" else None,
+    )
 
 
-def asked(row: dict[str, Any], benchmark: str = "made") -> dict[str, Any]:
-    """The row of contracts.QUESTIONS of an instance."""
-    names = {key: row[key] for key in ("dataset", "file", "task_id", "id")}
-    about = {"benchmark": benchmark, "track": "default", "category": "c", "shared": "{}", "day": None}
-    return names | about | {"parts": json.dumps({"input": row["input"]}), "references": row["outputs"]}
+def write_prediction(system: str, task_id: str, id: str, benchmark: str = "made") -> None:
+    with ArtifactWriter(Path("data/predict", benchmark, system)) as writer:
+        writer.write(contracts.PREDICTIONS, [prediction(system, task_id, id, benchmark)])
+
+
+def write_documents(*documents: tuple[str, str, str], to: str = "data/ingest/corpus", **more: str) -> None:
+    """The documents (file, id, text) of a corpus."""
+    with ArtifactWriter(Path(to)) as writer:
+        rows = [
+            row_of(contracts.DOCUMENTS, dataset="corpus", file=file, id=id, title="T", text=text) | more
+            for file, id, text in documents
+        ]
+        writer.write(contracts.DOCUMENTS, rows)
 
 
 def params(**ingest: str) -> str:
@@ -84,11 +84,7 @@ def project(workdir: Path) -> Path:
     with ArtifactWriter(Path("data/ingest/tasks")) as writer:
         for task in ("task1", "task2"):
             writer.write(contracts.INSTANCES, [row for row in rows if row["task_id"] == task], part=task)
-    with ArtifactWriter(Path("data/questions/made")) as writer:
-        for task in ("task1", "task2"):
-            writer.write(
-                contracts.QUESTIONS, [asked(row) for row in rows if row["task_id"] == task], part=task
-            )
+    write_questions(Path("data/questions/made"), (question(row, benchmark="made") for row in rows))
     for system in ("untuned", "combined"):
         with ArtifactWriter(Path(f"data/predict/made/{system}")) as writer:
             writer.write(
@@ -147,17 +143,7 @@ def test_from_the_prediction_to_the_line(project: Path, name: str, id: str) -> N
 def test_models_prompts_and_evidence_carry_their_hashes(project: Path) -> None:
     Path("docs").mkdir()
     Path("docs/d1.md").write_text("words 1")
-    document = {
-        "dataset": "corpus",
-        "file": "d1.md",
-        "id": "d1",
-        "title": "T",
-        "text": "words 1",
-        "url": "",
-        "date": None,
-    }
-    with ArtifactWriter(Path("data/ingest/corpus")) as writer:
-        writer.write(contracts.DOCUMENTS, [document])
+    write_documents(("d1.md", "d1", "words 1"))
     Path("params.yaml").write_text(params(corpus="docs"))
     outs = [
         "models/base/language_model",
@@ -217,10 +203,7 @@ def test_an_id_of_two_tasks_or_of_none(project: Path) -> None:
 
 
 def test_evidence_from_training_inputs_leads_to_the_task_file(project: Path) -> None:
-    same = {"dataset": "tasks", "file": "task1.json"}
-    document = {**same, "id": "d1", "title": "task1", "text": "words 1", "url": "", "date": None}
-    with ArtifactWriter(Path("data/ingest/corpus")) as writer:
-        writer.write(contracts.DOCUMENTS, [document])
+    write_documents(("task1.json", "d1", "words 1"), dataset="tasks")
     Path("params.yaml").write_text(params(corpus="data/split"))
     digest = hashlib.sha256(Path("raw/task1.json").read_bytes()).hexdigest()
     assert trace(Path(), "task1-2")["evidence"][0]["raw"] == {
@@ -260,10 +243,8 @@ def test_a_benchmark_of_records_is_followed_to_its_own_file(project: Path) -> No
     record |= {key: row[key] for key in ("dataset", "file", "task_id", "id")}
     with ArtifactWriter(Path("data/ingest/other")) as writer:
         writer.write(contracts.RECORDS, [record])
-    with ArtifactWriter(Path("data/questions/second")) as writer:
-        writer.write(contracts.QUESTIONS, [asked(row, "second")])
-    with ArtifactWriter(Path("data/predict/second/untuned")) as writer:
-        writer.write(contracts.PREDICTIONS, [prediction("untuned", "task1", "task1-2", "second")])
+    write_questions(Path("data/questions/second"), [question(row, benchmark="second")])
+    write_prediction("untuned", "task1", "task1-2", "second")
     with pytest.raises(NightjarError, match="task1-2: 2 benchmarks have that id; give --benchmark made"):
         trace(Path(), "task1-2")
     assert len(trace(Path(), "task1-2", benchmark="made")["predictions"]) == 2
@@ -305,20 +286,12 @@ def rank_passages(benchmark: str = "made") -> None:
         writer.write(contracts.CONSISTENCY, rows)
 
 
-def test_a_passage_is_followed_through_reranking_to_its_line(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_passage_is_followed_through_reranking_to_its_line(project: Path) -> None:
     rank_passages()
     Path("docs").mkdir()
     lines = [json.dumps({"id": f"d{n}", "text": f"passage {n}"}) for n in range(9)]
     Path("docs/all.jsonl").write_text("\n".join(lines))
-    documents = [
-        {"dataset": "corpus", "file": "all.jsonl", "id": f"d{n}", "title": "T", "text": f"passage {n}"}
-        | {"url": "", "date": None}
-        for n in range(9)
-    ]
-    with ArtifactWriter(Path("data/ingest/corpus")) as writer:
-        writer.write(contracts.DOCUMENTS, documents)
+    write_documents(*(("all.jsonl", f"d{n}", f"passage {n}") for n in range(9)))
     Path("params.yaml").write_text(params(corpus="docs"))
     found = [row for row in trace(Path(), "task1-2")["evidence"] if "before" in row]
     assert [(row["artifact"], row["rank"], row["passage"]) for row in found] == [
@@ -341,10 +314,16 @@ def test_a_passage_is_followed_through_reranking_to_its_line(
     for row in found:
         text = Path("docs/all.jsonl").read_text().splitlines()[row["raw"]["line"] - 1]
         assert json.loads(text)["text"] == row["text"] == f"passage {row['passage']}"
-    with pytest.raises(SystemExit):
-        main(["trace", "task1-2", "--benchmark", "made"])
-    told = "evidence 1 of data/rerank/made, before 3 (0.333), yes: consistent: d5 'T' (score 1.000)"
-    assert told in capsys.readouterr().out
+    out = nightjar("trace", "task1-2", "--benchmark", "made")
+    assert out.startswith("task1:task1-2  (made, c, default)\n")
+    for told in (
+        "combined: 'combined says'",
+        'references: ["yes"]',
+        "evidence 1: d1",
+        "raw: raw/task1.json:",
+        "evidence 1 of data/rerank/made, before 3 (0.333), yes: consistent: d5 'T' (score 1.000)",
+    ):
+        assert told in out
 
 
 def test_passages_of_another_corpus_are_not_those_of_the_first(project: Path) -> None:
@@ -358,10 +337,7 @@ def test_passages_of_another_corpus_are_not_those_of_the_first(project: Path) ->
     Path("docs").mkdir()
     Path("docs/all.txt").write_text("passage 3")
     for folder in ("data/wiki", "data/ingest/corpus"):
-        document = {"dataset": "corpus", "file": "all.txt", "title": "T", "url": "", "date": None}
-        with ArtifactWriter(Path(folder)) as writer:
-            rows = [document | {"id": f"d{n}", "text": f"passage {n}"} for n in range(9)]
-            writer.write(contracts.DOCUMENTS, rows)
+        write_documents(*(("all.txt", f"d{n}", f"passage {n}") for n in range(9)), to=folder)
     found = {}
     for corpus in ("data/wiki", "data/ingest/corpus"):
         Path("params.yaml").write_text(
@@ -380,19 +356,16 @@ def test_passages_of_another_corpus_are_not_those_of_the_first(project: Path) ->
 
 def test_an_id_that_names_its_line(project: Path) -> None:
     row = instance("task1", "task1-2") | {"id": "task1.json:2"}
-    with ArtifactWriter(Path("data/questions/made")) as writer:
-        writer.write(contracts.QUESTIONS, [asked(row)])
+    write_questions(Path("data/questions/made"), [question(row, benchmark="made")])
     with ArtifactWriter(Path("data/ingest/tasks")) as writer:
         writer.write(contracts.INSTANCES, [row])
-    with ArtifactWriter(Path("data/predict/made/untuned")) as writer:
-        writer.write(contracts.PREDICTIONS, [prediction("untuned", "task1", "task1.json:2")])
+    write_prediction("untuned", "task1", "task1.json:2")
     assert trace(Path(), "task1.json:2", "untuned")["raw"]["line"] == 2
 
 
 def test_a_question_of_no_dataset_has_no_raw_file(project: Path) -> None:
     row = instance("task1", "task1-2") | {"dataset": "", "file": ""}
-    with ArtifactWriter(Path("data/questions/made")) as writer:
-        writer.write(contracts.QUESTIONS, [asked(row)])
+    write_questions(Path("data/questions/made"), [question(row, benchmark="made")])
     found = trace(Path(), "task1-2")
     assert found["raw"] == {
         "path": None,
@@ -400,18 +373,3 @@ def test_a_question_of_no_dataset_has_no_raw_file(project: Path) -> None:
         "sha256": None,
         "note": "the question names no dataset",
     }
-
-
-def test_the_command_prints_every_step(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["trace", "task1-2", "--benchmark", "made"])
-    out = capsys.readouterr().out
-    assert ended.value.code == 0
-    assert out.startswith("task1:task1-2  (made, c, default)\n")
-    for told in (
-        "combined: 'combined says'",
-        'references: ["yes"]',
-        "evidence 1: d1",
-        "raw: raw/task1.json:",
-    ):
-        assert told in out

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.sections import Section, Table, Value
 from stages.report.benchmark import differences
@@ -24,18 +24,13 @@ def row(system: str, baseline: str, value: float = 2.0, **more: Any) -> dict[str
     return {"system": system, "baseline": baseline, **cell, **numbers, **counts, **more}
 
 
-def scored(*systems: str) -> Results:
+def scored(*systems: str, card: Card = CARD) -> Results:
     rows = [
         {"benchmark": NAME, "system": system, "track": "default", "level": "overall", "name": "overall",
          "metric": "rougeL", "n": 30, "value": 50.0 + at, "low": None, "high": None}
         for at, system in enumerate(systems)
     ]  # fmt: skip
-    return Results(CARD, rows, {})
-
-
-def shown(rows: list[dict[str, Any]], models: list[str], others: bool = False) -> list[tuple[str, ...]]:
-    found = differences.chosen(scored(*models), rows, models)[others]
-    return [(line["system"], line["baseline"], f"{line['value']:+.1f}".replace("-", "−")) for line in found]
+    return Results(card, rows, {})
 
 
 def tables(section: Section | None) -> list[Table]:
@@ -48,50 +43,45 @@ def test_a_difference_is_found_from_both_sides() -> None:
     assert differences.find(rows, "a", "b", *cell) == rows[2]
     turned = differences.find(rows, "b", "a", *cell)
     assert turned == row("b", "a", -2.0, low=-4.0, high=-1.0, better=3, worse=5)
+    turned = differences.find([row("a", "b", low=None, high=None)], "b", "a", *cell)
+    assert turned and (turned["low"], turned["high"], turned["value"]) == (None, None, -2.0)
     assert differences.find(rows, "a", "c", *cell) is None
 
 
-def test_the_other_side_of_a_difference_of_few_instances_has_no_interval_either() -> None:
-    rows = [row("a", "b", low=None, high=None)]
-    turned = differences.find(rows, "b", "a", "default", "overall", "overall", "rougeL")
-    assert turned and (turned["low"], turned["high"], turned["value"]) == (None, None, -2.0)
+SHOWN = [
+    # Systems are compared with the untuned one and with the control, which is first in the table.
+    (
+        "",
+        ["untuned", "combined", "tk_instruct", "supervised"],
+        ["combined-untuned", "tk_instruct-untuned", "combined-tk_instruct", "supervised-tk_instruct"],
+        ["supervised-untuned", "supervised-combined"],
+    ),
+    # Without a control all pairs of models are shown.
+    (
+        "",
+        ["untuned", "plain", "toolformer"],
+        ["plain-untuned", "toolformer-untuned", "toolformer-plain"],
+        [],
+    ),
+    # A card may name the system that is compared.
+    (
+        "mine",
+        ["untuned", "mine", "tk_instruct", "other"],
+        ["mine-untuned", "mine-tk_instruct", "mine-other"],
+        ["tk_instruct-untuned", "other-untuned", "other-tk_instruct"],
+    ),
+]
 
 
-def test_systems_are_compared_with_the_untuned_one_and_with_the_control() -> None:
-    models = ["untuned", "combined", "tk_instruct", "supervised"]
+@pytest.mark.parametrize(("own", "models", "first", "others"), SHOWN)
+def test_the_pairs_that_are_shown(own: str, models: list[str], first: list[str], others: list[str]) -> None:
+    card = CARD.with_capabilities(Papers(system=own)) if own else CARD
     rows = [row(system, baseline) for at, system in enumerate(models) for baseline in models[:at]]
-    assert shown(rows, models) == [
-        ("combined", "untuned", "+2.0"),
-        ("tk_instruct", "untuned", "+2.0"),
-        ("combined", "tk_instruct", "−2.0"),  # in the table the control is first
-        ("supervised", "tk_instruct", "+2.0"),
-    ]
-    others = shown(rows, models, others=True)
-    assert others == [("supervised", "untuned", "+2.0"), ("supervised", "combined", "+2.0")]
-
-
-def test_without_a_control_all_pairs_of_models_are_shown() -> None:
-    models = ["untuned", "plain", "toolformer"]
-    rows = [row(system, baseline) for at, system in enumerate(models) for baseline in models[:at]]
-    rows.append(row("plain", "copy_input"))
-    assert [pair[:2] for pair in shown(rows, models)] == [
-        ("plain", "untuned"),
-        ("toolformer", "untuned"),
-        ("toolformer", "plain"),
-    ]
-    assert shown(rows, models, others=True) == []
-
-
-def test_a_card_may_name_the_system_that_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "CARD", CARD.with_capabilities(Papers(system="mine")))
-    models = ["untuned", "mine", "tk_instruct", "other"]
-    rows = [row(system, baseline) for at, system in enumerate(models) for baseline in models[:at]]
-    assert shown(rows, models) == [
-        ("mine", "untuned", "+2.0"),
-        ("mine", "tk_instruct", "−2.0"),
-        ("mine", "other", "−2.0"),
-    ]
-    assert len(shown(rows, models, others=True)) == 3
+    found = differences.chosen(scored(*models, card=card), [*rows, row(models[1], "copy_input")], models)
+    assert [[f"{it['system']}-{it['baseline']}" for it in some] for some in found[:2]] == [first, others]
+    place = {system: at for at, system in enumerate(models)}
+    for it in (it for some in found[:2] for it in some):
+        assert it["value"] == (2 if place[it["system"]] > place[it["baseline"]] else -2), "turned"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core import contracts, tables
 from tests.stages.report.building_long import CARD, FEW, N_FEW, NAME, SYSTEMS, N
-from tests.stages.report.test_stage import OUT, parsed
+from tests.stages.report.test_stage import parsed
 
 Rows = list[list[str]]
 
@@ -77,11 +76,8 @@ def test_lengths_and_what_was_trimmed(report: Rows) -> None:
     ]
     cut = [row for row in prompts if "[The rest of the article is omitted]" in row["prompt"]]
     asked = tables.read_rows(Path("data/questions", NAME), contracts.QUESTIONS)
-    inputs = {row["id"]: json.loads(row["parts"])["input"] for row in asked}
-    shares = []
-    for row in cut:
-        words = len(inputs[row["id"]].split())
-        shares.append(100 * (1 - len(row["prompt"].split()) / words))
+    words = {row["id"]: len(json.loads(row["parts"])["input"].split()) for row in asked}
+    shares = [100 * (1 - len(row["prompt"].split()) / words[row["id"]]) for row in cut]
     tokens = [row["prompt_tokens"] for row in prompts]
     assert len(cut) == N // 3
     assert untuned[:7] == [
@@ -114,11 +110,3 @@ def test_examples_have_the_verdict_of_their_form(report: Rows) -> None:
     rows = [row for row in report if len(row) == 5 and row[1] in ("B", "option b <b>")]
     assert {(row[1], row[2]) for row in rows} == {("B", "as asked"), ("option b <b>", "other")}
     assert {row[0] for row in rows} == set(SYSTEMS)
-
-
-def test_the_drawing_and_its_numbers(report: Rows) -> None:
-    assert f"lengths-{NAME}.svg" in parsed(f"{NAME}.html").links
-    rows = list(csv.DictReader((OUT / f"lengths-{NAME}.csv").read_text().splitlines()))
-    assert {row["system"] for row in rows} == {"naive", *SYSTEMS} and len(
-        {row["metric"] for row in rows}
-    ) == 1

@@ -20,14 +20,11 @@ CARD = registry.card(NAME)
 PREDICTED = Path("data/predict", NAME)
 
 
-def system(evidence: str = "data/none") -> System:
-    return System(
+def shown(evidence: str = "data/none") -> dict[str, Any]:
+    system = System(
         kind="model", benchmark=NAME, system="combined", weights="w", evidence=evidence, tools="data/none"
     )
-
-
-def shown(evidence: str = "data/none") -> dict[str, Any]:
-    found = instances.read([system(evidence)], PREDICTED, asked(), 1)
+    found = instances.read([system], PREDICTED, asked(), 1)
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
     return instances.context(CARD, found, next(one for one in scores if one.system == "combined"))
 
@@ -38,9 +35,7 @@ def test_a_larger_number_is_drawn_and_said(reported: Path, monkeypatch: pytest.M
     monkeypatch.setattr(instances, "INSTANCES", 9)
     few = shown()
     assert few["total"] == len(asked()) and len(few["instances"]) == 9
-    assert all({**it, "number": 0} == {**every[it["id"]], "number": 0} for it in few["instances"]), (
-        "the same, with other numbers"
-    )
+    assert all(it | {"number": 0} == every[it["id"]] | {"number": 0} for it in few["instances"])
 
 
 def test_scores_are_those_of_the_table(reported: Path) -> None:
@@ -60,10 +55,10 @@ def test_scores_are_those_of_the_table(reported: Path) -> None:
 def test_evidence_in_the_order_of_its_ranks(project: Path) -> None:
     first = asked()[0]
     names = {"split": "test", "task_id": first.task_id, "id": first.id, "document_id": "d", "score": 1.0}
+    titles = {2: "", 1: "<i>", 3: "", 4: ""}
     rows = [
-        names
-        | {"rank": rank, "passage": rank, "title": "<i>" if rank == 1 else "", "text": f"passage {rank}"}
-        for rank in (2, 1, 3, 4)
+        {**names, "rank": rank, "passage": rank, "title": title, "text": f"passage {rank}"}
+        for rank, title in titles.items()
     ]
     with tables.ArtifactWriter(Path(EVIDENCE)) as writer:
         writer.write(contracts.EVIDENCE, [*rows, rows[0] | {"split": "train", "id": "other"}])
@@ -81,23 +76,12 @@ def test_passages_of_a_ranking(project: Path) -> None:
     row = {"split": "test", "task_id": first.task_id, "id": first.id}
     with tables.ArtifactWriter(Path("data/rerank", NAME)) as writer:
         writer.write(contracts.RANKINGS, [row | {"passages": [7, 2, 5, 9], "scores": [4.0, 3.0, 2.0, 1.0]}])
-    passages = [
-        {name: _example(kind, number) for name, kind in _columns()}
-        | {"passage": number, "text": f"text {number}"}
-        for number in range(10)
-    ]
+    passage = {"document_id": "d", "title": "", "start": 0}
     with tables.ArtifactWriter(INDEX) as writer:
-        writer.write(contracts.PASSAGES, [one | {"title": ""} for one in passages])
+        rows = [{"passage": number, "text": f"text {number}", **passage} for number in range(10)]
+        writer.write(contracts.PASSAGES, rows)
     found = shown(f"data/rerank/{NAME}")["instances"]
     assert list(found[0]["passages"]) == ["text 7", "text 2", "text 5"] and not found[1]["passages"]
-
-
-def _columns() -> list[tuple[str, Any]]:
-    return [(field.name, field.type) for field in contracts.PASSAGES.schema]
-
-
-def _example(kind: Any, number: int) -> Any:
-    return f"x{number}" if str(kind) == "string" else number
 
 
 def test_long_prompts_keep_their_ends() -> None:

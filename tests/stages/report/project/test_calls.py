@@ -56,28 +56,18 @@ def test_thresholds_are_inclusive_and_hold_the_tools_own() -> None:
 
 def test_examples_show_the_call_in_its_place() -> None:
     texts = {("train", "t1", "i1", 1): "Two twos 4 or more"}
-    rows = [
-        row(),
-        row(call="[Calculator(2 - 6)]", result="-4", gain=0.6),
-        row(status="below_threshold", gain=0.1),
-    ]
-    tool = calls.summarise("calculator", 0.5, rows, texts)
+    other = row(call="[Calculator(2 - 6)]", result="-4", gain=0.6)
+    tool = calls.summarise("calculator", 0.5, [row(), other, row(status="below_threshold", gain=0.1)], texts)
     right, wrong = tool.fitting[0], tool.echoes[0]
     assert (right.before, right.call, right.after) == ("Two twos", "[Calculator(2 + 2) → 4]", "4 or more")
-    assert (wrong.call, wrong.gain, tool.echo_count, wrong.where) == (
-        "[Calculator(2 - 6) → -4]",
-        0.6,
-        1,
-        "t1, i1",
-    )
+    assert (wrong.call, wrong.gain, wrong.where) == ("[Calculator(2 - 6) → -4]", 0.6, "t1, i1")
+    assert tool.echo_count == 1
 
 
 def test_long_texts_are_cut_around_the_call() -> None:
     text = "a " * 200 + "4 " + "b " * 200
     example = calls.summarise("x", 0.5, [row(offset=400)], {("train", "t1", "i1", 1): text}).fitting[0]
-    assert (
-        example.before.startswith("… a") and example.after.startswith("4 b") and example.after.endswith(" …")
-    )
+    assert example.before.startswith("… a") and example.after.startswith("4 b")
     assert len(example.before) + len(example.after) < 200
 
 

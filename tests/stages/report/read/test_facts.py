@@ -64,12 +64,8 @@ def test_edges_follow_folders_but_not_spelling() -> None:
         node("whole", ["data"], ["models/m"]),
         node("other", ["data/ab"], ["data/c"]),
     ]
-    assert facts.edges(nodes) == {
-        "make": set(),
-        "part": {"make"},
-        "whole": {"make", "part", "other"},
-        "other": set(),
-    }
+    edges = {"make": set(), "part": {"make"}, "whole": {"make", "part", "other"}, "other": set()}
+    assert facts.edges(nodes) == edges
 
 
 def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
@@ -79,16 +75,11 @@ def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
     # One writes above what is read today; the others are of items that the parameters do not list.
     removed = ("old", "retrieve", "train@gone", "predict@supernatinst-gone", "augment@gone", "evaluate@gone")
     for stage in removed:
-        told = index | {
-            "stage": stage,
-            "outputs": ["data/retrieve" if stage == "retrieve" else f"data/{stage}"],
-        }
-        (metrics / f"{stage}.json").write_text(json.dumps(told))
-    names = {one.name for one in facts.present(facts.read(metrics), params)}
-    assert names & set(removed) == {"old"}
-    leading = facts.leading_to(
-        ["evaluate@supernatinst"], facts.edges(facts.present(facts.read(metrics), params))
-    )
+        output = "data/retrieve" if stage == "retrieve" else f"data/{stage}"
+        (metrics / f"{stage}.json").write_text(json.dumps(index | {"stage": stage, "outputs": [output]}))
+    present = facts.present(facts.read(metrics), params)
+    assert {one.name for one in present} & set(removed) == {"old"}
+    leading = facts.leading_to(["evaluate@supernatinst"], facts.edges(present))
     assert "old" not in leading and len(leading) == 21
 
 
