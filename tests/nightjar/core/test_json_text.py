@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import (
     MAX_DEPTH,
-    Doubled,
     NotJson,
     doubled_key,
     exact,
@@ -84,13 +83,6 @@ def test_raw_text_keeps_everything(tree: Any) -> None:
     again = raw_text(exact(text.encode()))
     pairs = [json.loads(one, object_pairs_hook=lambda items: ("object", items)) for one in (text, again)]
     assert pairs[0] == pairs[1]
-
-
-def test_a_doubled_key_keeps_both_values() -> None:
-    value = exact(b'{"x": {"a": 1, "b": 2, "a": 3}}')["x"]
-    assert isinstance(value, Doubled)
-    assert value.key == "a"
-    assert raw_text(value) == '{"a": 1, "b": 2, "a": 3}'
 
 
 @pytest.mark.parametrize(
