@@ -83,19 +83,3 @@ def test_the_registry_names_benchmarks_in_its_table_alone() -> None:
 def test_the_dataset_is_named_only_where_it_is_meant(pattern: str) -> None:
     files = [file for file in ROOT.glob(pattern) if file.relative_to(ROOT).as_posix() not in OF_THE_DATASET]
     assert [str(file) for file in files if any(DATASET in line for _, line in lines(file))] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ('PATH = "data/predict/classification"', True),
-        ("from nightjar.benchmarks.classification import card", True),
-        ('if name == "classification":', True),
-        ("# A classification of tokens.", False),
-        ("      nightjar score --benchmark classification --predictions mine.jsonl", False),
-    ],
-)
-def test_an_ordinary_word_counts_where_it_is_written_as_code(tmp_path: Path, text: str, found: bool) -> None:
-    file = tmp_path / "module.py"
-    file.write_text(text + "\n")
-    assert bool(named(file, "classification")) == found

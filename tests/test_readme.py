@@ -100,18 +100,6 @@ def test_the_commands_for_real_data(published: Path, project: Path, monkeypatch:
     assert facts["lists"] == {"default": {"test": 3, "train": 1}}
 
 
-def test_the_profile_and_the_help_name_the_folder_that_the_readme_fetches() -> None:
-    clone = shlex.split(block("Real data")[0])
-    folder = clone[-1]
-    profile = (ROOT / "profiles/real.yaml").read_text(encoding="utf-8")
-    assert f"path: {folder}}}\n" in profile
-    told = captured(lambda _: main(["use", "--help"]), ["nightjar"]).stdout
-    for text in (profile, told):
-        assert not re.search(r"ingest\.natural_instructions\.path=\S*tasks", text), (
-            "a folder without the lists"
-        )
-
-
 def test_sources_are_papers_that_a_reader_can_find() -> None:
     """No text of the project cites notes by number: they are no part of it."""
     notes = re.compile(r"\bfacts? ?(sheets?\b|[1-9]\b|/)", re.IGNORECASE)

@@ -2,69 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import operator
 import re
-import xml.etree.ElementTree as ET
-from collections import Counter
-from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample"
-
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-
-
-def computed(expression: str) -> Fraction:
-    """The exact value of an expression of numbers, + - * / and parentheses."""
-
-    def value(node: ast.expr) -> Fraction:
-        if isinstance(node, ast.BinOp):
-            result: Fraction = OPERATORS[type(node.op)](value(node.left), value(node.right))
-            return result
-        return Fraction(ast.unparse(node))
-
-    return value(ast.parse(expression.strip(), mode="eval").body)
-
-
-def exact_numbers(text: str) -> Counter[Fraction]:
-    return Counter(Fraction(n) for n in re.findall(r"\d+(?:\.\d+)?", text))
-
-
-def test_word_problems_of_svamp() -> None:
-    rows = json.loads((SAMPLE / "tool_use" / "svamp" / "SVAMP.json").read_text(encoding="utf-8"))
-    assert len(rows) == 24 == len({row["ID"] for row in rows}) == len({row["Body"] for row in rows})
-    for row in rows:
-        assert list(row) == ["ID", "Body", "Question", "Equation", "Answer", "Type"]
-        assert computed(row["Equation"]) == Fraction(row["Answer"]) == int(row["Answer"]) > 0
-        assert exact_numbers(row["Equation"]) <= exact_numbers(f"{row['Body']} {row['Question']}"), row[
-            "Body"
-        ]
-
-
-def test_word_problems_of_asdiv() -> None:
-    problems = ET.parse(SAMPLE / "tool_use" / "asdiv" / "ASDiv.xml").getroot().findall("ProblemSet/Problem")
-    assert len(problems) == 24 == len({p.get("ID") for p in problems})
-    for p in problems:
-        assert [e.tag for e in p] == ["Body", "Question", "Solution-Type", "Answer", "Formula"]
-        body, question, _, answer, formula = [e.text or "" for e in p]
-        expression, _, result = formula.partition("=")
-        assert re.fullmatch(r"[0-9.]+ \([a-z ]+\)", answer)
-        assert computed(expression) == Fraction(result) == Fraction(answer.split()[0]) > 0
-        # Beside constants such as the 2 of a perimeter.
-        known = exact_numbers(f"{body} {question}")
-        assert all(n in known or n < 10 for n in exact_numbers(expression)), body
-
-
-def lines(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (SAMPLE / path).read_text(encoding="utf-8").splitlines()]
-
-
-def corpus() -> list[dict[str, Any]]:
-    return lines("corpus/documents.jsonl")
+from tests.data.sample import SAMPLE, corpus, lines, tasks
 
 
 def plain(text: str) -> str:
@@ -87,10 +30,7 @@ def names_in(text: str) -> list[str]:
 @cache
 def instances() -> list[tuple[str, list[str]]]:
     """Inputs in small letters and outputs of the tasks about the corpus."""
-    tasks = [
-        json.loads(p.read_text(encoding="utf-8")) for p in SAMPLE.glob("natural_instructions/tasks/*.json")
-    ]
-    asked = [i for t in tasks if "Question Answering" in t["Categories"] for i in t["Instances"]]
+    asked = [i for t in tasks().values() if "Question Answering" in t["Categories"] for i in t["Instances"]]
     return [(i["input"].lower(), i["output"]) for i in asked]
 
 
@@ -125,15 +65,6 @@ def test_statements_of_lama_are_completed_by_the_corpus() -> None:
         assert not any(asked_in_training(name, label) for name in known), statement
 
 
-def test_word_problems_of_mawps() -> None:
-    rows = json.loads((SAMPLE / "tool_use/mawps/AddSub.json").read_text(encoding="utf-8"))
-    assert [row["iIndex"] for row in rows] == list(range(1, 9))
-    for row in rows:
-        (equation,), (solution,) = row["lEquations"], row["lSolutions"]
-        assert computed(equation.removeprefix("X=")) == Fraction(solution) > 0
-        assert exact_numbers(equation) == exact_numbers(row["sQuestion"])
-
-
 def test_open_questions_are_answered_by_the_corpus_and_by_no_training_task() -> None:
     asked = [(row["question"], row["answer"][0]) for row in lines("tool_use/nq-open/NQ-open.dev.jsonl")]
     web = json.loads((SAMPLE / "tool_use/webquestions/test.json").read_text(encoding="utf-8"))
@@ -147,40 +78,6 @@ def test_open_questions_are_answered_by_the_corpus_and_by_no_training_task() -> 
         town, year = re.fullmatch(r"Which firm in (\w+), founded in (\d+), is .+\?", row["Question"]).groups()  # type: ignore[union-attr]
         article = about(row["Answer"]["Value"])["text"]
         assert town in article and year in article
-
-
-def test_paragraphs_of_mlqa_hold_the_answers_in_all_languages() -> None:
-    codes = ["en", "es", "de", "hi", "vi", "zh", "ar"]
-    files = {}
-    for code in codes:
-        path = SAMPLE / f"tool_use/mlqa/test-context-en-question-{code}.json"
-        articles = json.loads(path.read_text(encoding="utf-8"))["data"]
-        files[code] = {
-            qa["id"]: (qa["question"], paragraph["context"], [it["text"] for it in qa["answers"]])
-            for article in articles for paragraph in article["paragraphs"] for qa in paragraph["qas"]
-        }  # fmt: skip
-        for article in articles:
-            for qa in article["paragraphs"][0]["qas"]:
-                (answer,) = qa["answers"]
-                assert article["paragraphs"][0]["context"][answer["answer_start"] :].startswith(
-                    answer["text"]
-                )
-                assert article["title"] in qa["question"]
-    for id, (_, context, answers) in files["en"].items():
-        assert all(files[code][id][1:] == (context, answers) for code in codes)
-        assert len({files[code][id][0] for code in codes}) == 7
-    assert len(files["en"]) == 6
-
-
-def test_statements_of_templama_need_the_year() -> None:
-    rows = lines("tool_use/templama/test.jsonl")
-    assert len(rows) == 8
-    for row in rows:
-        name, founded = re.match(r"The (.+), which was founded in (\d{4}), ", row["query"]).groups()  # type: ignore[union-attr]
-        assert founded in about(name)["text"]
-        assert row["answer"] == [{"name": str(int(row["date"]) - int(founded))}] and row["query"].endswith(
-            "_X_."
-        )
 
 
 def test_held_out_texts_are_not_in_the_corpus() -> None:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import importlib
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nightjar import params
-from stages._runtime.checkpoint import Checkpoint, Shard
+from stages._runtime.checkpoint import Shard
 from stages._runtime.stage import Stage
 from tests import shard_project
 from tests.conftest import ROOT
 from tests.in_process import run_stage
-
-
-class Killed(BaseException):
-    """What no part of a stage catches."""
+from tests.killing import units_added
 
 
 def run(name: str, shard: str | None = None) -> Stage:
@@ -37,22 +33,15 @@ def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
     monkeypatch.chdir(one)
     facts = run(name)
     monkeypatch.chdir(many)
-    add, added = Checkpoint.add, list[int]()
-
-    def once(self: Checkpoint, unit: int, value: Any) -> None:
-        add(self, unit, value)
-        added.append(unit)
-        if len(added) == 1:
-            raise Killed
-
-    monkeypatch.setattr(Checkpoint, "add", once)
-    with pytest.raises(Killed):
+    with units_added(kill_after=1) as first:
         run(name, "3/3")
-    run(name, "1/3")
-    assert not shard_project.outputs(many)  # a shard publishes nothing
-    run(name, "3/3")
-    shards = len(added)
-    assert run(name) == facts
+    with units_added() as added:
+        run(name, "1/3")
+        assert not shard_project.outputs(many)  # a shard publishes nothing
+        run(name, "3/3")
+        shards = len(first + added)
+        assert run(name) == facts
+    added = first + added
     assert shard_project.outputs(many) == shard_project.outputs(one) != {}
     # Every unit was computed once: by a shard, or by the whole run where its shard never came.
     assert sorted(added) == list(range(len(added)))

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 
-from nightjar.core.config import parse, read_yaml
+from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
-from nightjar.params import validate
 from tests.conftest import ROOT
 
 REFUSED = "refused"
@@ -75,17 +74,3 @@ SIGNS = st.text("ab1. :-?,[]{}#'\"\\%@`*&!|>~=<\n\t\r", max_size=20)
 @given(SIGNS)
 def test_any_text(text: str) -> None:
     assert repr(ours(text)) == repr(theirs(text))
-
-
-def test_a_mistyped_key_is_named_with_the_key_that_it_should_be() -> None:
-    values = read_yaml(ROOT / "params.yaml")
-    values["train"]["combined"]["learning_rat"] = 0.1
-    with pytest.raises(
-        NightjarError, match=r"unknown key train\.combined\.learning_rat; write learning_rate"
-    ):
-        validate(values)
-    values["train"]["combined"]["zzz"] = values["train"]["combined"].pop("learning_rat")
-    with pytest.raises(
-        NightjarError, match=r"unknown key train\.combined\.zzz; remove it, or correct its spelling"
-    ):
-        validate(values)

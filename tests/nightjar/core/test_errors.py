@@ -33,14 +33,11 @@ def test_an_error_is_one_line_whatever_was_put_into_it() -> None:
 )
 def test_what_the_system_refuses_is_told_in_one_line(number: int, told: str) -> None:
     error = OSError(number, "Not a directory" if number == errno.ENOTDIR else "text", "data/x")
-    translated = from_os_error(error, "ingest")
-    assert translated is not None
-    assert told in str(translated)
-
-
-def test_arrow_s_own_wording_of_a_full_disk_is_understood() -> None:
-    error = OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device")
-    assert "the disk is full" in str(from_os_error(error, "split"))
+    assert told in str(from_os_error(error, "ingest"))
+    # As Arrow words it.
+    if number == errno.ENOSPC:
+        arrow = OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device")
+        assert told in str(from_os_error(arrow, "split"))
 
 
 def test_an_unknown_error_is_not_dressed_up() -> None:

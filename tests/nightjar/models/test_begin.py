@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -33,7 +32,7 @@ from nightjar.tools.calculator import Calculator
 from nightjar.tools.filter import Tokens
 from stages.encode.build import Encoder
 from tests import plain_annotation as plain
-from tests.made_tokenizers import KINDS, gpt2, neox, opt, t5
+from tests.made_tokenizers import KINDS, gpt2, opt, t5
 from tests.scripted_model import scripted, writes
 
 TEXT = "The answer is 2 + 3 = 5."
@@ -212,13 +211,3 @@ def test_parts_are_remembered_with_it(made: dict[Kind, Path]) -> None:
         assert isinstance(kept, PrefixCachingTokenizer)
         for text in ("", "a\n Positive Example 1 -\nInput: a\n\nOutput: ", TEXT):
             assert kept.encode(text) == kept.encode(text) == tokenizer.encode(text)
-
-
-def test_the_facts_of_the_base_model_name_it(made: dict[Kind, Path], tmp_path: Path) -> None:
-    from nightjar.params.data import ModelSource
-    from stages.base_model.prepare import make_ready
-
-    for kind in (opt, neox):
-        facts = make_ready(ModelSource(source=str(made[kind])), tmp_path / kind.__name__)
-        assert facts["prompts_begin_with"] == [mark for mark in [KINDS[kind]] if mark]
-        json.dumps(facts)

@@ -45,16 +45,6 @@ def test_rows_that_begin_alike_are_neighbours_and_share_what_all_of_them_have(
     assert again == [shared[place] for place in places]
 
 
-def test_a_task_shares_its_instructions() -> None:
-    tasks = [[7] * 300, [8] * 40]
-    rows = [[*task, number, *range(number)] for number in range(5) for task in tasks]
-    order, shared = shared_lengths(rows)
-    assert shared == [300, 40] * 5
-    assert [rows[row][0] for row in order] == [7] * 5 + [8] * 5
-    assert shared_lengths([]) == ([], [])
-    assert shared_lengths([[1, 2, 3]]) == ([0], [0])
-
-
 def test_a_document_with_one_question_does_not_keep_the_others_from_sharing_theirs() -> None:
     head = [9] * 30
     rows = [[*head, body, *[body] * 500, question] for body in (1, 2, 2, 3, 4, 4, 4) for question in (5,)]

@@ -33,48 +33,6 @@ def plain_greedy(lm: LanguageModel, prompt: list[int], steps: int, banned: int |
     return ids[len(prompt) :]
 
 
-def test_a_batch_of_uneven_prompts_gives_what_each_gives_alone(lm: LanguageModel) -> None:
-    prompts = [lm.tokenizer.encode(text) for text in PROMPTS]
-    together = generate(lm, prompts, max_new_tokens=12)
-    for prompt, result in zip(prompts, together, strict=True):
-        assert result.text == lm.tokenizer.decode(plain_greedy(lm, prompt, 12))
-
-
-def test_a_stop_string_ends_the_text_before_it(lm: LanguageModel) -> None:
-    prompt = lm.tokenizer.encode(PROMPTS[0])
-    whole = generate(lm, [prompt], max_new_tokens=12)[0].text
-    mark = whole[5:7]
-    result = generate(lm, [prompt], max_new_tokens=12, stop=[mark])[0]
-    assert not result.cut
-    assert result.text == whole[: whole.find(mark)]
-
-
-def test_sampling_repeats_with_the_same_seed_and_varies_with_another(lm: LanguageModel) -> None:
-    prompts = [lm.tokenizer.encode(text) for text in PROMPTS]
-
-    def sample(seed: int) -> list[str]:
-        generator = torch.Generator().manual_seed(seed)
-        return [g.text for g in generate(lm, prompts, 12, sampling=Sampling(1.0, generator))]
-
-    assert sample(1) == sample(1)
-    assert sample(1) != sample(2)
-
-
-def test_a_row_draws_the_same_whatever_stands_beside_it(lm: LanguageModel) -> None:
-    """One generator a row: alone, in another order, or in another batch, each prompt gets its own text again."""
-    prompts = [lm.tokenizer.encode(text) for text in PROMPTS]
-
-    def sample(numbers: list[int]) -> list[str]:
-        generators = [generator_for(7, str(number)) for number in numbers]
-        sampling = Sampling(0.7, generators, top_p=0.9)
-        return [g.text for g in generate(lm, [prompts[n] for n in numbers], 12, sampling=sampling)]
-
-    together = sample([0, 1, 2, 3])
-    assert sample([3, 1]) == [together[3], together[1]]
-    assert sample([2]) == [together[2]]
-    assert len(set(together)) == 4
-
-
 class Detour(Controller):
     """Once a row: writes a token of its own at the third place, lets two more follow, and takes all three back."""
 
@@ -146,23 +104,6 @@ def test_fed_text_is_written_as_it_is_and_decoding_continues_from_it(lm: Languag
         assert result.tokens == 12 + len(fed)
 
 
-def test_a_forbidden_token_is_not_written(lm: LanguageModel) -> None:
-    prompts = [lm.tokenizer.encode(text) for text in PROMPTS]
-
-    class Forbid(Controller):
-        def choose(self, row: Row, logits: torch.Tensor) -> int | None:
-            logits[forbidden] = -torch.inf
-            return None
-
-    # All but the letters.
-    letters = [id for id in range(319) if lm.tokenizer.decode([id]).strip().isalpha()]
-    forbidden = sorted(set(range(319)).difference(letters))
-    for seed in (None, 1):
-        sampling = None if seed is None else Sampling(1.0, torch.Generator().manual_seed(seed))
-        for result in generate(lm, prompts, 12, sampling=sampling, controller=Forbid()):
-            assert result.text.replace(" ", "").isalpha()
-
-
 LONGER = [f"Input: {'word ' * (n * 5 % 17)}{n}\nOutput:" for n in range(9)] + [
     "Definition: say it twice. " * 4 + "x"
 ] * 2
@@ -203,14 +144,12 @@ class Watched:
     def __init__(self, lm: LanguageModel, patch: pytest.MonkeyPatch, prompts: Sequence[Prompt]) -> None:
         self.taken = 0
         self.passes: list[list[int]] = []
-        self.columns: list[int] = []
         self.prompts = prompts
 
         def watched(
             lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]
         ) -> torch.Tensor:
             self.passes.append([len(ids) for _, ids in reads])
-            self.columns.append(sum(one.room for one in pool.segments))
             return advance(lm, pool, reads)
 
         patch.setattr("nightjar.models.generate.advance", watched)
@@ -239,31 +178,6 @@ def test_prompts_are_taken_as_places_become_free_and_texts_given_as_they_end(
     assert {len(one) for one in reads[:8]} == {3}
     for number, limit in enumerate(limits):
         assert found[number] == generate(lm, [prompts[number].ids], limit)[0]
-
-
-def test_the_bound_on_tokens_holds_and_one_prompt_alone_may_exceed_it(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prompts = [Prompt(n, lm.tokenizer.encode(text), 6) for n, text in enumerate(LONGER)]
-    watched = Watched(lm, monkeypatch, prompts)
-    bound = 2 * max(len(prompt.ids) + 6 for prompt in prompts) - 1
-    assert len(list(stream(lm, watched, batch_tokens=bound))) == len(prompts)
-    assert max(watched.columns) <= bound
-    watched = Watched(lm, monkeypatch, prompts)
-    assert len(list(stream(lm, watched, batch_tokens=1))) == len(prompts)
-    assert {len(one) for one in watched.passes} == {1}
-
-
-def test_what_prompts_begin_with_is_read_once(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [lm.tokenizer.encode("Definition: " + letter * 200) for letter in ("ab", "cd")]
-    assert max(map(len, tasks)) < PASS
-    prompts = [[*task, 65 + n, 66] for n in range(6) for task in tasks]
-    watched = Watched(lm, monkeypatch, ())
-    results = generate(lm, prompts, 3)
-    passes = list(watched.passes)
-    assert results == [generate(lm, [prompt], 3)[0] for prompt in prompts]
-    # Two of each prompt are its own, then come the tokens written but for the last.
-    assert sum(map(sum, passes)) <= 12 * (2 + 2)
 
 
 def test_a_long_prompt_is_read_beside_the_texts_being_written(

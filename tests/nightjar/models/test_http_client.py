@@ -31,22 +31,20 @@ def ask(url: str, limits: Limits = PATIENT) -> dict[str, Any]:
         return client.ask("POST", "/x", {})
 
 
-def drip(connection: socket.socket) -> None:
-    """A header or a body that never ends: a byte in every hundredth of a second."""
-    for _ in range(1000):
-        connection.sendall(b"x")
-        time.sleep(0.01)
+def drip(head: bytes, part: bytes = b"x") -> Callable[[socket.socket], None]:
+    """A header or a body that never ends: a part in every hundredth of a second."""
+
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(head)
+        for _ in range(1000):
+            connection.sendall(part)
+            time.sleep(0.01)
+
+    return talk
 
 
-def drip_a_body(connection: socket.socket) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n")
-    drip(connection)
-
-
-def drip_steps(connection: socket.socket) -> None:
-    for _ in range(1000):
-        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-        time.sleep(0.01)
+BODY = b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"
+STEP = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 def silence(connection: socket.socket) -> None:
@@ -54,7 +52,7 @@ def silence(connection: socket.socket) -> None:
         pass
 
 
-@pytest.mark.parametrize("talk", [drip, drip_a_body, drip_steps, silence])
+@pytest.mark.parametrize("talk", [drip(b""), drip(BODY), drip(b"", STEP), silence])
 def test_an_answer_has_one_deadline_however_it_comes(talk: Callable[[socket.socket], None]) -> None:
     with talking(talk) as url, pytest.raises(NightjarError, match="no answer in time"):
         ask(url, QUICK)
@@ -113,29 +111,20 @@ def test_a_compressed_answer_is_limited_in_what_it_contains() -> None:
             ask(url)
 
 
-@pytest.mark.parametrize("status", [400, 404, 500])
-@pytest.mark.parametrize("before", [0, 150, 190, 199, 5000])
-def test_the_key_is_hidden_before_a_message_is_cut(
-    status: int, before: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(http_client.KEY, SECRET)
-    said = {"error": {"message": "x" * before + f" Bearer {SECRET} is wrong"}}
-    with serving(lambda body: (status, said)) as served, pytest.raises(NightjarError) as raised:
-        Server(Address(served.url, "m"), PATIENT).__enter__().complete("a", 1, ())
-    assert SECRET[:6] not in str(raised.value)
-
-
 KEYS = ("a\"b'c\\d/e  f%-0123456789", SECRET, SECRET * 2)
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_the_key_is_hidden_in_every_form(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_hidden_in_every_form_and_before_a_message_is_cut(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(http_client.KEY, key)
     quoted = json.dumps({"error": {"header": f"Bearer {key}"}}).encode()
     plain = json.dumps(key)[1:-1].encode()
     escaped = b'{"error": "%b"}' % "".join(f"\\u{ord(sign):04x}" for sign in key).encode()
     answers = (
         b"HTTP/1.1 400 No\r\n\r\n" + quoted,
+        *(b"HTTP/1.1 404 No\r\n\r\n%b %b" % (b"x" * before, quoted) for before in (150, 190, 199, 700)),
         b"HTTP/1.1 400 No\r\n\r\n" + escaped,
         b"HTTP/1.1 200 OK\r\n\r\n" + quoted[:-4],
         b'HTTP/1.1 200 OK\r\n\r\n{"xxxxxxxxxx%b": 1, "xxxxxxxxxx%b": 2}' % (plain, plain),
@@ -148,7 +137,7 @@ def test_the_key_is_hidden_in_every_form(key: str, monkeypatch: pytest.MonkeyPat
         with talking(lambda connection, said=answer: connection.sendall(said)) as url:
             with pytest.raises(NightjarError) as raised:
                 ask(url, PATIENT)
-            assert not any(part in str(raised.value) for part in (key, "0123456789", "c\\d", "c\\\\d"))
+            assert not any(part in str(raised.value) for part in (key[:6], "0123456789", "c\\d", "c\\\\d"))
 
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -202,8 +191,6 @@ def test_other_hosts_are_asked_through_the_proxy_of_the_environment(no_proxies: 
         ("socks5://me:word@h:1", "the proxy is invalid: not the address of a server"),
         ("http://me:wo/rd@h", "the proxy is invalid: not an address"),
         ("http://h:99999", "the proxy is invalid: the port is out of range"),
-        ("http://h:0", "the proxy is invalid: the port is out of range"),
-        ("http://a..b", "the proxy is invalid: the host name is invalid"),
         ("http://\udcff", "the proxy is invalid"),
         ("garbage garbage", "the proxy is invalid: the host name is invalid"),
     ],

@@ -17,12 +17,6 @@ from nightjar.models.score import logprobs_at
 from nightjar.models.tokenizer import load_tokenizer
 
 
-@pytest.mark.parametrize("kind", ["tiny_model", "tiny_t5"])
-def test_the_kind_of_a_model_is_found_in_its_directory(kind: str, request: pytest.FixtureRequest) -> None:
-    lm = load(request.getfixturevalue(kind))
-    assert lm.encoder_decoder == (kind == "tiny_t5") == lm.model.config.is_encoder_decoder
-
-
 def test_the_end_token_closes_what_an_encoder_decoder_reads_and_nothing_else(
     tiny_model: Path, tiny_t5: Path
 ) -> None:
@@ -86,14 +80,6 @@ def test_a_merged_adapter_computes_what_the_adapter_computes(
 def test_float16_is_refused(tiny_t5: Path) -> None:
     with pytest.raises(NightjarError, match="no precision 'float16'"):
         load(tiny_t5, "float16")
-
-
-def test_a_broken_configuration_is_told_in_one_line(tiny_t5: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(tiny_t5, tmp_path / "model")
-    (folder / "config.json").write_text("{")
-    with pytest.raises(NightjarError, match=r"config\.json") as caught:
-        load(folder)
-    assert "\n" not in str(caught.value)
 
 
 def test_tokens_and_passes_of_this_thread_are_counted(lm: LanguageModel) -> None:

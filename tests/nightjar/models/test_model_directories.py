@@ -76,18 +76,15 @@ def header(change: Callable[[dict[str, Any]], object]) -> Change:
     return content(apply)
 
 
-def pipe(file: str) -> Change:
+def special(file: str, to: str | None = None) -> Change:
+    """A named pipe, or a link to a device, in the place of a file."""
+
     def apply(folder: Path) -> None:
         (folder / file).unlink(missing_ok=True)
-        os.mkfifo(folder / file)
-
-    return apply
-
-
-def device(file: str) -> Change:
-    def apply(folder: Path) -> None:
-        (folder / file).unlink(missing_ok=True)
-        (folder / file).symlink_to("/dev/zero")
+        if to:
+            (folder / file).symlink_to(to)
+        else:
+            os.mkfifo(folder / file)
 
     return apply
 
@@ -118,19 +115,12 @@ MODELS: dict[str, tuple[Change, str]] = {
     "fewer layers": (settings(num_hidden_layers=1), r"unexpected: model\.layers\.1"),
     "more layers": (settings(num_hidden_layers=3), r"missing: model\.layers\.2"),
     "a billion layers": (settings(num_hidden_layers=10**9), "num_hidden_layers is out of range"),
-    "a billion labels": (settings(num_labels=10**9), "num_labels is out of range"),
     "a billion tokens": (settings(vocab_size=10**9), "far more elements than the weights"),
     "width 0": (settings(hidden_size=0), "another shape: model.embed_tokens.weight"),
-    "width as text": (settings(hidden_size="wide"), "cannot load this model"),
     "negative width": (settings(intermediate_size=-48), "cannot load this model"),
-    "epsilon as text": (settings(rms_norm_eps="small"), "cannot load this model"),
-    "no such activation": (settings(hidden_act="none"), "cannot load this model"),
     "unknown type": (settings(model_type="none"), "model type `none`"),
     "code of its own": (settings(model_type="mine", auto_map={"AutoConfig": "c.C"}), "custom code"),
-    "deep": (content(lambda data: b'{"a":' * 500 + b"1" + b"}" * 500, CONFIG), "nested too deeply"),
     "a key twice": (content(lambda data: b'{"model_type": "llama",' + data[1:], CONFIG), "occurs twice"),
-    "half a character": (settings(architectures=["\ud800"]), "not valid Unicode"),
-    "a list": (content(lambda data: b"[]", CONFIG), "not a JSON object"),
     "cut": (content(lambda data: data[:-1]), r"its tensors have [\d,]+ bytes"),
     "cut in the header": (content(lambda data: data[:99]), "cut off"),
     "header alone": (content(lambda data: data[: 8 + int.from_bytes(data[:8], "little")]), ", 0 follow"),
@@ -139,14 +129,12 @@ MODELS: dict[str, tuple[Change, str]] = {
     "an endless header": (content(lambda data: b"\xff" * 8 + data), "not a safetensors file"),
     "overlap": (header(lambda h: h[NORM].update(data_offsets=[0, 128])), "overlap or leave gaps"),
     "a shape of other size": (header(lambda h: h[NORM].update(shape=[31])), "not that of its data"),
-    "a negative shape": (header(lambda h: h[NORM].update(shape=[-8, -4])), "not that of its data"),
     "unknown numbers": (header(lambda h: h[NORM].update(dtype="F33")), "does not describe"),
     "a tensor as text": (header(lambda h: h.update({NORM: "text"})), "does not describe"),
-    "weights from a pipe": (pipe(WEIGHTS), "a named pipe"),
-    "weights from a device": (device(WEIGHTS), "a character device"),
-    "configuration from a pipe": (pipe(CONFIG), "a named pipe"),
-    "another file from a device": (device("vocab.txt"), "a character device"),
-    "checksums from a pipe": (pipe("checksums.json"), "a named pipe"),
+    "weights from a pipe": (special(WEIGHTS), "a named pipe"),
+    "weights from a device": (special(WEIGHTS, "/dev/zero"), "a character device"),
+    "configuration from a pipe": (special(CONFIG), "a named pipe"),
+    "checksums from a pipe": (special("checksums.json"), "a named pipe"),
     "an id without embedding": (
         vocabulary(lambda t: t["added_tokens"].append(t["added_tokens"][0] | {"id": 5000, "content": "<new>"})),
         "the model has embeddings for",
@@ -191,14 +179,9 @@ ADAPTERS: dict[str, tuple[Change, str]] = {
     "other keys": (weights(renamed, ADAPTER), "missing: .*unexpected: "),
     "a tensor is missing": (weights(lambda w: w.pop(LORA), ADAPTER), r"missing: .*q_proj\.lora_A"),
     "a tensor too many": (weights(lambda w: w.update(other=w[LORA] + 1), ADAPTER), "unexpected: other"),
-    "another shape": (weights(lambda w: w.update({LORA: torch.ones(3, 32)}), ADAPTER), "another shape: .*lora_A"),
-    "no number": (weights(lambda w: w[LORA].fill_(torch.inf), ADAPTER), "not finite"),
-    "cut": (content(lambda data: data[:-9], ADAPTER), "bytes"),
-    "from a pipe": (pipe(ADAPTER), "a named pipe"),
+    "from a pipe": (special(ADAPTER), "a named pipe"),
     "another file": (lambda folder: (folder / ADAPTER).rename(folder / WEIGHTS), f"no {ADAPTER}"),
     "unknown type": (settings("adapter_config.json", peft_type="NONE"), "peft cannot load this adapter"),
-    "rank 0": (settings("adapter_config.json", r=0), "peft cannot load this adapter"),
-    "rank as text": (settings("adapter_config.json", r="two"), "peft cannot load this adapter"),
     "a huge rank": (settings("adapter_config.json", r=10**9), "far more elements|allocate"),
     "other modules": (settings("adapter_config.json", target_modules=["none"]), "peft cannot load"),
     "a setting of another version": (settings("adapter_config.json", new_scale=3), "does not know: new_scale"),
@@ -281,14 +264,13 @@ def test_an_encoder_may_have_the_head_of_another_task_but_no_layer_less(
         shutil.copy(file, tmp_path)
     assert any(name.startswith("cls.") for name in tensors(tmp_path / WEIGHTS))
     settings(architectures=["BertForMaskedLM"])(tmp_path)
-    for read in (SentenceEncoder, lambda folder: load_reader(folder, 1)):
+    readers: list[Callable[[Path], object]] = [SentenceEncoder, lambda folder: load_reader(folder, 1)]
+    for read in readers:
         read(tmp_path)
-    settings(num_hidden_layers=1)(tmp_path)
-    for read in (SentenceEncoder, lambda folder: load_reader(folder, 1)):
-        refused(lambda read=read: read(tmp_path), tmp_path, r"unexpected: .*encoder\.layer\.1")
-    settings(num_hidden_layers=3)(tmp_path)
-    for read in (SentenceEncoder, lambda folder: load_reader(folder, 1)):
-        refused(lambda read=read: read(tmp_path), tmp_path, r"missing: encoder\.layer\.2")
+    for layers, match in ((1, r"unexpected: .*encoder\.layer\.1"), (3, r"missing: encoder\.layer\.2")):
+        settings(num_hidden_layers=layers)(tmp_path)
+        for read in readers:
+            refused(lambda read=read: read(tmp_path), tmp_path, match)
 
 
 def test_a_reader_reads_a_text_when_it_is_loaded(tiny_encoder: Path, tmp_path: Path) -> None:
@@ -311,9 +293,7 @@ def test_the_limit_of_an_encoder_is_a_number_of_tokens(
     [
         ({"evidence": "two"}, "evidence is no number"),
         ({"evidence": -1}, "evidence is no number"),
-        ({"evidence": True}, "evidence is no number"),
         ({"calls": "yes"}, "calls is neither"),
-        ({"calls": None}, "calls is neither"),
         ({"data": ["train"]}, "no names"),
     ],
 )

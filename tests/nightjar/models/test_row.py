@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import decoders, models
 
 from nightjar.models.row import AGAIN, Detokeniser
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
@@ -24,28 +24,12 @@ def byte_fallback(_: Path) -> Tokenizer:
     """As of Llama 2: words with "▁" for a blank, and single bytes, which its decoder takes together."""
     words = ["<s>", "</s>", "▁", "▁a", "a", "▁the", "é", "▁日", "�", "<", ">"]
     vocabulary = {token: id for id, token in enumerate([*words, *(f"<0x{byte:02X}>" for byte in range(256))])}
-    spec = {
-        "version": "1.0",
-        "added_tokens": [
-            {"id": id, "content": text, "special": True, "single_word": False, "lstrip": False, "rstrip": False,
-             "normalized": False}
-            for id, text in enumerate(words[:2])
-        ],
-        "normalizer": None,
-        "pre_tokenizer": None,
-        "post_processor": None,
-        "decoder": {
-            "type": "Sequence",
-            "decoders": [
-                {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
-                {"type": "ByteFallback"},
-                {"type": "Fuse"},
-                {"type": "Strip", "content": " ", "start": 1, "stop": 0},
-            ],
-        },
-        "model": {"type": "BPE", "vocab": vocabulary, "merges": [], "byte_fallback": True, "unk_token": "<s>"},
-    }  # fmt: skip
-    return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(spec)), 1)
+    backend = tokenizers.Tokenizer(models.BPE(vocabulary, [], byte_fallback=True, unk_token="<s>"))
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    backend.add_special_tokens(["<s>", "</s>"])
+    return Tokenizer(backend, 1)
 
 
 KINDS = [byte_level, byte_fallback]

@@ -22,17 +22,11 @@ from transformers import (
     MistralForCausalLM,
 )
 
-from nightjar.models.forward import Prefix, prefill
+from nightjar.models.forward import prefill
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.rows import Pool, Segment, advance, enable
 
 IDS = st.lists(st.integers(1, 300), min_size=1, max_size=7)
-
-
-@pytest.fixture(scope="module")
-def llama(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
 
 
 def gptj() -> torch.nn.Module:
@@ -138,17 +132,6 @@ def test_a_product_of_the_size_of_a_real_model_does_not_depend_on_its_rows() -> 
     assert done.stdout == "True\n"
 
 
-def test_a_gap_is_filled_and_a_pool_does_not_grow_without_need() -> None:
-    pool = Pool()
-    first, second, third = (pool.take(10) for _ in range(3))
-    columns = pool.columns
-    pool.free(second)
-    assert pool.take(4).start == first.start + 10
-    assert pool.take(6).start == first.start + 14
-    assert pool.columns == columns
-    assert pool.take(1).start == third.start + 10
-
-
 def sliding() -> torch.nn.Module:
     config = MistralConfig(
         vocab_size=319, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
@@ -179,16 +162,6 @@ def test_without_rows_the_attention_of_a_model_is_the_usual_one(
         wanted = usual.generate(input_ids=ids, attention_mask=mask, max_new_tokens=6, do_sample=False)
         found = llama.model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=6, do_sample=False)
     assert torch.equal(found, wanted)
-
-
-def test_a_prefix_is_copied(llama: LanguageModel) -> None:
-    prefix: Prefix = prefill(llama, [5, 6, 7, 8])
-    before = [keys.clone() for keys, _ in prefix.layers]
-    pool = Pool()
-    segment = pool.take(9)
-    pool.load(segment, prefix, 2)
-    advance(llama, pool, [(segment, [11, 12, 13])])
-    assert all(torch.equal(keys, old) for (keys, _), old in zip(prefix.layers, before, strict=True))
 
 
 def test_copies_of_a_row_are_read_on_as_the_row_itself(lm: LanguageModel) -> None:

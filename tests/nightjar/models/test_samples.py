@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
 from nightjar.models import samples as engine
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, load
 from nightjar.models.model import Text
 from nightjar.models.row import Prompt
 from nightjar.models.samples import Ends, Sampling, generator_for, nucleus, samples, stream_samples
@@ -91,34 +91,7 @@ def test_a_row_draws_the_same_alone_and_among_others_and_never_what_is_forbidden
         ]
 
 
-def test_several_draws_of_a_row_are_those_of_as_many_equal_rows() -> None:
-    logits = torch.randn(3, 700, generator=torch.Generator().manual_seed(3)) * 3
-    counts = [1, 4, 2]
-    sampling = Sampling(0.9, lambda row: generator_for(5, str(row)), 0.9)
-    several = [[sampling.generator(10 * row + n) for n in range(count)] for row, count in enumerate(counts)]
-    alone = [sampling.generator(10 * row + n) for row, count in enumerate(counts) for n in range(count)]
-    for _ in range(5):
-        drawn = sampling.draws(logits, several)
-        assert [token for row in drawn for token in row] == sampling.draw(
-            logits.repeat_interleave(torch.tensor(counts), 0), alone
-        )
-
-
-def test_a_generator_depends_on_seed_and_text() -> None:
-    def first(seed: int, text: str) -> float:
-        return float(torch.rand(1, generator=generator_for(seed, text)))
-
-    assert first(1, "a") == first(1, "a")
-    assert len({first(1, "a"), first(2, "a"), first(1, "b")}) == 3
-
-
 HEAT, TOP_P = 0.3, 0.8
-
-
-@pytest.fixture(scope="module")
-def llama(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
 
 
 @pytest.fixture(scope="module", params=["one line", "padded"])
@@ -220,24 +193,6 @@ def test_samples_are_drawn_as_often_as_enumeration_says(llama: LanguageModel, pr
     used = slice(None) if wanted[-1] >= 5 else slice(-1)
     scale = sum(observed[used]) / sum(wanted[used])
     assert chisquare(observed[used], [one * scale for one in wanted[used]]).pvalue > 0.01
-
-
-def test_the_nucleus_keeps_the_token_that_crosses(llama: LanguageModel, prompt: list[int]) -> None:
-    """Just above the likeliest token's probability there are two tokens, just below there is one."""
-    table = probabilities(llama, prompt)
-    first, second = table.topk(2).indices.tolist()
-    for top_p, inside in (
-        (float(table[first]) * 0.999, {first}),
-        (float(table[first]) * 1.001, {first, second}),
-    ):
-        found = samples(llama, prompt, 60, by_seed(1, HEAT, top_p), Ends(1))
-        assert {one.text for one in found} == {llama.tokenizer.decode([token]) for token in inside}
-
-
-def test_one_sample_of_one_token(lm: LanguageModel, prompt: list[int]) -> None:
-    sampling, ends = by_seed(5), Ends(1)
-    assert samples(lm, prompt, 1, sampling, ends) == [alone(lm, prompt, sampling.generator(0), ends)]
-    assert samples(lm, prompt[:1], 1, sampling, ends)[0].tokens == 1
 
 
 def test_the_end_token_ends_a_sample(llama: LanguageModel, prompt: list[int]) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, load
 from nightjar.models.score import (
     Continued,
     continuation_logprobs,
@@ -129,12 +129,6 @@ def test_short_texts(lm: LanguageModel) -> None:
     assert text_loss(lm, [], 8) == 0.0
     (id,) = lm.tokenizer.encode("a")
     assert text_loss(lm, [id], 8) == pytest.approx(plain_loss(lm, [id], 8), rel=1e-5)
-
-
-def test_an_encoder_decoder_is_refused(tiny_t5: Path) -> None:
-    prepare(seed=0, threads=1)
-    with pytest.raises(NightjarError, match="perplexity needs a causal model"):
-        text_loss(load(tiny_t5), [5, 6], 8)
 
 
 DEMONSTRATIONS = "Definition: of a is in the Input. " * 8

@@ -108,43 +108,30 @@ def test_real_texts(model: str, request: pytest.FixtureRequest, task_files: list
     _same(Path(request.getfixturevalue(model)), texts)
 
 
-def _edited(folder: Path, name: str, change: Callable[[dict[str, Any]], None]) -> None:
-    values = json.loads((folder / name).read_text())
-    change(values)
-    (folder / name).write_text(json.dumps(values))
+def _edited(name: str, *lost: str, **values: Any) -> Callable[[Path], object]:
+    """Change keys of a JSON file of a directory."""
+
+    def apply(folder: Path) -> None:
+        held = json.loads((folder / name).read_text()) if (folder / name).exists() else {}
+        kept = {key: value for key, value in held.items() if key not in lost}
+        (folder / name).write_text(json.dumps(kept | values))
+
+    return apply
 
 
+CONFIG = "tokenizer_config.json"
+CUT = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
 # What transformers makes of a directory beyond its tokenizer.json.
-BEYOND: dict[str, Callable[[Path], None]] = {
-    "a class of its own": lambda folder: _edited(
-        folder, "tokenizer_config.json", lambda v: v.update(tokenizer_class="GPT2Tokenizer")
-    ),
-    "no class": lambda folder: _edited(folder, "tokenizer_config.json", lambda v: v.pop("tokenizer_class")),
-    "a special token that the file lacks": lambda folder: _edited(
-        folder, "tokenizer_config.json", lambda v: v.update(bos_token="<begin>")
-    ),
-    "more special tokens": lambda folder: _edited(
-        folder, "tokenizer_config.json", lambda v: v.update(extra_special_tokens=["<more>"])
-    ),
-    "a word that becomes special": lambda folder: _edited(
-        folder, "tokenizer_config.json", lambda v: v.update(eos_token="Input")
-    ),
-    "special tokens as text": lambda folder: _edited(
-        folder, "tokenizer_config.json", lambda v: v.update(split_special_tokens=True)
-    ),
-    "an older file of special tokens": lambda folder: (folder / "special_tokens_map.json").write_text(
-        json.dumps({"eos_token": "Output"})
-    ),
-    "an older file of added tokens": lambda folder: (folder / "added_tokens.json").write_text(
-        json.dumps({"<added>": 319})
-    ),
-    "truncation": lambda folder: _edited(
-        folder,
-        "tokenizer.json",
-        lambda v: v.update(
-            truncation={"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
-        ),
-    ),
+BEYOND: dict[str, Callable[[Path], object]] = {
+    "a class of its own": _edited(CONFIG, tokenizer_class="GPT2Tokenizer"),
+    "no class": _edited(CONFIG, "tokenizer_class"),
+    "a special token that the file lacks": _edited(CONFIG, bos_token="<begin>"),
+    "more special tokens": _edited(CONFIG, extra_special_tokens=["<more>"]),
+    "a word that becomes special": _edited(CONFIG, eos_token="Input"),
+    "special tokens as text": _edited(CONFIG, split_special_tokens=True),
+    "an older file of special tokens": _edited("special_tokens_map.json", eos_token="Output"),
+    "an older file of added tokens": _edited("added_tokens.json", **{"<added>": 319}),
+    "truncation": _edited("tokenizer.json", truncation=CUT),
 }
 
 
@@ -174,7 +161,7 @@ def test_errors(tiny_model: Path, tmp_path: Path) -> None:
             load_tokenizer(folder)
         assert "\n" not in str(caught.value) and "tokenizer" in str(caught.value)
     (folder / "tokenizer.json").write_text(whole)
-    _edited(folder, "tokenizer_config.json", lambda values: values.pop("eos_token"))
+    _edited(CONFIG, "eos_token")(folder)
     with pytest.raises(NightjarError, match="no end-of-text token"):
         load_tokenizer(folder)
     (folder / "config.json").write_text("{")

@@ -46,65 +46,38 @@ def test_a_group_that_is_no_mapping(tmp_path: Path, group: str, value: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "key", "fix"),
     [
-        ("rebuild: {jobs: 0}", "rebuild.jobs = 0 is not allowed; it should be greater than or equal to 1"),
-        (
-            "rebuild: {jobs: x, gpu: 1}",
-            "rebuild.jobs = 'x' is not allowed (and 1 more); it should be a valid integer",
-        ),
-        (
-            "rebuild: {memory_gb: .inf}",
-            "rebuild.memory_gb = inf is not allowed; it should be a finite number",
-        ),
-        (
-            "rebuild: {memory_classes: {a: .inf}}",
-            "rebuild.memory_classes.a = inf is not allowed; it should be a finite number",
-        ),
-        (
-            "rebuild: {backoff_seconds: .inf}",
-            "rebuild.backoff_seconds = inf is not allowed; it should be a finite number",
-        ),
-        (
-            "rebuild: {memory_classes: 3}",
-            "rebuild.memory_classes = 3 is not allowed; it should be a mapping of keys to values",
-        ),
-        (
-            "nightly: {timezone: Berlin}",
-            "nightly.timezone = 'Berlin' is not allowed: no such time zone; write UTC, or one such as Europe/Berlin",
-        ),
-        ("nightly: {minutes: 0}", "nightly.minutes = 0 is not allowed; it should be greater than 0"),
+        ("rebuild: {jobs: 0}", "jobs = 0", "greater than or equal to 1"),
+        ("rebuild: {jobs: x, gpu: 1}", "jobs = 'x'", "(and 1 more); it should be a valid integer"),
+        ("rebuild: {memory_gb: .inf}", "memory_gb = inf", "a finite number"),
+        ("rebuild: {memory_classes: {a: .inf}}", "memory_classes.a = inf", "a finite number"),
+        ("rebuild: {memory_classes: 3}", "memory_classes = 3", "a mapping of keys to values"),
+        ("nightly: {timezone: Berlin}", "timezone = 'Berlin'", "write UTC, or one such as Europe/Berlin"),
+        ("nightly: {minutes: 0}", "minutes = 0", "greater than 0"),
         (
             "nightly: {cron: daily}",
-            "nightly.cron = 'daily' is not allowed: not a cron line; write minute, hour, day of month, month and "
-            'day of week, such as "0 2 * * *"',
+            "cron = 'daily'",
+            "write minute, hour, day of month, month and day of week",
         ),
-        (
-            "nightly: {cron: 0 24 * * *}",
-            "nightly.cron = '0 24 * * *' is not allowed: hour '24' is not allowed; write numbers from 0 to 23, "
-            "such as 0",
-        ),
-        (
-            "nightly: {cron: 0 0 30 2 *}",
-            "nightly.cron = '0 0 30 2 *' is not allowed: never comes; name a day that the month has",
-        ),
-        (
-            "server: {database: x}",
-            "server.database = 'x' is not allowed; write postgresql+asyncpg://USER@HOST:PORT/NAME",
-        ),
+        ("nightly: {cron: 0 24 * * *}", "cron = '0 24 * * *'", "write numbers from 0 to 23, such as 0"),
+        ("nightly: {cron: 0 0 30 2 *}", "cron = '0 0 30 2 *'", "name a day that the month has"),
+        ("server: {database: x}", "database = 'x'", "write postgresql+asyncpg://USER@HOST:PORT/NAME"),
         (
             "server: {database: 'postgresql+asyncpg://me:hunter2@h:5432/d'}",
-            "server.database = 'postgresql+asyncpg://me:…@h:5432/d' is not allowed; leave the password out: it is read "
-            "from PGPASSFILE, PGPASSWORD or ~/.pgpass",
+            "database = 'postgresql+asyncpg://me:…@h:5432/d'",
+            "leave the password out",
         ),
     ],
 )
-def test_what_to_write_instead(tmp_path: Path, text: str, told: str) -> None:
+def test_what_to_write_instead(tmp_path: Path, text: str, key: str, fix: str) -> None:
     file = tmp_path / "params.yaml"
     file.write_text(text)
+    group = text.partition(":")[0]
     with pytest.raises(NightjarError) as caught:
-        LOADERS[text.partition(":")[0]](file)
-    assert str(caught.value) == f"{file}: {told}"
+        LOADERS[group](file)
+    line = str(caught.value)
+    assert line.startswith(f"{file}: {group}.{key} is not allowed") and fix in line and "hunter2" not in line
 
 
 def test_cron_lines_are_those_that_the_server_takes() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,12 @@ from nightjar.benchmarks.card import Choice, Task
 from nightjar.benchmarks.classification.card import CARD
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.core import contracts, tables
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.data import Encoding
 from nightjar.params.profiles import read_yaml
 from tests.conftest import ROOT
 from tests.nightjar.models.test_score import plain
-from tests.questions import write_questions
+from tests.nightjar.predict import stage_project
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 from tests.tiny_models import encoder_decoder, sentence_encoder
 
@@ -48,23 +47,15 @@ def asked() -> list[Question]:
 
 
 def project(folder: Path, model: Path) -> Path:
-    values = read_yaml(ROOT / "profiles/sample.yaml")
-    values["predict"]["classification"]["precision"] = "float32"
-    folder.mkdir(exist_ok=True)
-    (folder / "params.yaml").write_text(json.dumps(values))
-    source = write_questions(folder / "data/questions/classification", asked())
-    with tables.ArtifactWriter(source) as writer:
+    stage_project.project(folder, model, asked(), {"precision": "float32"})
+    with tables.ArtifactWriter(folder / "data/questions/classification") as writer:
         writer.write(contracts.QUESTIONS, [one.row() for one in asked()])
         writer.write(contracts.TRAIN_QUESTIONS, [one._replace(id=f"t{one.id}").row() for one in asked()])
-    shutil.copytree(model, folder / "models/base/language_model")
     return folder
 
 
 def predictions(folder: Path, system: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = tables.read_rows(
-        folder / "data/predict/classification" / system, contracts.PREDICTIONS
-    )
-    return rows
+    return stage_project.predictions(folder, "classification", system)
 
 
 def test_the_answer_is_the_likeliest_choice(
@@ -123,19 +114,14 @@ def test_the_first_of_equally_likely_choices(
     assert {row["answers"][0] for row in predictions(folder, "icl")[:4]} == {"one"}
 
 
-def test_a_prompt_that_is_too_long_loses_demonstrations(lm: LanguageModel) -> None:
+def test_a_prompt_that_is_too_long_loses_demonstrations(tiny_model: Path) -> None:
+    tokenizer = load_tokenizer(tiny_model)
     values = read_yaml(ROOT / "params.yaml")["encoding"]
     prompts = [
-        CARD.prompt(asked()[0], Asking(Encoding(**values | {"max_source_length": most}), lm.tokenizer))
+        CARD.prompt(asked()[0], Asking(Encoding(**values | {"max_source_length": most}), tokenizer))
         for most in (2000, 300, 20)
     ]
     assert [text.count("The answer is") for text in prompts] == sorted(
         (text.count("The answer is") for text in prompts), reverse=True
     )
     assert prompts[-1].endswith("number 0 is a fine text\nThe answer is")
-
-
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)

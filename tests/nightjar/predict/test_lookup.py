@@ -24,11 +24,9 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.predict.lookup import nearest_labels
-from nightjar.search.encoders import load_encoder
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.made_card import CARD
-from tests.tiny_models import sentence_encoder
 
 BENCHMARK = "protoqa"
 FILE = "others.jsonl"
@@ -106,19 +104,16 @@ def test_the_file_may_answer_questions_that_are_not_in_a_sample(project: Path) -
         ([{"nowhere": ["a"]}], f"{FILE}:1: no reference has the id 'nowhere'"),
         ([{"s1": ["a", 7]}], f"{FILE}:1: answer 2 to 's1' is 7, which is not a text"),
         ([], f"{FILE}: no predictions"),
+        (None, f"{FILE}: no such file"),
     ],
 )
-def test_a_damaged_file_is_one_line(project: Path, lines: list[Any], reason: str) -> None:
-    put(lines)
+def test_a_damaged_or_missing_file_is_one_line(project: Path, lines: list[Any] | None, reason: str) -> None:
+    if lines is not None:
+        put(lines)
     done = run_stage("predict", ITEM)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert reason in done.stderr
     assert not Path("data/predict", BENCHMARK, "others").exists()
-
-
-def test_a_missing_file_is_one_line(project: Path) -> None:
-    done = run_stage("predict", ITEM)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and f"{FILE}: no such file" in done.stderr
 
 
 LABELS = ("red", "green", "blue")
@@ -170,20 +165,6 @@ def test_the_majority_of_the_nearest(
     asked = [question("b", 100, str(at), ""), question("a", 101, str(at), "")]
     found = nearest_labels(CARD_OF_TEXTS, Letters(), asked, train, neighbours)
     assert found == [plain(one, train, neighbours) for one in asked]
-
-
-def test_a_tie_is_decided_by_the_nearest() -> None:
-    train = [
-        question("a", n, str(place), label) for n, (place, label) in enumerate([(9, "red"), (2, "blue")])
-    ]
-    assert nearest_labels(CARD_OF_TEXTS, Letters(), [question("a", 9, "1", "")], train, 2) == ["blue"]
-
-
-def test_with_a_sentence_encoder_a_text_is_nearest_to_itself(tmp_path: Path) -> None:
-    encoder: Any = load_encoder(sentence_encoder(tmp_path))
-    texts = ["the first text", "quite another", "a third one that is longer"]
-    train = [question("a", n, text, LABELS[n]) for n, text in enumerate(texts)]
-    assert nearest_labels(CARD_OF_TEXTS, encoder, train, train, 1) == list(LABELS)
 
 
 def test_a_task_without_training_questions_is_one_line() -> None:

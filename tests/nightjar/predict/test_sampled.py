@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,16 @@ from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.questions import answer_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
-from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.samples import Ends, generator_for
 from nightjar.params import load as load_params
-from nightjar.predict.requests import write_prompts
+from nightjar.predict import extracted
 from nightjar.tools.lines import lines
 from nightjar.tools.question_answering import HEAD, prompt
 from tests.conftest import ROOT
 from tests.nightjar.models.test_samples import HEAT, TOP_P, alone
-from tests.questions import write_questions
+from tests.nightjar.predict import stage_project
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 
 BENCHMARK = CARD.name
@@ -38,35 +36,18 @@ QUESTIONS = [
 
 
 def project(folder: Path, model: Path, **changes: Any) -> Path:
-    values = read_yaml(ROOT / "profiles/sample.yaml")
     small = {"max_new_tokens": 5, "temperature": HEAT, "top_p": TOP_P, "precision": "float32", "stop": ["."]}
     small |= {"cut_at_full_stop": True, "batch_size": 5}
     small |= {"samples": 12, "keep": 4, "require_full_stop": False}
-    values["predict"][BENCHMARK] = values["predict"]["tool_use"] | small | changes
-    source = f"data/questions/{BENCHMARK}"
-    kinds = [("untuned", "model", "data/none"), ("retrieval", "extractive", f"data/retrieve/{BENCHMARK}")]
-    for name, kind, evidence in kinds:
-        values["predict"]["systems"][f"{BENCHMARK}-{name}"] = {
-            "benchmark": BENCHMARK,
-            "system": name,
-            "kind": kind,
-            "weights": "models/base/language_model",
-            "evidence": evidence,
-            "tools": "data/none",
-        }
-    values["benchmarks"][BENCHMARK] = {"code": "c", "data": "d", "split": "s", "encoder": "data/none"}
-    folder.mkdir(exist_ok=True)
-    (folder / "params.yaml").write_text(json.dumps(values))
-    write_questions(folder / source, QUESTIONS)
-    shutil.copytree(model, folder / "models/base/language_model")
-    return folder
+    extractive = {"kind": "extractive", "evidence": f"data/retrieve/{BENCHMARK}"}
+    systems: dict[str, dict[str, Any]] = {"untuned": {}, "retrieval": extractive}
+    benchmark = {"code": "c", "data": "d", "split": "s", "encoder": "data/none"}
+    benchmarks = {BENCHMARK: benchmark}
+    return stage_project.project(folder, model, QUESTIONS, small | changes, systems, benchmarks=benchmarks)
 
 
 def predictions(folder: Path, system: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = tables.read_rows(
-        folder / "data/predict" / BENCHMARK / system, contracts.PREDICTIONS
-    )
-    return found
+    return stage_project.predictions(folder, BENCHMARK, system)
 
 
 def test_lists_of_samples_drawn_alone(
@@ -158,10 +139,15 @@ def test_what_cannot_be_sampled_is_one_line(
         finish(folder, monkeypatch, ITEM)
 
 
-def test_prompts_for_other_models_have_these_questions(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("required", [False, True])
+def test_an_answer_is_not_cut_at_a_full_stop_in_it(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch, required: bool
 ) -> None:
-    monkeypatch.chdir(project(tmp_path, tiny_model))
-    assert write_prompts(load_params(Path("params.yaml")), BENCHMARK, Path("out.jsonl")) == 4
-    first = json.loads(Path("out.jsonl").read_text().splitlines()[0])
-    assert (first["prompt"], first["stop"], first["max_tokens"]) == ("one fruit is", ["."], 5)
+    written = ["dr. pepper", "st. louis.", "dr. pepper", "", "water", "the"]
+    monkeypatch.setattr(extracted, "lines", lambda lm, head, prompts, most: written)
+    asked = Question("protoqa", "dev", "q1", {"question": "name a drink", "clusters": []}, ())
+    reading = extracted.Reading(asked, ["p"] * len(written), [3.0, 2.0, 1.0, 9.0, 1.0, 9.0])
+    settings = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("protoqa")
+    settings = settings.model_copy(update={"require_full_stop": required})
+    (row,) = extracted.extracted(load(tiny_model), CARD, [reading], settings)
+    assert row["answers"] == ["dr. pepper", "st. louis", "water"]

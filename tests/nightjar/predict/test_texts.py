@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,12 @@ import pytest
 from nightjar import params
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.metrics import score
-from nightjar.core import contracts, tables
-from nightjar.core.config import read_yaml
-from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.score import text_loss
-from nightjar.params.predict import System
 from nightjar.predict import model
 from nightjar.predict.requests import write_prompts
-from tests.questions import write_questions
-from tests.stages.predict.test_stage import ROOT, ends_as_unbroken, finish
+from tests.nightjar.predict import stage_project
+from tests.stages.predict.test_stage import ends_as_unbroken, finish
 
 ITEM = "tool_use-untuned"
 TEXTS = ["A short text.", "Today is a text that is longer than one window of tokens. " * 4]
@@ -43,23 +38,8 @@ def asked() -> list[Question]:
 
 def project(folder: Path, model: Path, **systems: dict[str, Any]) -> Path:
     """The questions above, in windows of 16 tokens."""
-    values = read_yaml(ROOT / "profiles/sample.yaml")
-    values["predict"]["tool_use"].update({"max_new_tokens": 4, "batch_size": 2, "precision": "float32"})
-    values["encoding"]["max_source_length"] = 16
-    for name, changes in systems.items():
-        own = {"benchmark": "tool_use", "system": name, "kind": "model", "weights": f"models/train/{name}"}
-        own |= dict.fromkeys(("evidence", "tools"), "data/none")
-        values["predict"]["systems"][f"tool_use-{name}"] = own | changes
-    folder.mkdir(exist_ok=True)
-    (folder / "params.yaml").write_text(json.dumps(values))
-    write_questions(folder / "data/questions/tool_use", asked())
-    shutil.copytree(model, folder / "models/base/language_model")
-    return folder
-
-
-def predictions(folder: Path, system: str = "untuned") -> dict[tuple[str, str], dict[str, Any]]:
-    rows = tables.read_rows(folder / "data/predict/tool_use" / system, contracts.PREDICTIONS)
-    return {(row["task_id"], row["id"]): row for row in rows}
+    small = {"max_new_tokens": 4, "batch_size": 2, "precision": "float32"}
+    return stage_project.project(folder, model, asked(), small, systems, encoding={"max_source_length": 16})
 
 
 def test_the_answer_to_a_text_is_its_likelihood(
@@ -67,7 +47,8 @@ def test_the_answer_to_a_text_is_its_likelihood(
 ) -> None:
     folder = project(tmp_path, tiny_model)
     finish(folder, monkeypatch, ITEM)
-    found = predictions(folder)
+    rows = stage_project.predictions(folder, "tool_use", "untuned")
+    found = {(row["task_id"], row["id"]): row for row in rows}
     assert list(found) == [question.key for question in asked()]
     prepare(seed=42, threads=1)
     lm = load(tiny_model)
@@ -100,17 +81,6 @@ def test_texts_have_no_line_among_the_prompts(
     }
 
 
-def test_an_encoder_decoder_has_no_perplexity(
-    tiny_t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = project(tmp_path, tiny_t5)
-    with pytest.raises(
-        NightjarError, match="wikitext: an encoder-decoder gives no log-probabilities of a given text"
-    ):
-        finish(folder, monkeypatch, ITEM)
-    assert not (folder / "data/predict").exists()
-
-
 def test_what_a_system_says_of_calls_comes_before_its_recipe(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,17 +93,7 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
         return real(*arguments)
 
     monkeypatch.setattr(model, "writing", noted)
-    base = {"weights": "models/base/language_model"}
-    folder = project(tmp_path, tiny_model, disabled=base | {"calls": "disabled"}, steered=base)
+    folder = project(tmp_path, tiny_model, disabled={"calls": "disabled"}, steered={})
     for system in ("disabled", "steered"):
         finish(folder, monkeypatch, f"tool_use-{system}")
     assert given == ["disabled", "off"]
-
-
-def test_calls_are_one_of_three(tmp_path: Path) -> None:
-    own = dict.fromkeys(("weights", "evidence", "tools"), "data/none")
-    own |= {"benchmark": "tool_use", "system": "plain", "kind": "model"}
-    assert System(**own).calls is None
-    assert System(**own, calls="disabled").calls == "disabled"
-    with pytest.raises(ValueError, match="calls"):
-        System(**own, calls="never")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import Tokenizer, encode
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
 from nightjar.prompts.prefix_caching import with_prefix_cache
+from tests.nightjar.prompts.options import options
 
 
 class Whitespace:
@@ -22,10 +21,8 @@ class Whitespace:
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self.calls = 0
 
     def encode(self, text: str) -> list[int]:
-        self.calls += 1
         start = len(self.words)
         self.words += text.split()
         return list(range(start, len(self.words)))
@@ -44,21 +41,6 @@ TASK = {
     ],
     "negative_examples": [{"input": "a", "output": "", "explanation": "empty"}],
 }
-
-
-def options(**changes: Any) -> Encoding:
-    values = {
-        "definition": True,
-        "positive_examples": 2,
-        "negative_examples": 0,
-        "explanation": False,
-        "task_name": False,
-        "mixed": False,
-        "trim_input": False,
-        "max_source_length": 1024,
-        "max_target_length": 128,
-    }
-    return Encoding(**{**values, **changes})
 
 
 @pytest.mark.parametrize("remembered", [False, True])
@@ -114,12 +96,6 @@ def test_a_long_text_loses_its_end() -> None:
     encoded = encode(TASK, "x " * 50, options(max_source_length=12), Whitespace())
     assert encoded.truncated and encoded.suffix == ""
     assert encoded.source == "Definition: Say how many。. Now complete the following example - Input: x"
-
-
-def test_the_final_text_is_not_tokenised_twice() -> None:
-    tokenizer = Whitespace()
-    encode({**TASK, "positive_examples": TASK["positive_examples"][::2]}, "x", options(), tokenizer)
-    assert tokenizer.calls == 2
 
 
 @given(st.text(max_size=40), st.integers(1, 60), st.integers(0, 3), st.integers(0, 2))

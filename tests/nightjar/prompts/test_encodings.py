@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -11,8 +12,9 @@ from nightjar.core.errors import NightjarError
 from nightjar.params.data import Encoding
 from nightjar.params.predict import EncodingName
 from nightjar.prompts.encoding import encode
-from nightjar.prompts.encodings import MIXED, NAMED, named, variants
+from nightjar.prompts.encodings import MIXED, NAMED, encode_instance, named, tsv_lines, variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe
+from tests.nightjar.prompts import options as published
 
 TASK = {
     "task_id": "task1_x",
@@ -24,17 +26,13 @@ TASK = {
 
 def options(mixed: bool = False) -> Encoding:
     """None of the flags is as in any named encoding."""
-    return Encoding(
-        definition=True,
-        positive_examples=5,
-        negative_examples=5,
-        explanation=True,
-        task_name=True,
-        mixed=mixed,
-        trim_input=True,
-        max_source_length=999,
-        max_target_length=77,
-    )
+    numbers = {
+        "positive_examples": 5,
+        "negative_examples": 5,
+        "max_source_length": 999,
+        "max_target_length": 77,
+    }
+    return published.options(explanation=True, task_name=True, mixed=mixed, trim_input=True, **numbers)
 
 
 def shown(chosen: Encoding) -> tuple[bool, bool, int, int, int]:
@@ -102,3 +100,39 @@ def test_not_mixed_is_one_variant() -> None:
 
 def test_params_know_every_encoding() -> None:
     assert set(get_args(EncodingName)) == set(NAMED)
+
+
+DRAWN = published.options(task_name=True, mixed=True)
+COUNT: dict[str, Any] = {
+    "task_id": "task9_count",
+    "definition": ["Count."],
+    "positive_examples": [{"input": "a b", "output": "2", "explanation": ""}],
+    "negative_examples": [],
+}
+
+
+def row(text: str, *references: str) -> dict[str, Any]:
+    return {"input": text, "outputs": list(references)}
+
+
+def test_tsv_draws_every_reference_and_every_encoding() -> None:
+    references = ["w", "x", "y"]
+    rows = [row("a", *references)] * 600
+    lines = list(tsv_lines(COUNT, rows, DRAWN, Gpt2Bpe(), 5))
+    assert lines == list(tsv_lines(COUNT, rows, DRAWN, Gpt2Bpe(), 5))
+    assert lines != list(tsv_lines(COUNT, rows, DRAWN, Gpt2Bpe(), 6))
+    labels = [line.partition("\t")[2] for line in lines]
+    # Binomial with n = 600: seven standard deviations around the mean.
+    assert all(abs(labels.count(label) - 200) < 82 for label in references)
+    # The task has no negative examples, so two of the five encodings look alike.
+    sources = [" ".join(encode(COUNT, "a", chosen, Gpt2Bpe()).source.split()) for chosen in variants(DRAWN)]
+    drawn = [line.partition("\t")[0] for line in lines]
+    assert set(drawn) == set(sources) and len(set(sources)) == 4
+    assert all(abs(drawn.count(source) - 120 * sources.count(source)) < 82 for source in sources)
+
+
+def test_a_mixed_instance_is_drawn_by_the_seed() -> None:
+    for seed in range(20):
+        chosen = random.Random(seed).choice(variants(DRAWN))
+        told = encode_instance(COUNT, row("a", "1"), DRAWN, Gpt2Bpe(), seed)["source"]
+        assert told == encode(COUNT, "a", chosen, Gpt2Bpe()).source

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import encode
-from nightjar.prompts.encodings import NAMED
 from nightjar.prompts.model_text import evidence_block, model_input, model_target
+from tests.nightjar.prompts.options import options
+from tests.nightjar.prompts.test_encoding import Whitespace
 
 TASK = {
     "task_id": "task001_x",
@@ -22,43 +22,26 @@ PASSAGES = [{"title": "Snow", "text": "Snow is white."}, {"title": "Coal", "text
 KINDS = pytest.mark.parametrize("encoder_decoder", [False, True])
 
 
-class Words:
-    def encode(self, text: str) -> list[int]:
-        return [hash(word) for word in text.split()]
-
-    def decode(self, ids: list[int]) -> str:
-        return " ".join("w" for _ in ids)
-
-
-def options(most: int = 1000, trim: bool = False) -> Encoding:
-    return Encoding(
-        **NAMED["def_pos2"],
-        trim_input=trim,
-        max_source_length=most,
-        max_target_length=128,
-    )
-
-
 def test_causal_prompt_and_target_make_the_published_text() -> None:
-    published = encode(TASK, "Snow is black", options(), Words()).source
-    prompt = model_input(TASK, "Snow is black", options(), Words(), (), encoder_decoder=False)
+    published = encode(TASK, "Snow is black", options(), Whitespace()).source
+    prompt = model_input(TASK, "Snow is black", options(), Whitespace(), (), encoder_decoder=False)
     assert prompt.endswith("Output:")
     assert prompt + model_target(" no\n", encoder_decoder=False) == published + "no"
 
 
 def test_encoder_decoders_get_the_published_source_and_the_raw_label() -> None:
-    published = encode(TASK, "Snow is black", options(), Words()).source
-    assert model_input(TASK, "Snow is black", options(), Words(), (), encoder_decoder=True) == published
+    published = encode(TASK, "Snow is black", options(), Whitespace()).source
+    assert model_input(TASK, "Snow is black", options(), Whitespace(), (), encoder_decoder=True) == published
     assert published.endswith("Output: ")
     assert model_target(" no\n", encoder_decoder=True) == " no\n"
 
 
 @KINDS
 def test_evidence_stands_before_the_instance_and_nothing_else_moves(encoder_decoder: bool) -> None:
-    plain = model_input(TASK, "Snow is black", options(), Words(), (), encoder_decoder)
+    plain = model_input(TASK, "Snow is black", options(), Whitespace(), (), encoder_decoder)
     block = evidence_block(PASSAGES)
     assert block == "Evidence 1 - Snow: Snow is white.\nEvidence 2 - Coal: Coal is black.\n\n"
-    with_evidence = model_input(TASK, "Snow is black", options(), Words(), PASSAGES, encoder_decoder)
+    with_evidence = model_input(TASK, "Snow is black", options(), Whitespace(), PASSAGES, encoder_decoder)
     assert with_evidence.replace(block, "") == plain
     end = "Output: " if encoder_decoder else "Output:"
     assert with_evidence.endswith(
@@ -71,10 +54,14 @@ def test_evidence_stands_before_the_instance_and_nothing_else_moves(encoder_deco
 def test_evidence_counts_against_the_length_and_is_the_last_to_find_room(
     most: int, encoder_decoder: bool
 ) -> None:
-    text = model_input(TASK, "Snow is black", options(most), Words(), PASSAGES, encoder_decoder)
+    text = model_input(
+        TASK, "Snow is black", options(max_source_length=most), Whitespace(), PASSAGES, encoder_decoder
+    )
     # The published check counts blanks' words as we do here, so the limit holds exactly.
-    assert len(Words().encode(text)) <= most
+    assert len(Whitespace().encode(text)) <= most
     if "Evidence" in text:
         assert text.rstrip().endswith("Output:")
     else:
-        assert text == model_input(TASK, "Snow is black", options(most), Words(), (), encoder_decoder)
+        assert text == model_input(
+            TASK, "Snow is black", options(max_source_length=most), Whitespace(), (), encoder_decoder
+        )

@@ -10,13 +10,13 @@ import tokenizers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import CUE
-from nightjar.prompts.encodings import NAMED, named, variants
+from nightjar.prompts.encodings import named, variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
 from nightjar.prompts.model_text import model_input
 from nightjar.prompts.prefix_caching import PrefixCachingTokenizer, with_prefix_cache
 from stages.ingest.task_file import read_task
+from tests.nightjar.prompts.options import options
 
 # What the parts begin with, what may stand before them, and whatever merges, splits or is cut out beforehand.
 PARTS = [" Positive Example ", " Negative Example ", "Evidence 1 - ", f"{CUE}\n", "Output: ", "Output:"]
@@ -25,12 +25,6 @@ OTHERS = ["\u0301", "é", "日本", "。", "🙂", "7", "'s", "<|endoftext|>", "
 PIECES = st.sampled_from([*PARTS, *BLANKS, *OTHERS])
 TEXTS = st.one_of(st.lists(PIECES, max_size=30).map("".join), st.text(max_size=40))
 KEPT = with_prefix_cache(Gpt2Bpe(), load())
-OPTIONS = Encoding(
-    **NAMED["def_pos2"],
-    trim_input=False,
-    max_source_length=1024,
-    max_target_length=128,
-)
 
 
 @settings(max_examples=500, deadline=None)
@@ -57,9 +51,9 @@ def test_prompts_are_the_same(
         "positive_examples": [{"input": a, "output": b, "explanation": b + a} for a, b in examples],
         "negative_examples": [{"input": b, "output": a, "explanation": a} for a, b in examples],
     }
-    options = OPTIONS.model_copy(update={"mixed": True, "trim_input": trim, "max_source_length": limit})
+    mixed = options(mixed=True, trim_input=trim, max_source_length=limit)
     for passages in ((), [{"title": "T", "text": passage}]):
-        for chosen in variants(options):
+        for chosen in variants(mixed):
             arguments = task, text, chosen
             made = model_input(*arguments, KEPT, passages, encoder_decoder=False)
             assert made == model_input(*arguments, Gpt2Bpe(), passages, encoder_decoder=False)
@@ -68,13 +62,13 @@ def test_prompts_are_the_same(
 
 def test_prompts_of_tasks(task_files: list[Path]) -> None:
     """The longest inputs and a few others of tasks, in every mixed variant."""
-    options = named(OPTIONS, "tk_instruct")
+    mixed = named(options(), "tk_instruct")
     for file in task_files[::4]:
         read = read_task(file.read_bytes(), "natural_instructions", file.name, file.stem)
         task = read.head
         inputs = sorted(read.instances["input"].to_pylist(), key=len)
         for text in {inputs[0], inputs[len(inputs) // 2], inputs[-1]}:
-            for chosen in variants(options):
+            for chosen in variants(mixed):
                 made = model_input(task, text, chosen, KEPT, (), encoder_decoder=False)
                 assert made == model_input(task, text, chosen, Gpt2Bpe(), (), encoder_decoder=False)
                 assert KEPT.encode(made) == Gpt2Bpe().encode(made)

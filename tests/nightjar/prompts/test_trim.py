@@ -13,6 +13,7 @@ from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import CUE, encode
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe
 from nightjar.prompts.model_text import model_input
+from tests.nightjar.prompts import options as published
 
 TASK = {
     "task_id": "task7",
@@ -33,18 +34,7 @@ class Characters:
 
 
 def options(**changes: Any) -> Encoding:
-    values = {
-        "definition": True,
-        "positive_examples": 2,
-        "negative_examples": 2,
-        "explanation": False,
-        "task_name": False,
-        "mixed": False,
-        "trim_input": True,
-        "max_source_length": 1024,
-        "max_target_length": 128,
-    }
-    return Encoding(**{**values, **changes})
+    return published.options(**{"negative_examples": 2, "trim_input": True, **changes})
 
 
 def frame(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -12,11 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModel,
-    AutoModelForSeq2SeqLM,
     AutoTokenizer,
     BertConfig,
     BertModel,
@@ -68,27 +65,35 @@ def test_one_by_one_is_the_same_as_in_batches(tiny: Path) -> None:
     assert np.abs(backwards - alone).max() < 1e-5
 
 
-def _by_hand(folder: Path, pooling: Pooling, texts: list[str]) -> NDArray[np.float64]:
-    """The vectors of single texts, without padding, straight from transformers, not normalised."""
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
-    rows = []
-    for text in texts:
-        with torch.no_grad():
-            output = model(**tokenizer([text], return_tensors="pt"))
-        states = output.last_hidden_state[0].double().numpy()
-        if pooling == "pooler":
-            dense = model.pooler.dense
-            weight, bias = dense.weight.detach().double().numpy(), dense.bias.detach().double().numpy()
-            rows.append(np.tanh(weight @ states[0] + bias))
-        else:
-            rows.append(states.sum(axis=0) / len(states) if pooling == "mean" else states[0])
-    return np.array(rows)
+def _states(folder: Path, *texts: str) -> NDArray[np.float64]:
+    """The states of the tokens of a text or a pair, without padding, straight from transformers."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder).eval()
+    if model.config.is_encoder_decoder:
+        model = model.get_encoder()
+    ids = tokenizer(*([text] for text in texts), return_tensors="pt", truncation=True, max_length=512)
+    with torch.no_grad():
+        states: NDArray[np.float64] = model(**ids).last_hidden_state[0].double().numpy()
+    return states
+
+
+def _by_hand(folder: Path, pooling: Pooling, text: str) -> NDArray[np.float64]:
+    """The vector of a text, not normalised."""
+    states = _states(folder, text)
+    if pooling == "mean":
+        found: NDArray[np.float64] = states.sum(axis=0) / len(states)
+        return found
+    if pooling == "cls":
+        return states[0]
+    dense = AutoModel.from_pretrained(folder).pooler.dense.double()
+    weight, bias = dense.weight.detach().numpy(), dense.bias.detach().numpy()
+    return np.tanh(weight @ states[0] + bias)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
 def test_poolings_are_those_of_transformers_by_hand(pooling: Pooling, with_pooler: Path) -> None:
     texts = ["Definition: the Input is a nightjar.", "x", "A longer text of several words " * 4]
-    expected = _by_hand(with_pooler, pooling, texts)
+    expected = np.array([_by_hand(with_pooler, pooling, text) for text in texts])
     plain = SentenceEncoder(with_pooler, pooling=pooling, normalised=False)
     assert np.abs(plain.encode(texts) - expected).max() < 1e-5
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
@@ -109,15 +114,9 @@ def test_a_recorded_pooling_is_used(with_pooler: Path, tmp_path: Path) -> None:
     assert (identity["pooling"], identity["normalised"]) == ("pooler", False)
 
 
-def test_missing_weights_are_not_drawn_at_random(tiny: Path, with_pooler: Path, tmp_path: Path) -> None:
+def test_a_missing_pooler_is_not_drawn_at_random(tiny: Path) -> None:
     with pytest.raises(NightjarError, match=r"has no pooler.*models\.sentence_encoder\.pooling"):
         SentenceEncoder(tiny, pooling="pooler")
-    shutil.copytree(with_pooler, tmp_path, dirs_exist_ok=True)
-    tensors = load_file(tmp_path / "model.safetensors")
-    del tensors["embeddings.position_embeddings.weight"]
-    save_file(tensors, tmp_path / "model.safetensors", {"format": "pt"})
-    with pytest.raises(NightjarError, match=r"tensors missing: embeddings\.position_embeddings\.weight"):
-        SentenceEncoder(tmp_path)
 
 
 @given(st.lists(st.integers(0, 60)), st.integers(1, 200))
@@ -140,8 +139,7 @@ def test_vectors_differ_and_have_unit_length(tiny: Path) -> None:
 
 
 def test_long_texts_are_cut_at_the_limit(tiny: Path, tmp_path: Path) -> None:
-    for file in tiny.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(tiny, tmp_path, dirs_exist_ok=True)
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 8}')
     encoder = SentenceEncoder(tmp_path)
     assert encoder.max_length == 8
@@ -151,19 +149,10 @@ def test_long_texts_are_cut_at_the_limit(tiny: Path, tmp_path: Path) -> None:
     assert np.abs(np.subtract(*SentenceEncoder(tiny).encode([long, other]))).max() > 1e-3
 
 
-def test_errors(tiny: Path, tmp_path: Path) -> None:
+def test_a_model_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no such model"):
         SentenceEncoder(tmp_path / "absent")
     with pytest.raises(NightjarError, match="no weights"):
-        SentenceEncoder(tmp_path)
-    for file in tiny.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "no such type"}))
-    with pytest.raises(NightjarError, match="cannot read"):
-        SentenceEncoder(tmp_path)
-    (tmp_path / "config.json").write_bytes((tiny / "config.json").read_bytes())
-    (tmp_path / "sentence_bert_config.json").write_text("{}")
-    with pytest.raises(NightjarError, match="max_seq_length"):
         SentenceEncoder(tmp_path)
 
 
@@ -188,26 +177,21 @@ CONTEXT = "Name something that falls from the sky."
 
 def test_an_answer_is_the_mean_of_its_own_states_in_context(tiny: Path) -> None:
     """Against transformers by hand, one pair at a time; the tokens of the answer are the last of the pair."""
-    tokenizer, model = AutoTokenizer.from_pretrained(tiny), AutoModel.from_pretrained(tiny).eval()
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
     answers = ["rain", "Zürich 南京", "a shower of rain that lasts", "rain"]
     found = SentenceEncoder(tiny).encode_in_context([CONTEXT] * len(answers), answers, 60)
     for answer, vector in zip(answers, found, strict=True):
-        pair = tokenizer([CONTEXT], [answer], return_tensors="pt")
-        with torch.no_grad():
-            states = model(**pair).last_hidden_state[0].double().numpy()
         own = len(tokenizer(answer)["input_ids"])
-        assert vector == pytest.approx(states[-own:].mean(axis=0), abs=1e-5)
+        assert vector == pytest.approx(_states(tiny, CONTEXT, answer)[-own:].mean(axis=0), abs=1e-5)
 
 
 @pytest.mark.slow
 def test_pairs_of_the_real_encoder_leave_special_tokens_out(minilm: Path) -> None:
-    tokenizer, model = AutoTokenizer.from_pretrained(minilm), AutoModel.from_pretrained(minilm).eval()
-    pair = tokenizer([CONTEXT], ["a shower"], return_tensors="pt")
-    assert tokenizer.convert_ids_to_tokens(pair["input_ids"][0])[-4:] == ["[SEP]", "a", "shower", "[SEP]"]
-    with torch.no_grad():
-        states = model(**pair).last_hidden_state[0, -3:-1].double().numpy()
+    tokenizer = AutoTokenizer.from_pretrained(minilm)
+    pair = tokenizer(CONTEXT, "a shower")["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(pair)[-4:] == ["[SEP]", "a", "shower", "[SEP]"]
     vector = SentenceEncoder(minilm).encode_in_context([CONTEXT], ["a shower"])[0]
-    assert vector == pytest.approx(states.mean(axis=0), abs=1e-5)
+    assert vector == pytest.approx(_states(minilm, CONTEXT, "a shower")[-3:-1].mean(axis=0), abs=1e-5)
 
 
 def test_texts_without_tokens_or_too_long_in_context(tiny: Path) -> None:
@@ -225,14 +209,9 @@ def test_a_model_that_writes_is_no_encoder(tmp_path: Path) -> None:
 
 def test_the_vectors_of_an_encoder_decoder_are_means_of_its_encoder(tmp_path: Path) -> None:
     folder = encoder_decoder(tmp_path)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval().get_encoder()
     texts = ["A short one.", "is in the of a " * 300]
-    found = SentenceEncoder(folder).encode(texts)
-    for text, vector in zip(texts, found, strict=True):
-        ids = tokenizer([text], return_tensors="pt", truncation=True, max_length=512)
-        with torch.no_grad():
-            mean = model(**ids).last_hidden_state[0].double().mean(dim=0).numpy()
+    for text, vector in zip(texts, SentenceEncoder(folder).encode(texts), strict=True):
+        mean = _by_hand(folder, "mean", text)
         assert vector == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
     with pytest.raises(NightjarError, match="this encoder has no pooler"):
         SentenceEncoder(folder, pooling="pooler")
@@ -260,13 +239,10 @@ def roberta(folder: Path) -> Path:
 
 def test_answers_in_context_by_roberta(tmp_path: Path) -> None:
     encoder = SentenceEncoder(roberta(tmp_path))
-    tokenizer, model = AutoTokenizer.from_pretrained(tmp_path), AutoModel.from_pretrained(tmp_path).eval()
     answers = ["rain", "a shower of rain", ""]
     found = encoder.encode_in_context([CONTEXT] * 3, answers)
     for answer, vector in zip(answers[:2], found, strict=False):
-        pair = tokenizer([CONTEXT], [answer], return_tensors="pt")
-        with torch.no_grad():
-            states = model(**pair).last_hidden_state[0].double().numpy()
+        states = _states(tmp_path, CONTEXT, answer)
         # The bytes of the answer before the last </s>.
         assert vector == pytest.approx(states[-1 - len(answer) : -1].mean(axis=0), abs=1e-5)
     assert not found[2].any()

@@ -18,6 +18,7 @@ from nightjar.search.encoders import encoder_of_entry_point, identity, load_enco
 from stages.base_model.prepare import make_encoder_ready
 from stages.index.build import build
 from stages.retrieve.retriever import Retriever
+from tests.installed_package import install
 from tests.stages.index.test_build import write_corpus
 from tests.tiny_models import sentence_encoder
 
@@ -47,17 +48,10 @@ def fails():
 class Unnamed:
     dimension = 3
 """
+GROUP = "nightjar.encoders"
 POINTS = ["letters = own_encoders:Letters", "short = own_encoders:Short", "infinite = own_encoders:Infinite"]
 POINTS += ["fails = own_encoders:fails", "gone = own_encoders:Gone", "away = no_such_module:Encoder"]
 POINTS += ["unnamed = own_encoders:Unnamed"]
-
-
-def install(folder: Path, package: str, version: str, points: list[str]) -> None:
-    """What pip leaves of a package with these entry points."""
-    info = folder / f"{package.replace('-', '_')}-{version}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-    (info / "entry_points.txt").write_text("\n".join(["[nightjar.encoders]", *points]))
 
 
 @pytest.fixture()
@@ -66,7 +60,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "site"
     folder.mkdir()
     (folder / "own_encoders.py").write_text(CODE)
-    install(folder, "own-encoders", "1.0", POINTS)
+    install(folder, "own-encoders", "1.0", GROUP, POINTS)
     monkeypatch.syspath_prepend(folder)
     yield folder
     sys.modules.pop("own_encoders", None)
@@ -118,7 +112,7 @@ def test_a_missing_or_broken_entry_point_is_one_line(name: str, message: str, si
 
 
 def test_a_name_that_two_packages_have_is_refused(site: Path) -> None:
-    install(site, "other-encoders", "2.0", ["letters = own_encoders:Letters"])
+    install(site, "other-encoders", "2.0", GROUP, ["letters = own_encoders:Letters"])
     with pytest.raises(NightjarError, match=r"several packages .* \(other-encoders, own-encoders\)"):
         encoder_of_entry_point("letters")
 

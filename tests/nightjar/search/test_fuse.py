@@ -47,24 +47,3 @@ def test_formula(rankings: list[tuple[list[Hit], ...]], k: int) -> None:
         assert {number for number, _ in fused} == set(exact)
         assert all(abs(score - exact[number]) < 1e-12 for number, score in fused)
         assert fused == sorted(fused, key=lambda hit: (-hit[1], hit[0]))
-
-
-@given(RANKINGS)
-def test_single_scores_do_not_matter(rankings: list[tuple[list[Hit], ...]]) -> None:
-    scaled = [tuple([(id, 1000 * score - 7) for id, score in row] for row in rows) for rows in rankings]
-    assert fuse(scaled) == fuse(rankings)
-
-
-@given(st.lists(st.integers(0, 50), unique=True, max_size=20))
-def test_one_ranking_keeps_its_order(numbers: list[int]) -> None:
-    assert [n for n, _ in fuse([([(n, 0.0) for n in numbers],)])[0]] == numbers
-
-
-@given(RANKINGS, st.integers(0, 9))
-def test_moving_up_never_hurts(rankings: list[tuple[list[Hit], ...]], number: int) -> None:
-    def raised(row: list[Hit]) -> list[Hit]:
-        return [(number, 0.0), *(hit for hit in row if hit[0] != number)]
-
-    higher = [tuple(map(raised, rows)) for rows in rankings]
-    for before, after in zip(fuse(rankings), fuse(higher), strict=True):
-        assert dict(after).get(number, 0.0) >= dict(before).get(number, 0.0)

@@ -77,17 +77,8 @@ def test_scores_and_rankings_of_texts(lines: list[str]) -> None:
 
 
 def test_words() -> None:
-    assert words("The DON'T-do_it 3.5% Zürich, ИЗ 南京") == [
-        "the",
-        "don",
-        "t",
-        "do_it",
-        "3",
-        "5",
-        "zürich",
-        "из",
-        "南京",
-    ]
+    expected = ["the", "don", "t", "do_it", "3", "5", "zürich", "из", "南京"]
+    assert words("The DON'T-do_it 3.5% Zürich, ИЗ 南京") == expected
     assert words(" -- ") == []
 
 
@@ -99,11 +90,6 @@ def test_only_passages_that_share_a_word() -> None:
     assert np.isneginf(scores[0, 2:]).all() and np.isfinite(scores[0, :2]).all()
     assert index.search(["fish", "", "..."], 9).lists() == [[], [], []]
     assert index.search([], 9).ids.shape == (0, 9)
-
-
-def test_ties_are_in_the_order_of_the_numbers() -> None:
-    index = LexicalIndex.build(["x y", "y z", "y z", "x y", "w"])
-    assert index.search(["y"], 3).ids.tolist() == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("mode", ["words", "published"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,14 +81,6 @@ def test_vectors_are_those_of_whole_prompts(
     assert found.dtype == np.float32 and np.abs(found - expected).max() < 1e-5
 
 
-def test_a_vector_does_not_depend_on_the_others(lm: LanguageModel) -> None:
-    rows = prompts(lm.tokenizer, query, PREFIXES, TEXTS, 4096).rows
-    together = embed(lm, rows, shared_prefix(lm, rows), 100_000)
-    for place, row in enumerate(rows):
-        alone = embed(lm, [row], shared_prefix(lm, [row]), 1)[0]
-        assert np.abs(alone - together[place]).max() < 1e-5
-
-
 def test_texts_without_a_common_beginning(folder: Path, lm: LanguageModel) -> None:
     rows = prompts(lm.tokenizer, str, [""], ["one text", "another", "z"], 64).rows
     assert shared_prefix(lm, rows) is None
@@ -157,13 +148,3 @@ def test_the_order_is_that_of_the_products_and_ties_keep_theirs(places: list[int
     assert order.tolist() == expected
     whole = sum(np.exp(product) for product in products)
     assert np.allclose(scores, [np.exp(products[place]) / whole for place in expected])
-
-
-def test_the_prompts_of_a_card_fit_the_interface() -> None:
-    from nightjar.benchmarks import registry
-    from nightjar.benchmarks.capabilities import Reranking
-
-    texts = registry.card("classification").capability(Reranking)
-    assert texts is not None
-    ask: Callable[[str, str], str] = texts.query
-    assert ask("sst2", "fine").endswith("\nfine\nThe answer is")

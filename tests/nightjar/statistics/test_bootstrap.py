@@ -50,14 +50,6 @@ def test_a_difference_is_no_proportion() -> None:
     assert BOOTSTRAP.interval_of_difference(ours, ours) == (0, 0)
 
 
-def test_many_distinct_values() -> None:
-    values = np.arange(3000) / 3000
-    low, high = Bootstrap(1, 2000, 0.95).interval(values)
-    error = 1.96 * values.std() / math.sqrt(len(values))
-    assert low == pytest.approx(values.mean() - error, abs=0.002)
-    assert high == pytest.approx(values.mean() + error, abs=0.002)
-
-
 def test_an_interval_depends_on_values_and_seed_alone() -> None:
     values = np.random.default_rng(3).random((50, 3))
     ends = BOOTSTRAP.interval(values, geometric_mean)

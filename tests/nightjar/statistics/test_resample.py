@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import resample
 from nightjar.statistics.resample import HEAVIEST, Draws, resampled, sums
-from nightjar.statistics.statistic import Floats, geometric_mean, mean
+from nightjar.statistics.statistic import Floats, mean
 
 SAMPLES = 20_000
 ROWS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 3)), min_size=1, max_size=30)
@@ -92,18 +92,6 @@ def test_many_draws_of_one_value_and_of_none() -> None:
     for values in (np.zeros(0), np.zeros((3, 0)), np.zeros((2, 2, 2))):
         with pytest.raises(NightjarError, match="no instances"):
             resampled(mean, [values], 10, rng())
-
-
-def test_the_two_paths_agree() -> None:
-    """A statistic of sums, and the same as any callable: equal distributions, other draws."""
-    values = rng().random((40, 3))
-    ours, plain = (
-        resampled(statistic, [values], SAMPLES, rng())[0]
-        for statistic in (geometric_mean, lambda drawn: geometric_mean(drawn))
-    )
-    error = ours.std() / math.sqrt(SAMPLES)
-    assert ours.mean() == pytest.approx(plain.mean(), abs=6 * error)
-    assert np.quantile(ours, [0.05, 0.95]) == pytest.approx(np.quantile(plain, [0.05, 0.95]), abs=12 * error)
 
 
 def drawn(weights: list[int], sizes: list[int], seed: int = 5) -> NDArray[np.int64]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.load import LanguageModel
 from nightjar.tools import Call, Request, Text, Tool, call_losses, make
 from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
 from nightjar.tools.filter import Tokens
 from tests import plain_annotation as plain
+from tests.nightjar.tools.conftest import Script
 
 DAY = date(2023, 1, 30)
 TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.", day=DAY)
@@ -31,27 +30,8 @@ SETTINGS = Settings(
 )
 
 
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
-
-
 def annotator(lm: LanguageModel, tool: str = "calculator", **changes: object) -> Annotator:
     return Annotator(lm, make(tool), replace(SETTINGS, **changes))  # type: ignore[arg-type]
-
-
-def scripted(monkeypatch: pytest.MonkeyPatch, answers: list[str]) -> None:
-    """Let the model "sample" these texts, one after the other, at whatever place."""
-
-    def sample(tree: object, beginnings: list[Beginning], *rest: object) -> list[list[Sampled]]:
-        number, found = 0, []
-        for one in beginnings:
-            found.append([Sampled(answers[(number + n) % len(answers)], True) for n in range(len(one.seeds))])
-            number += len(one.seeds)
-        return found
-
-    monkeypatch.setattr(TokenTree, "sample", sample)
 
 
 def annotated(annotator: Annotator, text: Text, seed: str = "seed") -> Annotated:
@@ -60,9 +40,9 @@ def annotated(annotator: Annotator, text: Text, seed: str = "seed") -> Annotated
 
 @pytest.mark.parametrize("text", [TEXT, TARGET])
 def test_losses_are_those_of_plain_passes_over_the_written_out_texts(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch, text: Text
+    lm: LanguageModel, script: Script, text: Text
 ) -> None:
-    scripted(monkeypatch, ["Calculator(8 * 12)", "Calculator(oops)", "Calendar()", "no call"])
+    script("Calculator(8 * 12)", "Calculator(oops)", "Calendar()", "no call")
     found = annotated(annotator(lm), text, "seed").candidates
     offsets = Tokens.of(lm.tokenizer, text).offsets
     written = {(one.written, one.call is None, one.result) for one in found}
@@ -106,10 +86,8 @@ def test_calls_of_a_text_by_their_offsets(lm: LanguageModel) -> None:
             call_losses(lm, TEXT, [(wrong, call, "96")])
 
 
-def test_two_spellings_of_a_call_are_one_candidate(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scripted(monkeypatch, ["Calculator(8 * 12)", "Calculator( 8 * 12 )"])
+def test_two_spellings_of_a_call_are_one_candidate(lm: LanguageModel, script: Script) -> None:
+    script("Calculator(8 * 12)", "Calculator( 8 * 12 )")
     found = annotated(annotator(lm), TEXT, "seed").candidates
     assert [one.call for one in found] == [Call("Calculator", "8 * 12")] * 3
     assert len({one.token for one in found}) == 3
@@ -124,9 +102,7 @@ def test_sampling_depends_on_the_text_and_the_seed_alone(lm: LanguageModel) -> N
     assert [one.written for one in other.candidates] != [one.written for one in found.candidates]
 
 
-def test_a_tool_is_run_once_for_a_text_and_sees_its_context(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tool_is_run_once_for_a_text_and_sees_its_context(lm: LanguageModel, script: Script) -> None:
     class Spy(Tool):
         name, version, instructions = "Spy", "1", "Add calls.\n\n"
         uses = frozenset({"day", "text"})
@@ -138,7 +114,7 @@ def test_a_tool_is_run_once_for_a_text_and_sees_its_context(
             self.asked += asked
             return ["r"] * len(asked)
 
-    scripted(monkeypatch, ["Spy(a)", "Spy(b)", "Spy(a)", "Calculator(1)"])
+    script("Spy(a)", "Spy(b)", "Spy(a)", "Calculator(1)")
     spy = Spy()
     text = replace(TARGET, day=DAY)
     annotated(Annotator(lm, spy, SETTINGS), text)
@@ -149,24 +125,13 @@ def test_a_tool_is_run_once_for_a_text_and_sees_its_context(
         Annotator(lm, spy, SETTINGS)
 
 
-def test_offsets_are_where_the_tokens_begin(lm: LanguageModel) -> None:
-    text = Text("A box of 12 pens.")
-    tokens = Tokens.of(lm.tokenizer, text)
-    for place, offset in enumerate(tokens.offsets):
-        # The text before the token, decoded, is the text before the offset.
-        assert lm.tokenizer.decode(tokens.body[:place]) == f" {text.body}"[:offset]
-    assert len(set(tokens.offsets)) == len(tokens.offsets)
-
-
 def places(found: list[Candidate]) -> list[int]:
     return sorted({one.token for one in found})
 
 
-def test_before_the_first_word_of_a_document_there_is_no_call(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_the_first_word_of_a_document_there_is_no_call(lm: LanguageModel, script: Script) -> None:
     """There the loss is conditioned on nothing. A target has its context; the published form allows all places."""
-    scripted(monkeypatch, ["Calculator(8 * 12)"])
+    script("Calculator(8 * 12)")
     # Here a number begins with a blank of its own: the second token, too, has no word before it.
     text = Text("8 boxes of 12 pens are 96 pens.")
     tokens = Tokens.of(lm.tokenizer, text)
@@ -181,7 +146,3 @@ def test_before_the_first_word_of_a_document_there_is_no_call(
     # Only places that are likely enough are counted.
     found = annotated(annotator(lm, sampling_threshold=1.0), text, "seed")
     assert found == Annotated(windows=1)
-
-
-def test_an_empty_text_has_no_candidates(lm: LanguageModel) -> None:
-    assert annotated(annotator(lm, max_text_tokens=64), Text(""), "seed").candidates == []

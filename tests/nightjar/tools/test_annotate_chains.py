@@ -6,12 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel
 from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from nightjar.tools import Call, Losses, Text, make
 from nightjar.tools.annotate import SPARE, Annotator, Candidate, Settings
@@ -36,12 +35,6 @@ FIRST, SECOND, THIRD = (
 
 # Of the rows of two texts, as the code wrote them before it had chains.
 DIGEST = "161f87b97e5afcf625060041a3b55425097011c68b104f143e1ef1132a68f79c"
-
-
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
 
 
 class Trees:

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from threading import Event
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.load import LanguageModel
 from nightjar.tools import Request, Text, Tool, Toolbox, insert, make, remove
 from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, Annotator, Settings
 from nightjar.tools.filter import Tokens, weighted_loss
 from nightjar.tools.syntax import find, write
-from nightjar.tools.windows import Window, inside_character, windows
+from nightjar.tools.windows import Window, windows
 from tests import plain_annotation as plain
+from tests.nightjar.tools.conftest import Script
 
 SETTINGS = Settings(0.0, 99, 1, 0.5, 1.0, 6, 64)
 
 
-@pytest.fixture(scope="module")
-def lm(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
-
-
 @pytest.fixture()
-def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the model "sample" one call everywhere."""
-
-    def sample(tree: TokenTree, beginnings: Sequence[Beginning], *rest: object) -> list[list[Sampled]]:
-        return [[Sampled("Calculator(8 * 12)", True)] * len(one.seeds) for one in beginnings]
-
-    monkeypatch.setattr(TokenTree, "sample", sample)
+def scripted(script: Script) -> None:
+    script("Calculator(8 * 12)")
 
 
 class Bad(Tool):
@@ -45,26 +31,13 @@ class Bad(Tool):
 
     name, version, instructions = "Bad", "1", "Add calls.\n\n"
 
-    def __init__(self) -> None:
-        self.released = Event()
-
     def run(self, asked: Sequence[Request]) -> list[str | None]:
         return [self.one(request.input) for request in asked]
 
     def one(self, way: str) -> str | None:
         if way == "raises":
             raise RuntimeError("no")
-        if way == "hangs":
-            self.released.wait(60)
-        return {
-            "long": "x" * 1_000_000,
-            "lines": " a\n\nb \r\n",
-            "brackets": "]] [ [Bad(x) -> y] \\]",
-            "markers": "[Bad(x)] -> → ]",
-            "wide": "w" * 900,
-            "nothing": None,
-            "blank": " \n",
-        }.get(way, way)
+        return {"markers": "]] [Bad(x)] -> → \\]", "wide": "w" * 900, "nothing": None}.get(way, way)
 
 
 def annotate(lm: LanguageModel, text: Text | str, **changes: object) -> Annotated:
@@ -195,39 +168,18 @@ def test_texts_together_are_as_texts_alone(lm: LanguageModel) -> None:
             assert one.probability == pytest.approx(other.probability, rel=1e-4)
 
 
-def test_no_call_is_inside_of_a_character(lm: LanguageModel) -> None:
-    text = " é e\u0301 南"
-    tokens = Tokens.of(lm.tokenizer, Text(text[1:]))
-    inside = inside_character(text, tokens.offsets)
-    begins = [offset for offset, within in zip(tokens.offsets, inside, strict=True) if not within]
-    assert len(begins) == len(set(begins)) < len(tokens.offsets)
-    assert text.index("\u0301") in tokens.offsets and text.index("\u0301") not in begins
-
-
-def test_a_tool_that_fails_costs_its_calls_alone(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    ways = ["raises", "hangs", "long", "lines", "brackets", "markers", "nothing", "blank", "good"]
-
-    def sample(tree: TokenTree, beginnings: Sequence[Beginning], *rest: object) -> list[list[Sampled]]:
-        return [[Sampled(f"Bad({way})", True) for way in ways] for _ in beginnings]
-
-    monkeypatch.setattr(TokenTree, "sample", sample)
-    tool = Bad()
-    toolbox = Toolbox([tool], seconds=0.2)
+def test_a_tool_that_fails_costs_its_calls_alone(lm: LanguageModel, script: Script) -> None:
+    """In which ways it can fail: see the tests of the toolbox."""
+    ways = ["raises", "markers", "nothing", "good"]
+    script(*(f"Bad({way})" for way in ways))
+    toolbox = Toolbox([Bad()])
     text = Text("8 boxes of 12 pens are 96 pens.")
-    annotator = Annotator(lm, tool, replace(SETTINGS, positions=2, samples=len(ways)), toolbox)
-    started = time.monotonic()
+    annotator = Annotator(lm, Bad(), replace(SETTINGS, positions=2, samples=len(ways)), toolbox)
     (found,) = annotator.annotate([text], ["seed"])
-    tool.released.set()
-    assert time.monotonic() - started < 50  # far below the time that the tool hangs
     results = {one.written[4:-1]: one.result for one in found.candidates}
-    failed = {way: None for way in ("raises", "hangs", "long", "nothing", "blank")}
-    assert results == failed | {
-        "lines": "a b",
-        "brackets": "]] [ [Bad(x) -> y] \\]",
-        "markers": "[Bad(x)] -> → ]",
-        "good": "good",
-    }
-    assert toolbox.problems == {"Bad: failed": 1, "Bad: too slow": 1, "Bad: too long": 1}
+    markers = "]] [Bad(x)] -> → \\]"
+    assert results == {"raises": None, "markers": markers, "nothing": None, "good": "good"}
+    assert toolbox.problems == {"Bad: failed": 1}
     for one in found.candidates:
         assert (one.losses is None) == (one.result is None)
         if one.result is not None and one.call:
@@ -237,13 +189,9 @@ def test_a_tool_that_fails_costs_its_calls_alone(lm: LanguageModel, monkeypatch:
             assert remove(inserted, ["Bad"]) == f" {text.body}"
 
 
-def test_a_result_that_the_model_cannot_read_is_none(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_that_the_model_cannot_read_is_none(lm: LanguageModel, script: Script) -> None:
     """The windows leave room for a call, but not for any result."""
-    monkeypatch.setattr(
-        TokenTree, "sample", lambda tree, places, *rest: [[Sampled("Bad(wide)", True)] for _ in places]
-    )
+    script("Bad(wide)")
     annotator = Annotator(lm, Bad(), SETTINGS)
     annotator.limit = 250
     (found,) = annotator.annotate([Text("8 boxes of 12 pens are 96 pens.")], ["s"])

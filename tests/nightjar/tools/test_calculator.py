@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import ast
 import json
+import random
 import time
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nightjar.tools.calculator import MAX_LENGTH, NoResult, compute, evaluate, show
+from nightjar.tools import calculator
+from nightjar.tools.calculator import (
+    MAX_LENGTH,
+    calculator_document,
+    compute,
+    evaluate,
+    numbers,
+    related,
+    show,
+)
 
 Tree = tuple  # ("num", text) | ("neg", tree) | (sign, tree, tree)
 
@@ -69,13 +81,6 @@ def test_results_in_the_paper(golden: Path) -> None:
     [
         ("27 + 4 * 2", "35"),
         ("400/1400", "0.29"),
-        ("735 / 499", "1.47"),
-        ("85/23", "3.70"),
-        ("18 + 12 * 3", "54"),
-        ("723 / 252", "2.87"),
-        ("2011 - 1994", "17"),
-        ("4 * 30", "120"),
-        ("723 - 20", "703"),
         ("10-5-2", "3"),
         ("8/4/2", "1"),
         ("2 * -3", "-6"),
@@ -89,7 +94,6 @@ def test_results_in_the_paper(golden: Path) -> None:
         ("-1/1000", "0.00"),
         ("2999/3000", "1.00"),
         ("-0", "0"),
-        ("1.0", "1"),
         ("007", "7"),
     ],
 )
@@ -103,11 +107,7 @@ def test_result(expression: str, result: str) -> None:
         *(
             "658,893 / 11.4%",
             "1/0",
-            "1/(2-2)",
-            "2 ** 3",
             "9**9**9**9",
-            "7 // 2",
-            "5 % 2",
             "1 2",
             "1 +",
             "+1",
@@ -119,15 +119,11 @@ def test_result(expression: str, result: str) -> None:
             "()",
             "(1",
             "1)",
-            "(1))(",
             "1..2",
             "5.",
             "1e3",
-            "0x10",
             "1_000",
-            "x",
             "18 + 12 x 3",
-            "3 = 3",
         ),
         *("__import__('os')", "1;2", "١ + ١", "²", "nan", "inf", "1j", "1 \n+ 1", "1/1/0"),
         *("9" * 10_000, "9" * 31, "(" * 100 + "1" + ")" * 100, "-" * 100 + "1", "1+" * 100 + "1"),
@@ -137,23 +133,6 @@ def test_no_result(expression: str) -> None:
     started = time.process_time()
     assert evaluate(expression) is None
     assert time.process_time() - started < 0.1
-
-
-@pytest.mark.parametrize(
-    ("expression", "reason"),
-    [
-        ("1/0", "division by zero"),
-        ("1" * 201, "too long"),
-        ("1,000", "','"),
-        ("(1", "not closed"),
-        ("1 +", "at the end"),
-        ("1 2", "'2'"),
-        ("9" * 40, "30 digits"),
-    ],
-)
-def test_reason(expression: str, reason: str) -> None:
-    with pytest.raises(NoResult, match=reason):
-        compute(expression)
 
 
 @given(TREES)
@@ -237,13 +216,9 @@ def test_lenient_numbers_are_those_without_commas_and_percents(
         ("(50%) * 2", "1"),
         ("12 * .5%", "0.06"),
         ("1,00", None),
-        ("1,0000", None),
         ("1000,000", None),
-        ("1,,000", None),
         ("5%%", None),
-        ("% 5", None),
         ("(1 + 1)%", None),
-        ("5 % 3", None),
         ("1,000 + 2", "1002"),
         ("1" + ",000" * 11, None),
     ],
@@ -258,3 +233,91 @@ def test_lenient_reads_all_that_the_paper_reads(text: str) -> None:
     strict, lenient = evaluate(text), evaluate(text, lenient=True)
     if strict is not None:
         assert lenient == strict
+
+
+def _brute_force(found: list[tuple[int, int]], window: int) -> bool:
+    for (i, a), (j, b), (k, c) in permutations(found, 3):
+        if max(i, j, k) - min(i, j, k) >= window:
+            continue
+        x, y, z = (Fraction(n, 10**6) for n in (a, b, c))
+        if z in (x + y, x - y, x * y):
+            return True
+        if y and (z == x / y or z == Fraction(show(x / y))):
+            return True
+    return False
+
+
+VALUES = st.integers(0, 40).map(lambda n: n * 10**6) | st.integers(1, 2000).map(lambda n: n * 10**4)
+# Numbers at rising token positions; several may share a token.
+FOUND = st.lists(st.tuples(st.integers(0, 3), VALUES), max_size=9)
+
+
+@given(FOUND, st.integers(1, 8))
+def test_related_is_what_all_triples_say(steps: list[tuple[int, int]], window: int) -> None:
+    index, found = 0, []
+    for step, value in steps:
+        index += step
+        found.append((index, value))
+    assert related(found, window) == _brute_force(found, window)
+
+
+def test_numbers() -> None:
+    text = "In 1994, 658,893 people ($3.50 each); 11.4% of 5.7 but not B2B, 1.2.3, x9, 12th or 1,23."
+    assert numbers(text) == [
+        (1, 1994 * 10**6),
+        (2, 658893 * 10**6),
+        (4, 3_500_000),
+        (6, 11_400_000),
+        (8, 5_700_000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("They won 723 goals in 252 matches, 2.87 a match.", True),
+        ("From 1994 to 2011 it was 17 years.", True),
+        ("We sold 12 boxes of 8 pens, 96 in all.", True),
+        ("x = 5", True),
+        ("It is EQUAL TO 5.", True),
+        ("a total of $1,500", True),
+        ("an average of 2.5 a day", True),
+        ("subtotal of 3", False),
+        ("equals nothing, 5", False),
+        ("In 1994, 31 people came with 7 dogs.", False),
+        ("no numbers", False),
+        ("12 boxes of 8" + " word" * 100 + " 96", False),
+        ("12 boxes of 8" + " word" * 90 + " 96", True),
+        ("", False),
+    ],
+)
+def test_documents(text: str, kept: bool) -> None:
+    assert bool(calculator_document(text, 0.5)) is kept
+
+
+def test_one_in_a_hundred_of_three_unrelated_numbers() -> None:
+    text = "In 1994, 31 people came with 7 dogs."
+    rng = random.Random(7)
+    assert calculator_document(text, 0.0099)
+    assert not calculator_document(text, 0.01)
+    assert not calculator_document("31 people, 7 dogs", 0.0)
+    assert 60 < sum(bool(calculator_document(text, rng.random())) for _ in range(10_000)) < 140
+
+
+def test_long_documents_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Odd numbers too large for products: no two add up to a third, so every window is searched through."""
+    pairs = 0
+
+    def counted(a: int, b: int) -> Any:
+        nonlocal pairs
+        pairs += 1
+        return results(a, b)
+
+    results = calculator._results
+    monkeypatch.setattr(calculator, "_results", counted)
+    rng = random.Random(3)
+    values = [rng.randrange(10**11, 9 * 10**11) * 2 + 1 for _ in range(1000)]  # odd: no sum is odd
+    started = time.process_time()
+    assert not calculator_document(" ".join(map(str, values)), 0.5)
+    assert time.process_time() - started < 5
+    assert 0 < pairs < calculator.WINDOW * len(values)

@@ -67,6 +67,8 @@ def ask(
     ("written", "executed"),
     [
         ("12 * 3 = [Calculator(12 * 3) -> 36] 36.", ("Calculator", "12 * 3", "36")),
+        ("= [Calculator(12 * 3)-> 36] 36.", ("Calculator", "12 * 3", "36")),
+        ("= [Calculator(12 * 3)→ 36] 36.", ("Calculator", "12 * 3", "36")),
         (" [Calculator((3 + 1) / 3) -> 1.33] 1.33", ("Calculator", "(3 + 1) / 3", "1.33")),
         (
             "So [Calendar() -> Today is Friday, March 13, 2026.] Friday.",
@@ -92,13 +94,6 @@ def test_at_the_arrow_the_tool_is_run_and_its_result_fed_in(
     assert given.prediction == (before + after[after.rindex("]") + 1 :]).strip()
 
 
-@pytest.mark.parametrize("arrow", ["->", " ->", "→"])
-def test_the_arrow_may_be_spelled_in_several_ways(tiny_model: Path, arrow: str) -> None:
-    written = f"= [Calculator(12 * 3){arrow} 36] 36."
-    (given,) = ask(tiny_model, writes(a=written), "a")
-    assert given.calls == (Executed("Calculator", "12 * 3", "36", 1, len(written) - 4),)
-
-
 def attempt(broken: str) -> Script:
     """Writes "So" and then would call: `broken` follows the marker. Without the marker it writes " nothing."."""
 
@@ -119,11 +114,8 @@ def attempt(broken: str) -> Script:
     [
         # Closed without an arrow: no tool was run.
         "Calendar(2023, 2023, 2023)] 5",
-        "Calculator(3 * 4)] 12",
         # No result.
         "Calculator(1 / 0) ->",
-        "Calculator(9**9**9**9) ->",
-        "Calculator(__import__('os')) ->",
         "Calculator(" + "9" * 40 + ") ->",
         "Calendar(tomorrow) ->",
         # No call, or of no tool.
@@ -132,8 +124,6 @@ def attempt(broken: str) -> Script:
         " Calculator(3) ->",
         "Calculator(3\n",
         "Calculator(3) is",
-        "Calculator([3",
-        "Calculator(oops ->",
         "Calculator(" + "9 + " * 60,
     ],
 )
@@ -333,8 +323,9 @@ def test_how_long_a_tool_takes_changes_nothing(tiny_model: Path) -> None:
     assert run(A=0.1, B=0) == run(A=0, B=0.1) == fast
 
 
-def test_a_row_that_waits_does_not_hold_the_others(tiny_model: Path) -> None:
-    """The tool has its results only when the other rows are decoded: were they held, this would not end."""
+@pytest.mark.parametrize("options", [{}, {"batch_size": 1}])
+def test_a_row_that_waits_does_not_hold_the_others(tiny_model: Path, options: dict[str, int]) -> None:
+    """The tool has its results only when another row, or the next prompt, is decoded: else this would not end."""
     go = threading.Event()
     answers = {"a": "x [QA(one) -> ONE] end", "b": "no call" + " at all" * 8, "c": "[ [QA(two) -> TWO] x"}
     inner = writes(**answers)
@@ -346,7 +337,7 @@ def test_a_row_that_waits_does_not_hold_the_others(tiny_model: Path) -> None:
         return found
 
     tool = Echo(go=go)
-    slow = ask(tiny_model, script, "a", "b", "c", tools=[tool])
+    slow = ask(tiny_model, script, "a", "b", "c", tools=[tool], **options)
     assert go.is_set()
     assert [given.text for given in slow] == list(answers.values())
     assert sorted(tool.asked) == ["one", "two"]
@@ -379,17 +370,8 @@ def test_special_tokens_in_a_result_do_not_end_the_text(tiny_model: Path) -> Non
         def run(self, asked: Sequence[Request]) -> list[str | None]:
             return ["<|end|> so" for _ in asked]
 
-    (given,) = ask(
-        tiny_model,
-        lambda text: (
-            ["x [QA(1) ->"[len(text) - 2 :] or None]
-            if "->" not in text
-            else (["!"] if not text.endswith("!") else [None])
-        ),
-        "a",
-        tools=[Rude()],
-    )
-    assert given.text.endswith("so]!")
+    (given,) = ask(tiny_model, writes(a="x [QA(1) ->  so] !"), "a", tools=[Rude()])
+    assert given.text.endswith("so] !")
 
 
 def test_what_cannot_be_asked_is_one_line(tiny_t5: Path, tiny_model: Path) -> None:
@@ -406,7 +388,7 @@ def test_what_cannot_be_asked_is_one_line(tiny_t5: Path, tiny_model: Path) -> No
 
 
 class Bad(Echo):
-    """A tool that does what its name says."""
+    """A tool that does what its name says; all the ways in which one can fail are in the tests of the toolbox."""
 
     def run(self, asked: Sequence[Request]) -> list[str | None]:
         self.asked += [request.input for request in asked]
@@ -414,31 +396,12 @@ class Bad(Echo):
             raise RuntimeError("no [Calculator(1) ->")
         if self.name == "Hangs":
             threading.Event().wait(30)
-        return [
-            {
-                "Huge": "1" * 1_000_000,
-                "Lines": "one\n\ntwo\r\n three\u2028four",
-                "Brackets": "a ] b [ c",
-                "Markers": f" [Markers({request.input}) -> 5] -> → [Calculator(1)",
-                "Escaped": "\\] \\",
-                "Empty": " \n ",
-            }.get(self.name)
-            for request in asked
-        ]
+        return [" [Markers(7) -> 5] -> → \\[Calculator(1)"] * len(asked)
 
 
 @pytest.mark.parametrize(
     ("name", "result"),
-    [
-        ("Raises", None),
-        ("Hangs", None),
-        ("Huge", None),
-        ("Empty", None),
-        ("Lines", "one two three four"),
-        ("Brackets", "a ] b [ c"),
-        ("Markers", "[Markers(7) -> 5] -> → [Calculator(1)"),
-        ("Escaped", "\\] \\"),
-    ],
+    [("Raises", None), ("Hangs", None), ("Markers", "[Markers(7) -> 5] -> → \\[Calculator(1)")],
 )
 def test_a_bad_tool_costs_its_own_call_only(tiny_model: Path, name: str, result: str | None) -> None:
     """It is called once; another call of the same text, and the other texts, are not affected."""
@@ -472,21 +435,6 @@ def test_a_bad_tool_costs_its_own_call_only(tiny_model: Path, name: str, result:
         one.result for one in given.calls
     ]
     assert given.prediction == "y ok 12"
-
-
-def test_a_row_that_waits_gives_its_place_to_the_next_prompt(tiny_model: Path) -> None:
-    """In a batch of one: the tool has its result only when the second text is finished."""
-    go = threading.Event()
-    inner = writes(a="x [QA(one) -> ONE] end", b="no call at all")
-
-    def script(text: str) -> list[str | None]:
-        found = inner(text)
-        if text.startswith("b:") and found == [None]:
-            go.set()
-        return found
-
-    given = ask(tiny_model, script, "a", "b", tools=[Echo(go=go)], batch_size=1)
-    assert [one.text for one in given] == ["x [QA(one) -> ONE] end", "no call at all"]
 
 
 def test_each_query_has_its_own_limits_stops_day_and_forbidden_tools(tiny_model: Path) -> None:

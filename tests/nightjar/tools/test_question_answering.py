@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
-from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make
@@ -57,16 +55,3 @@ def test_the_version_follows_the_model_and_the_settings(tiny_model: Path) -> Non
     reader = Reader(str(tiny_model), HEAD)
     versions = {QuestionAnswering(passages(("a", "b")), reader, most).version for most in (1, 2)}
     assert len(versions) == 2 and all(reader.sha256[:16] in version for version in versions)
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"model": "nowhere"}, "no such model directory"),
-        ({"passages": 0}, "tools.question_answering.passages = 0 is not allowed"),
-    ],
-)
-def test_wrong_settings_are_one_line(tmp_path: Path, settings: dict[str, object], told: str) -> None:
-    with pytest.raises(NightjarError, match=told) as caught:
-        make("question_answering", corpus(tmp_path / "corpus"), settings)
-    assert "\n" not in str(caught.value)

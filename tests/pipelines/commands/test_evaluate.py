@@ -188,21 +188,26 @@ def test_a_run_that_failed_resumes_and_another_is_refused(
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         return (400, {}) if any(text in body["prompt"] for text in failing) else count(body)
 
+    def numbers() -> list[str]:
+        """Of the questions asked; without the request that tells whether a server gives log-probabilities."""
+        prompts = (body["prompt"].partition("number ")[2] for body in served.asked)
+        return [text[:1] for text in prompts if text]
+
     with serving(script) as served:
         model = ("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--benchmark", "tool_use")
         assert run(*model, "--output", "../run") == 2
         assert "it refuses the request (400" in capsys.readouterr().err
-        answered = [body for body in served.asked if failing[0] not in body["prompt"]]
+        answered = [number for number in numbers() if number not in failing[0]]
         failing.clear()
-        asked = len(served.asked)
+        asked = len(numbers())
         assert run(*model, "--output", "../run") == 0
-        assert len(served.asked) - asked == 6 - len(answered)
+        assert len(numbers()) - asked == 6 - len(answered)
         told = capsys.readouterr().out
         reason = "a server gives no log-probabilities of a given text"
         assert f"left out: tool_use, wikitext: {reason}" in told
-        asked = len(served.asked)
+        asked = len(numbers())
         assert run(*model, "--output", "../run") == 0  # it is done
-        assert len(served.asked) == asked
+        assert len(numbers()) == asked
         assert run(*model, "--limit", "1", "--output", "../run") == 2
         assert "it holds another run (limit None)" in capsys.readouterr().err
 
@@ -453,7 +458,8 @@ def test_wrong_input_is_one_line(
         arguments += ("--output", "../run")
     if change:
         change(project)
-    assert run(*arguments) == 2
+    with serving(count) as served:
+        assert run(*(it.replace(SERVER[1], f"server:{served.url}") for it in arguments)) == 2
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
     # The corrected command may use the folder.

@@ -16,8 +16,8 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from stages._runtime import history
 from stages._runtime import stage as harness
-
-ROOT = Path(__file__).parents[3]
+from tests.conftest import ROOT
+from tests.in_process import captured
 
 
 def written(root: Path, text: str) -> Path:
@@ -79,14 +79,12 @@ def test_without_readable_facts_the_rows_are_those_of_the_latest_run(tmp_path: P
     assert history.expected(tmp_path) == {"a": 1.0}
 
 
-def test_lines_of_an_earlier_version_without_rows_say_nothing(tmp_path: Path) -> None:
-    written(tmp_path, json.dumps({"stage": "a", "seconds": 60.0, "status": "failed", "ended": 1}))
-    assert history.expected(tmp_path) == {}
-
-
-def test_no_history_expects_nothing(tmp_path: Path) -> None:
-    assert history.expected(tmp_path) == {}
-    written(tmp_path, "")
+@pytest.mark.parametrize(
+    "text", [None, "", '{"stage": "a", "seconds": 60.0, "status": "failed", "ended": 1}']
+)
+def test_no_history_and_one_of_an_earlier_version_expect_nothing(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        written(tmp_path, text)
     assert history.expected(tmp_path) == {}
 
 
@@ -121,34 +119,26 @@ def test_only_the_end_of_a_long_history_is_read(tmp_path: Path) -> None:
     assert history.expected(tmp_path) == {"new": 3.0}
 
 
-@pytest.mark.parametrize(("timed", "lines"), [("", 1), ("1", 0)])
-def test_a_stage_whose_driver_writes_the_line_writes_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timed: str, lines: int
+@pytest.mark.parametrize(
+    ("timed", "error", "lines"),
+    [("", None, 1), ("1", None, 0), ("", NightjarError("it is broken", "nothing", "fix it"), 0)],
+)
+def test_a_stage_writes_a_line_unless_it_fails_or_its_driver_writes_it(
+    workdir: Path, monkeypatch: pytest.MonkeyPatch, timed: str, error: Exception | None, lines: int
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    def run(stage: harness.Stage) -> None:
+        stage.count(7, 7)
+        if error:
+            raise error
+
     monkeypatch.setenv(history.TIMED, timed)
     monkeypatch.setattr(sys, "argv", ["stages.nothing"])
-    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
-    harness.main("nothing", lambda stage: stage.count(7, 7))
-    assert list(history.expected(tmp_path)) == ["nothing"] * lines
+    (workdir / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    done = captured(lambda _: harness.main("nothing", run), [])
+    assert done.returncode == (2 if error else 0) and ("it is broken" in done.stderr) == bool(error)
+    assert list(history.expected(workdir)) == ["nothing"] * lines
     if lines:
-        assert json.loads((tmp_path / paths.HISTORY).read_text())["rows"] == 7
-
-
-def test_a_run_that_fails_is_not_in_the_history(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fails(stage: harness.Stage) -> None:
-        raise NightjarError("it is broken", stage.name, "fix it")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(history.TIMED, raising=False)
-    monkeypatch.setattr(sys, "argv", ["stages.nothing"])
-    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
-    with pytest.raises(SystemExit) as ended:
-        harness.main("nothing", fails)
-    assert ended.value.code == 2 and capsys.readouterr().err.startswith("nightjar: nothing: it is broken")
-    assert not (tmp_path / paths.HISTORY).exists()
+        assert json.loads((workdir / paths.HISTORY).read_text())["rows"] == 7
 
 
 def _append(root: Path, name: str) -> None:

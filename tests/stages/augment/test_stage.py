@@ -20,20 +20,15 @@ from stages._runtime.held_out import held_out
 from tests import shard_project
 from tests.conftest import ROOT
 from tests.in_process import run_stage
+from tests.stages.rows import write_passages
 
 
 @pytest.fixture()
 def project(tmp_path: Path, tiny_model: Path) -> Path:
     """With an index of two passages, and a low bar for calls: the tiny model writes nonsense."""
     folder = shard_project.make(tmp_path / "project", tiny_model)
-    with tables.ArtifactWriter(folder / "data/index") as writer:
-        texts = ["A box holds 12 pens.", "Pens are sold in rows of 4."]
-        rows = [
-            {"passage": n, "document_id": f"d{n}", "title": "Pens", "text": text, "start": 0}
-            for n, text in enumerate(texts)
-        ]
-        writer.write(contracts.PASSAGES, rows)
-        LexicalIndex.build(texts).save(writer.folder("lexical"))
+    texts = ["A box holds 12 pens.", "Pens are sold in rows of 4."]
+    LexicalIndex.build(texts).save(write_passages(folder / "data/index", texts) / "lexical")
     return folder
 
 
@@ -104,26 +99,16 @@ def test_chains_are_counted_and_merged(project: Path, monkeypatch: pytest.Monkey
         return [[Sampled(texts[n % 3], True) for n in range(len(one.seeds))] for one in beginnings]
 
     monkeypatch.setattr(TokenTree, "sample", sample)
-    own = {
-        "code": "nightjar/tools/calculator.py",
-        "resource": "data/none",
-        "sampling_threshold": 0.0,
-    }
-    tool = own | {"positions": 1, "samples": 2, "filter_threshold": -1000.0, "price": 0.5}
+    tool = {"code": "nightjar/tools/calculator.py", "resource": "data/none", "sampling_threshold": 0.0}
+    tool |= {"positions": 1, "samples": 2, "filter_threshold": -1000.0, "price": 0.5}
     shard_project.configure(project, augment={"chain_calls": 2, "tools": {"calculator": tool}})
     assert run_stage("augment", "calculator", cwd=project).returncode == 0
     facts = json.loads((project / "data/metrics/augment-calculator.json").read_text())
     rows = tables.read_rows(project / "data/augment/calculator", contracts.CANDIDATES)
     texts = facts["texts"]["windows"]
-    assert Counter(row["call"] for row in rows) == dict.fromkeys(
-        [
-            "[Calculator(1 + 1)]",
-            "[Calculator(2 * 6)]",
-            "[Calculator(1 + 1) -> 2] [Calculator(2 * 6)]",
-            "[Calculator(2 * 6) -> 12] [Calculator(1 + 1)]",
-        ],
-        texts,
-    )
+    firsts = ["[Calculator(1 + 1)]", "[Calculator(2 * 6)]"]
+    longer = ["[Calculator(1 + 1) -> 2] [Calculator(2 * 6)]", "[Calculator(2 * 6) -> 12] [Calculator(1 + 1)]"]
+    assert Counter(row["call"] for row in rows) == dict.fromkeys(firsts + longer, texts)
     chains = facts["chains"]
     assert (chains["kept"], chains["sampled"]) == ({"1": 2 * texts, "2": 2 * texts}, 2 * texts)
     assert chains["use_result"] == texts
@@ -136,11 +121,8 @@ def test_chains_are_counted_and_merged(project: Path, monkeypatch: pytest.Monkey
         own = [one for one in rows if (one["id"], one["target"]) == (row["id"], row["target"])]
         worth = {one["call"]: one["gain"] - 0.5 for one in own}
         first, second, *both = worth
-        totals = {
-            1: max(worth[first], worth[second]),
-            2: max(worth[first] + worth[both[0]], worth[second] + worth[both[1]]),
-        }
-        assert len(row["tools"]) == max(totals, key=lambda length: totals[length])
+        pairs = [worth[first] + worth[both[0]], worth[second] + worth[both[1]]]
+        assert len(row["tools"]) == 1 + (max(pairs) > max(worth[first], worth[second]))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from stages._runtime.held_out import held_out
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.stages.augment_merge.test_merge import row
+from tests.stages.rows import instance, write_documents
 
 OUT = Path("data/augment_merge")
 
@@ -28,22 +29,22 @@ def candidate(**values: Any) -> dict[str, Any]:
     return {**row(), "probability": 0.1, **losses, **token, **values}
 
 
+def configure(**changes: Any) -> None:
+    values = yaml.safe_load(Path("params.yaml").read_text())
+    values["augment"] |= changes
+    Path("params.yaml").write_text(yaml.safe_dump(values))
+
+
 @pytest.fixture()
 def project(workdir: Path) -> Path:
     shutil.copy(ROOT / "profiles" / "sample.yaml", "params.yaml")
-    values = yaml.safe_load(Path("params.yaml").read_text())
-    tools = values["augment"]["tools"]
-    values["augment"]["tools"] = {name: tools[name] for name in ("calculator", "calendar")}
-    values["augment"]["held_out_documents"] = 2
-    Path("params.yaml").write_text(yaml.safe_dump(values))
+    tools = yaml.safe_load(Path("params.yaml").read_text())["augment"]["tools"]
+    tools = {name: tools[name] for name in ("calculator", "calendar")}
+    configure(tools=tools, held_out_documents=2)
     texts = [f"text number {n}" for n in range(8)] + ["It is [Calendar()] today", "more of [Calendar()]"]
-    with tables.ArtifactWriter(Path("data/ingest/corpus")) as writer:
-        base = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
-        rows = [{**base, "id": f"d{n}", "text": f" {text}\n"} for n, text in enumerate(texts)]
-        writer.write(contracts.DOCUMENTS, rows)
+    write_documents(Path("data/ingest/corpus"), [f" {text}\n" for text in texts])
     with tables.ArtifactWriter(Path("data/split")) as writer:
-        instance = {"dataset": "d", "file": "f", "task_id": "t", "id": "i", "index": 0, "input": "1 + 1"}
-        writer.write(contracts.TRAIN, [{**instance, "outputs": ["it is two", "2 "]}])
+        writer.write(contracts.TRAIN, [instance("t", "i", "1 + 1", "it is two", "2 ")])
     # Stage augment samples no calls for documents that are held out.
     held = held_out([f"d{n}" for n in range(10)], 2, 42)
     named = [n for n in range(9) if f"d{n}" not in held]
@@ -102,9 +103,7 @@ def test_every_threshold_of_table_2_is_counted_from_one_run(project: Path) -> No
     assert found["corpus"]["calendar"] == {"0.5": 1, "1.0": 1}
     assert found["train"] == {"calculator": {"0.5": 1, "1.0": 1}}
     # Before the limit of examples.
-    values = yaml.safe_load(Path("params.yaml").read_text())
-    values["augment"]["examples_per_tool"] = 1
-    Path("params.yaml").write_text(yaml.safe_dump(values))
+    configure(examples_per_tool=1)
     assert run_stage("augment_merge").returncode == 0
     facts = json.loads(Path("data/metrics/augment_merge.json").read_text())
     assert facts["reasons"]["beyond the limit of examples of its tool"] and facts["examples"] == found
@@ -122,8 +121,6 @@ def test_every_threshold_of_table_2_is_counted_from_one_run(project: Path) -> No
     ],
 )
 def test_settings_that_cannot_be_followed_are_told(project: Path, key: str, value: object, told: str) -> None:
-    values = yaml.safe_load(Path("params.yaml").read_text())
-    values["augment"][key] = value
-    Path("params.yaml").write_text(yaml.safe_dump(values))
+    configure(**{key: value})
     done = run_stage("augment_merge")
     assert done.returncode == 2 and told in done.stderr

@@ -1,19 +1,28 @@
-"""The share of consistent passages against counting them one by one."""
+"""The share of consistent passages, and the pseudo-labels, against counting and scoring them one by one."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.benchmarks.capabilities import Reading
+from nightjar.benchmarks.classification.card import CARD
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
+from nightjar.core.errors import NightjarError
+from nightjar.models import reader
 from nightjar.search.rankings import Passages, Ranking
-from stages.consistency.build import means, write_consistency
+from stages.consistency.build import labeller, means, write_consistency
+from tests.stages.rows import write_passages
+from tests.tiny_models import sentence_encoder
 
 LABELS = ("yes", "no", "maybe")
 TEXTS = [f"passage {number}" for number in range(9)]
@@ -24,19 +33,9 @@ def label(task: str, text: str) -> str:
     return LABELS[(int(text.split()[1]) + len(task)) % len(LABELS)]
 
 
-def passages(folder: Path) -> Passages:
-    with tables.ArtifactWriter(folder) as writer:
-        rows = [
-            {"passage": n, "document_id": "d", "title": "t", "text": text, "start": 0}
-            for n, text in enumerate(TEXTS)
-        ]
-        writer.write(contracts.PASSAGES, rows)
-    return Passages(folder)
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Passages:
-    return passages(tmp_path_factory.mktemp("consistency") / "index")
+    return Passages(write_passages(tmp_path_factory.mktemp("consistency") / "index", TEXTS))
 
 
 rankings = st.lists(st.integers(0, len(TEXTS) - 1), max_size=6, unique=True)
@@ -85,3 +84,66 @@ def test_the_share_is_counted(
         for ranking, value in values.items():
             shares = [r["consistent"] for r in rows if (r["task_id"], r["ranking"]) == (task, ranking)]
             assert value == pytest.approx(100 * np.mean(shares), abs=1e-4)
+
+
+FILMS = ["a fine film", "a film that is as long as it is dull , and longer still", "so so"]
+
+
+def trained(folder: Path, base: Path, **changes: Any) -> Path:
+    """Readers of two tasks with random decoders, as the stage train_reader leaves them."""
+    torch.manual_seed(3)
+    for task in ("sst2", "trec"):
+        made = reader.load(base, 1)
+        weights = {
+            name: torch.randn_like(value) * 0.3 for name, value in made.reader.learning("decoder").items()
+        }
+        reader.save(weights, folder / task)
+    record = {
+        "recipe": "reader",
+        "form": "intended",
+        "passages": 0,
+        "shots_per_label": 0,
+        "trains": "decoder",
+    }
+    record |= {"text_maxlength": 64, "decoder_layers": 1, "base": base.as_posix(), "base_sha256": made.sha256}
+    record |= {"tasks": {"sst2": {}, "trec": {}}, "fusion": "in_decoder", "learning_rate": 0.001}
+    record |= {"batch_size": 2, "max_steps": 1, "evaluate_every": None, "precision": "float32", "seed": 0}
+    (folder / "reader.json").write_text(json.dumps(record | changes))
+    return folder
+
+
+def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
+    base = sentence_encoder(tmp_path / "base")
+    folder = trained(tmp_path / "readers", base)
+    labels = labeller(CARD, folder)
+    for task in ("sst2", "trec", "sst2"):
+        found = labels(task, FILMS)
+        made = reader.load(base, 1)
+        reader.restore(made.reader, "decoder", folder / task)
+        reading = CARD.capability(Reading)
+        assert reading
+        targets = made.tokens.targets(reading.targets(task), made.reader.start)
+        for text, label in zip(FILMS, found, strict=True):
+            alone = reading.text(task, text, "intended")
+            with torch.inference_mode():
+                states = reader.encode(made.reader, [made.tokens.input(alone, alone, 64)])
+                scores = reader.answer_scores(
+                    made.reader, [states], None, targets, reader.all_answers(targets, 1)
+                )
+            assert label == targets.names[int(scores[0].argmax())]
+    assert labels("sst2", []) == []
+    with pytest.raises(NightjarError, match="no reader of the task cola"):
+        labels("cola", FILMS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"passages": 3}, "trained with passages or demonstrations; set consistency.benchmarks.class"),
+        ({"base_sha256": "0"}, "another base model"),
+    ],
+)
+def test_other_readers_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    folder = trained(tmp_path / "readers", sentence_encoder(tmp_path / "base"), **changes)
+    with pytest.raises(NightjarError, match=message):
+        labeller(CARD, folder)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
-import random
 import subprocess
 import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
@@ -25,7 +22,6 @@ from nightjar.core import checks, tables
 from nightjar.core.contracts import (
     DEV,
     DEV_QUESTIONS,
-    DOCUMENTS,
     EVIDENCE,
     EVIDENCE_OVERLAPS,
     OVERLAPS,
@@ -35,11 +31,11 @@ from nightjar.core.contracts import (
     TRAIN,
     TRAIN_QUESTIONS,
 )
-from stages.contamination.build import Benchmark, build, task_rows
-from stages.contamination.ngrams import rolling, words
-from stages.contamination.overlaps import Overlap, OverlapFinder, Source
+from stages.contamination.build import Benchmark, build
+from stages.contamination.overlaps import OverlapFinder, Source
 from tests.conftest import ROOT
 from tests.in_process import run_stage
+from tests.stages.rows import instance, write_documents
 
 SPLIT, CORPUS, OUTPUT = Path("data/split"), Path("data/ingest/corpus"), Path("data/contamination")
 QUESTIONS_OF, RETRIEVED, INDEX = Path("data/questions"), Path("data/retrieve"), Path("data/index")
@@ -57,35 +53,6 @@ def grams(text: str, n: int) -> list[tuple[str, ...]]:
 TEXTS = st.lists(st.sampled_from(["a", "B", "c,", "É", " ", "\n", "- ", "_", "“d”", ""]), max_size=12).map(
     " ".join
 )
-
-
-@given(st.lists(TEXTS, max_size=6))
-@settings(max_examples=80, deadline=None)
-def test_words_are_those_by_hand(texts: list[str]) -> None:
-    for start in (0, 1):
-        array = pa.array(texts, pa.string()).slice(start)
-        given = words(array)
-        flat = given.flat.to_pylist()
-        cut = [flat[a:b] for a, b in itertools.pairwise(given.offsets)]
-        assert cut == [by_hand(text) for text in texts[start:]]
-        if cut:
-            assert given.joined(np.arange(len(cut))).to_pylist() == [" ".join(one) for one in cut]
-
-
-@pytest.mark.parametrize("n", range(1, 18))
-def test_a_rolling_hash_is_the_polynomial_of_its_window(n: int) -> None:
-    rng = random.Random(n)
-    table = [rng.getrandbits(64) for _ in range(5)]
-    numbers = [rng.randrange(5) for _ in range(30)]
-    factor = rng.getrandbits(64) | 1
-    found = rolling(np.array(numbers, np.int32), n, np.array(table, np.uint64), np.uint64(factor))
-    wanted = [
-        sum(table[numbers[at + k]] * factor ** (n - 1 - k) for k in range(n)) % 2**64 for at in range(31 - n)
-    ]
-    assert found.tolist() == wanted
-    assert (
-        len(rolling(np.array(numbers[: n - 1], np.int32), n, np.array(table, np.uint64), np.uint64(3))) == 0
-    )
 
 
 @given(
@@ -143,11 +110,6 @@ def test_a_short_input_is_found_inside_a_longer_text(inputs: list[str], training
     assert found == wanted
 
 
-def instance(task: str, id: str, text: str, *outputs: str) -> dict[str, Any]:
-    row = {"dataset": "d", "file": "f", "task_id": task, "id": id, "index": 0}
-    return {**row, "input": text, "outputs": list(outputs)}
-
-
 LONG = "one two three four five six seven eight"
 STATEMENT = "The tower of Halvern was built by"
 
@@ -158,16 +120,9 @@ def question(benchmark: str, task: str, id: str, parts: dict[str, Any], *referen
     return {**row, **source, "parts": json.dumps(parts), "references": list(references)}
 
 
-def passage(task: str, id: str, rank: int, text: str, split: str = "test") -> dict[str, Any]:
-    row = {
-        "split": split,
-        "task_id": task,
-        "id": id,
-        "rank": rank,
-        "passage": rank,
-        "document_id": f"doc-{rank}",
-    }
-    return {**row, "title": "Title", "text": text, "score": 1.0}
+def passage(id: str, rank: int, text: str, split: str = "test") -> dict[str, Any]:
+    row = {"split": split, "task_id": "lama_squad", "id": id, "rank": rank, "passage": rank}
+    return {**row, "document_id": f"doc-{rank}", "title": "Title", "text": text, "score": 1.0}
 
 
 def asked(benchmark: str, *, retrieved: bool = False) -> Benchmark:
@@ -206,16 +161,15 @@ def made(workdir: Path) -> Path:
         writer.write(DEV_QUESTIONS, [])
     with tables.ArtifactWriter(RETRIEVED / "tool_use") as writer:
         rows = [
-            passage("lama_squad", "1", 2, f"{STATEMENT} Emma Cossar, in 1963."),
-            passage("lama_squad", "1", 1, "Emma Cossar was born in Velbridge."),
-            passage("lama_squad", "2", 3, "Wood and green, sandstone.", "train"),
-            passage("lama_squad", "2", 3, "A green-sandstone wall"),
+            passage("1", 2, f"{STATEMENT} Emma Cossar, in 1963."),
+            passage("1", 1, "Emma Cossar was born in Velbridge."),
+            passage("2", 3, "Wood and green, sandstone.", "train"),
+            passage("2", 3, "A green-sandstone wall"),
         ]
         writer.write(EVIDENCE, rows)
-    with tables.ArtifactWriter(CORPUS) as writer:
-        row = {"dataset": "corpus", "file": "f", "title": "", "url": "", "date": None}
-        texts = [f"A story: {LONG[:-6]}", f"So {STATEMENT.lower()} Emma Cossar"]
-        writer.write(DOCUMENTS, [{**row, "id": f"doc-{n}", "text": text} for n, text in enumerate(texts, 1)])
+    write_documents(
+        CORPUS, {"doc-1": f"A story: {LONG[:-6]}", "doc-2": f"So {STATEMENT.lower()} Emma Cossar"}
+    )
     return workdir
 
 
@@ -239,9 +193,8 @@ def test_the_artifact(made: Path) -> None:
     of_z = told["z", "any"]
     assert (of_z["instances"], of_z["by_input"], of_z["by_reference"], of_z["overlapping"]) == (3, 1, 1, 2)
     assert (of_z["mostly"], of_z["short"], round(of_z["share"], 3)) == (1, 1, 0.667)
-    assert (told["z", "supervised"]["overlapping"], told["z", "supervised"]["short"]) == (0, 1) and told[
-        "y", "any"
-    ]["share"] == 0
+    assert (told["z", "supervised"]["overlapping"], told["z", "supervised"]["short"]) == (0, 1)
+    assert told["y", "any"]["share"] == 0
     sides = facts["benchmarks"]["supernatinst"]["sides"]
     assert sides["any"]["overlapping"] == 2 and facts["texts"]["train"] == 4
     assert facts["benchmarks"]["supernatinst"]["evidence"] is None
@@ -283,19 +236,6 @@ def test_passages_that_have_the_question_or_a_reference(made: Path) -> None:
     counts = {"question": 1, "question_first": 0, "reference": 1, "reference_first": 1}
     assert facts["benchmarks"]["tool_use"]["evidence"] == {"questions": 2, **counts}
     assert facts["benchmarks"]["supernatinst"]["evidence"] is None
-
-
-def test_a_share_counts_instances_not_parts() -> None:
-    task = {"benchmark": "b", "track": "default", "category": "c", "task_id": "t"}
-    rows = [{**task, "id": str(n)} for n in range(4)]
-    source = Source(None, "d", "text")
-    overlaps = [
-        Overlap(0, part, side, "ngram", 10, 6, "x", source)
-        for part in ("input", "reference")
-        for side in ("train", "corpus")
-    ]
-    told = {row["side"]: row for row in task_rows(rows, overlaps)}
-    assert (told["any"]["share"], told["any"]["mostly"], told["dev"]["share"]) == (0.25, 0, 0.0)
 
 
 def test_no_test_instances(made: Path) -> None:

@@ -21,6 +21,7 @@ from nightjar.prompts.model_text import model_input
 from stages.encode import build as build_module
 from stages.encode.build import Build, Sources
 from tests.conftest import ROOT
+from tests.stages.rows import instance as row
 from tests.tiny_models import encoder_decoder
 
 SETTINGS = params.load(ROOT / "params.yaml")
@@ -35,11 +36,6 @@ TASKS = {
     }
     for name in ("a", "b", "c")
 }
-
-
-def row(task: str, id: str, asked: str, *answers: str) -> dict[str, Any]:
-    base = {"dataset": "natural_instructions", "file": f"{task}.json", "task_id": task, "id": id, "index": 0}
-    return {**base, "input": asked, "outputs": list(answers)}
 
 
 TRAIN = [
@@ -63,15 +59,9 @@ def sources(tmp_path: Path) -> Sources:
             for task in {given["task_id"] for given in rows}:
                 writer.write(contract, [given for given in rows if given["task_id"] == task], part=task)
     with ArtifactWriter(tmp_path / "merged") as writer:
-        call = {
-            "source": "train",
-            "task_id": "a",
-            "id": "a3",
-            "target": 1,
-            "original": "miaow",
-            "tools": ["Calculator"],
-        }
-        writer.write(contracts.CALLS_MERGED, [{**call, "text": "[Calculator(1 + 2) → 3] miaow"}])
+        call = {"source": "train", "task_id": "a", "id": "a3", "target": 1, "tools": ["Calculator"]}
+        texts = {"original": "miaow", "text": "[Calculator(1 + 2) → 3] miaow"}
+        writer.write(contracts.CALLS_MERGED, [call | texts])
     with ArtifactWriter(tmp_path / "retrieved") as writer:
         base = {"task_id": "a", "id": "a1", "passage": 0, "document_id": "d", "score": 1.0}
         found = [
@@ -158,13 +148,6 @@ def test_an_encoder_decoder_keeps_the_published_form(sources: Sources, tmp_path:
     assert len(rows[5]["targets"][0]) == 16 and rows[5]["targets"][0][-1] == tokenizer.end
     source = pa.memory_map(str(tmp_path / "cut" / "tokens" / TOKENS_FILE))
     assert pa.ipc.open_file(source).schema.metadata == {b"encoder_decoder": b"true"}
-
-
-def test_the_same_bytes_twice(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        encode(sources, tmp_path / name, tiny_model, recipe())
-    one, two = ((tmp_path / name / "tokens" / TOKENS_FILE).read_bytes() for name in ("one", "two"))
-    assert one == two
 
 
 def test_nothing_to_train_on_is_told(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.conftest import ROOT
 SETTINGS = params.load(ROOT / "params.yaml")
 LONG = "one two three " * 40
 CALL = "[Calculator(12 * 8) -> 96]"
+NAMES = ("source", "task_id", "id", "text", "original")
 ROWS = [
     ("corpus", None, "d1", f"Today 12 * 8 is {CALL} 96.", "Today 12 * 8 is 96."),
     ("corpus", None, "d2", f"{LONG}and {CALL} 96.", f"{LONG}and 96."),
@@ -39,20 +40,10 @@ def tokenizer(tiny_model: Path) -> Tokenizer:
 def merged(tmp_path: Path) -> Path:
     with ArtifactWriter(tmp_path / "merged") as writer:
         for source in ("corpus", "train"):
-            rows = [
-                {
-                    "source": s,
-                    "task_id": task,
-                    "id": id,
-                    "target": 0,
-                    "text": text,
-                    "original": plain,
-                    "tools": ["x"],
-                }
-                for s, task, id, text, plain in ROWS
-                if s == source
-            ]
-            writer.write(contracts.CALLS_MERGED, rows, part=source)
+            rows = [dict(zip(NAMES, row, strict=True)) for row in ROWS if row[0] == source]
+            writer.write(
+                contracts.CALLS_MERGED, [row | {"target": 0, "tools": ["x"]} for row in rows], source
+            )
         writer.write(contracts.HELD_OUT, [{"id": "d9", "text": "Held out: 7."}])
     return tmp_path / "merged"
 

@@ -15,6 +15,7 @@ from nightjar.benchmarks.aggregate import pairs
 from nightjar.core import contracts, tables
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
+from tests.stages.rows import instance
 
 ROOT = Path(__file__).parents[3]
 ASKED = Path("data/questions/supernatinst")
@@ -26,23 +27,6 @@ def task(demo: str | None) -> dict[str, Any]:
     return {"definition": ["d"], "positive_examples": examples, "negative_examples": []}
 
 
-def test_row(name: str, number: int, text: str, outputs: list[str], track: str = "default") -> dict[str, Any]:
-    return {
-        "track": track,
-        "category": "Word Analogy",
-        "dataset": "natural_instructions",
-        "file": f"{name}.json",
-        "task_id": name,
-        "id": f"{name}-{number}",
-        "index": number,
-        "input": text,
-        "outputs": outputs,
-    }
-
-
-test_row.__test__ = False  # type: ignore[attr-defined]
-
-
 def prediction(system: str, row: dict[str, Any], text: str) -> dict[str, Any]:
     return {
         "benchmark": "supernatinst",
@@ -51,19 +35,16 @@ def prediction(system: str, row: dict[str, Any], text: str) -> dict[str, Any]:
         "answers": [text],
         "text": text,
         "calls": [{"tool": "Calculator", "input": "1+1", "result": "2"}] if system == "combined" else [],
-        "prompt": "p",
-        "prompt_sha256": "0",
-        "prompt_tokens": 1,
-        "new_tokens": 1,
-        "model_sha256": "0",
-        "adapter_sha256": None,
+        **{"prompt": "p", "prompt_sha256": "0", "prompt_tokens": 1, "new_tokens": 1},
+        **{"model_sha256": "0", "adapter_sha256": None},
     }
 
 
+WORDS = {"track": "default", "category": "Word Analogy"}
 ROWS = [
-    test_row("t1", 0, "big is to small", ["cold"]),
-    test_row("t1", 1, "warm", ["Warm"]),
-    test_row("t2", 0, "你好", ["hola", "你好"], "xlingual"),
+    instance("t1", "t1-0", "big is to small", "cold", **WORDS),
+    instance("t1", "t1-1", "warm", "Warm", **WORDS),
+    instance("t2", "t2-0", "你好", "hola", "你好", **WORDS | {"track": "xlingual"}),
 ]
 
 
@@ -108,10 +89,7 @@ def test_scores_and_facts(project: Path) -> None:
     assert by_level.count("overall") == by_level.count("category") == len(compared) * 2 * 3
     gains = {(row["system"], row["task_id"]): row for row in tables.read_rows(out, contracts.IMPROVEMENTS)}
     assert len(gains) == 8 and gains["untuned", "t2"]["value"] == -100  # copy_input is right there
-    assert (gains["untuned", "t2"]["heuristic"], gains["untuned", "t1"]["heuristic"]) == (
-        "copy_input",
-        "copy_input",
-    )
+    assert {gains["untuned", task]["heuristic"] for task in ("t1", "t2")} == {"copy_input"}
 
 
 def test_without_any_reference_there_is_nothing_to_score(project: Path) -> None:
@@ -148,7 +126,7 @@ def test_same_input_same_bytes(project: Path) -> None:
 
 
 def test_predictions_of_another_split(project: Path) -> None:
-    strange = prediction("combined", test_row("t9", 0, "", [""]), "x")
+    strange = prediction("combined", instance("t9", "t9-0", "", "", **WORDS), "x")
     with tables.ArtifactWriter(Path("data/predict/supernatinst/combined")) as writer:
         writer.write(contracts.PREDICTIONS, [strange])
     done = run()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
@@ -21,11 +19,12 @@ from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools.passages import Passages
 from nightjar.tools.tool import Request
-from stages._runtime.checkpoint import Checkpoint
 from stages.index import build as build_module
-from stages.index.build import Compute, build
+from stages.index.build import build
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
+from tests.killing import units_added
+from tests.stages.rows import document
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
@@ -40,18 +39,7 @@ TEXTS = {
 
 
 def write_corpus(path: Path, texts: dict[str, str], title: str = "On ") -> None:
-    rows: list[dict[str, Any]] = [
-        {
-            "dataset": "corpus",
-            "file": "a.jsonl",
-            "id": id,
-            "title": title and title + id,
-            "text": text,
-            "url": "",
-            "date": None,
-        }
-        for id, text in texts.items()
-    ]
+    rows = [document(id, text, title and title + id) for id, text in texts.items()]
     with ArtifactWriter(path) as writer:
         writer.write(DOCUMENTS, rows[:2], part="part-0")
         writer.write(DOCUMENTS, rows[2:], part="part-1")
@@ -101,15 +89,6 @@ def test_everything_is_indexed(
     assert np.allclose(found.scores, 1)
 
 
-def test_the_same_bytes_twice(encoder: Path, tmp_path: Path) -> None:
-    write_corpus(tmp_path / "corpus", TEXTS)
-    for name in ("first", "second"):
-        build(tmp_path / "corpus", encoder, tmp_path / name, INDEX, 1)
-    first = _bytes(tmp_path / "first")
-    assert first == _bytes(tmp_path / "second")
-    assert {name.split("/")[0] for name in first} == {"passages", "dense", "lexical", "rejected.parquet"}
-
-
 def test_nothing_is_left_of_a_failure(encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", {"a": " ", "b": "", "c": "\n"})
     with pytest.raises(NightjarError, match="no passage can be made"):
@@ -155,40 +134,6 @@ def test_a_sentence_of_ten_thousand_words_is_cut(encoder: Path, tmp_path: Path) 
     assert build(tmp_path / "corpus", encoder, tmp_path / "whole", whole, 1).passages == 1
 
 
-def test_a_run_that_was_killed_resumes_the_encoding(
-    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build_module, "PASSAGES_PER_UNIT", 2)
-    write_corpus(tmp_path / "corpus", TEXTS)
-    expected = build(tmp_path / "corpus", encoder, tmp_path / "expected", INDEX, 1)
-    assert expected.passages > 6
-    encoded: list[int] = []
-    original = SentenceEncoder.encode
-
-    def encode(self: SentenceEncoder, texts: list[str]) -> Any:
-        if len(encoded) == 2:
-            encoded.append(0)
-            raise KeyboardInterrupt
-        encoded.append(len(texts))
-        return original(self, texts)
-
-    monkeypatch.setattr(SentenceEncoder, "encode", encode)
-
-    @contextmanager
-    def resumed(units: int, compute: Compute, size: Callable[[int], int]) -> Iterator[Iterable[Any]]:
-        with Checkpoint("index", {"decides": 1}, folder=tmp_path / "checkpoint") as checkpoint:
-            for unit, value in compute(checkpoint.todo(units)):
-                checkpoint.add(unit, value)
-            yield map(checkpoint.__getitem__, range(units))
-
-    with pytest.raises(KeyboardInterrupt):
-        build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1, resumed)
-    assert not (tmp_path / "index").exists() and encoded == [2, 2, 0]
-    build(tmp_path / "corpus", encoder, tmp_path / "index", INDEX, 1, resumed)
-    assert sum(encoded) == expected.passages, "nothing was encoded twice"
-    assert _bytes(tmp_path / "index") == _bytes(tmp_path / "expected")
-
-
 @pytest.mark.parametrize("settings", [INDEX, SENTENCES], ids=["words", "sentences"])
 def test_tools_and_evidence_use_the_same_index(settings: Index, encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", TEXTS)
@@ -202,8 +147,13 @@ def test_tools_and_evidence_use_the_same_index(settings: Index, encoder: Path, t
         assert retriever.passages["document_id"][hits[0][0]].as_py() in TEXTS
 
 
-def test_as_a_stage(encoder: Path, workdir: Path) -> None:
-    (workdir / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+def test_as_a_stage_that_was_killed_and_resumes(
+    encoder: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, "PASSAGES_PER_UNIT", 2)
+    values = read_yaml(ROOT / "params.yaml")
+    values["index"] |= INDEX.model_dump()
+    (workdir / "params.yaml").write_text(json.dumps(values))
     write_corpus(workdir / "data" / "ingest" / "corpus", TEXTS)
     failed = run_stage("index")
     assert failed.returncode == 2
@@ -211,9 +161,17 @@ def test_as_a_stage(encoder: Path, workdir: Path) -> None:
     assert failed.stderr.count("\n") == 1
     (workdir / "models" / "base").mkdir(parents=True)
     (workdir / "models" / "base" / "sentence_encoder").symlink_to(encoder)
-    done = run_stage("index")
+    expected = build(workdir / "data/ingest/corpus", encoder, workdir / "expected", INDEX, 1)
+    with units_added(kill_after=2):
+        run_stage("index")
+    assert not (workdir / "data/index").exists()
+    with units_added() as added:
+        done = run_stage("index")
     assert done.returncode == 0, done.stderr
+    assert added == list(range(2, -(-expected.passages // 2))) != [], "nothing is encoded twice"
+    assert _bytes(workdir / "data/index") == _bytes(workdir / "expected")
     facts = json.loads((workdir / "data" / "metrics" / "index.json").read_text())
-    assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"], facts["passages"]) == (4, 3, 1, 3)
-    assert (facts["pieces"], facts["dropped"], facts["dense"]) == (3, {}, "flat")
+    found = (facts["rows_in"], facts["rows_out"], facts["rows_rejected"], facts["passages"])
+    assert found == (4, 3, 1, expected.passages)
+    assert (facts["pieces"], facts["dropped"], facts["dense"]) == (expected.passages, {}, "flat")
     assert not (workdir / ".nightjar" / "checkpoints" / "index").exists()

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.search.passages import cut, cut_sentences, searchable
-
-
-def test_cut() -> None:
-    assert cut("  One two\n\nthree  four five. ", 2) == [(2, "One two"), (11, "three  four"), (23, "five.")]
-    assert cut("one two", 2) == [(0, "one two")]
-    assert cut(" \n\t", 3) == cut("", 3) == []
+from nightjar.search.passages import cut, cut_sentences
 
 
 @given(st.text(st.sampled_from("ab \n\t\u00a0\u3000é"), max_size=60), st.integers(1, 5))
@@ -23,11 +17,6 @@ def test_every_word_once_and_in_its_place(text: str, words: int) -> None:
     lengths = [len(passage.split()) for _, passage in passages]
     assert all(length == words for length in lengths[:-1])
     assert all(0 < length <= words for length in lengths[-1:])
-
-
-def test_searchable() -> None:
-    assert searchable("A title", "a text") == "A title\na text"
-    assert searchable("", "a text") == "a text"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from nightjar.tools import Request, make
 from tests import shard_project
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
+from tests.stages.rows import document
 from tests.tiny_models import sentence_encoder
 
 MOTHS = "Nightjars hunt moths at dusk."
@@ -23,16 +24,8 @@ def project(tmp_path: Path, tiny_model: Path) -> Path:
     """Its own corpus is about pens; what is searched is in data/knowledge."""
     settings = {"corpus": "data/knowledge", "dense": "none"}
     folder = shard_project.make(tmp_path / "project", tiny_model, index=settings)
-    row = {
-        "dataset": "corpus",
-        "file": "a.jsonl",
-        "id": "moths",
-        "title": "Nightjar",
-        "text": MOTHS,
-        "url": "",
-    }
     with ArtifactWriter(folder / "data/knowledge") as writer:
-        writer.write(DOCUMENTS, [row | {"date": None}])
+        writer.write(DOCUMENTS, [document("moths", MOTHS, "Nightjar")])
     sentence_encoder(folder / "models/base/sentence_encoder")
     done = run_stage("index", cwd=folder)
     assert done.returncode == 0, done.stderr

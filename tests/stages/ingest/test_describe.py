@@ -28,38 +28,6 @@ def row(task_id: str, **changes: Any) -> dict[str, Any]:
     return {**value, **changes}
 
 
-def test_by_hand() -> None:
-    rows = [
-        row("a", domains=["Code -> Repo -> Github", "Code", "Law"]),
-        row("b", output_language=["German"], categories=["Translation", "Mathematics"]),
-        row("c", input_language=[], output_language=[], definition=["One two three four five six."]),
-    ]
-    found = describe(rows, {"a": 10, "b": 5, "c": 0})
-    distributions = found.pop("distributions")
-    assert found == {
-        "tasks": 3,
-        "task_types": 2,
-        "languages": 2,
-        "domains": 2,
-        "domains_in_full": 3,
-        "non_english_tasks": 2,
-        "definition_words": 4.0,
-        "positive_examples": 2.0,
-        "negative_examples": 1.0,
-        "instances_per_task": 5.0,
-    }
-    assert distributions == {
-        "task_types": [["Mathematics", 3, 15], ["Translation", 1, 5]],
-        "languages": [["English", 2, 15], ["German", 1, 5]],
-        "domains": [["Code", 1, 10], ["Law", 1, 10]],
-        "domains_in_full": [["Code", 1, 10], ["Code -> Repo -> Github", 1, 10], ["Law", 1, 10]],
-    }
-
-
-def test_nothing_at_all() -> None:
-    assert describe([], {})["instances_per_task"] == 0.0
-
-
 NAMES = st.lists(st.sampled_from(["A", "B", "A -> x", "A -> y", "English"]), max_size=4)
 
 

@@ -6,14 +6,12 @@ import hashlib
 import json
 import math
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from nightjar.core import tables
@@ -21,7 +19,7 @@ from nightjar.core.config import read_yaml
 from nightjar.core.contracts import INSTANCES, TASKS
 from nightjar.core.errors import NightjarError
 from stages.ingest.check_folder import check_folder
-from stages.ingest.datasets import Statistics, ingest
+from stages.ingest.datasets import ingest
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from tests.in_process import run_stage
 
@@ -41,22 +39,28 @@ def test_bad_files_stand_aside_and_the_rest_goes_on(
     folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = json.dumps(make_task()).encode()
+    bad = {
+        "task002_cut.json": (good[: len(good) // 2], "not JSON"),
+        "task003_text.json": (b"once upon a time", "not JSON"),
+        "task005_doubled.json": (good.replace(b'"Source"', b'"Source": [], "Source"'), "a duplicate key"),
+        "task007_none.json": (make_task(instances=0), "no instances"),
+        "task008_latin.json": (good.replace(b"Ada", "Ad\xe9".encode("latin-1")), "not UTF-8"),
+        "task009..name.json": (make_task(), "unsafe file name"),
+        "task010 blank.json": (make_task(), "unsafe file name"),
+        "task011_blank.json": (
+            make_task(Instances=[{"id": "a", "input": "i", "output": [""]}]),
+            "output is blank",
+        ),
+        "task012_empty.json": (b"", "not JSON"),
+        "task013_utf16.json": (good.decode().encode("utf-16"), "not UTF-8"),
+    }
     source = folder(
         {
             "task001_good.json": make_task(),
-            "task002_cut.json": good[: len(good) // 2],
-            "task003_text.json": b"once upon a time",
             "task004_nan.json": good.replace(b'"https://example.org/"', b"NaN"),
-            "task005_doubled.json": good.replace(b'"Source"', b'"Source": [], "Source"'),
             "task006_old.json": make_task(Definition="Add."),
-            "task007_none.json": make_task(instances=0),
-            "task008_latin.json": good.replace(b"Ada", "Ad\xe9".encode("latin-1")),
-            "task009..name.json": make_task(),
-            "task010 blank.json": make_task(),
-            "task011_blank.json": make_task(Instances=[{"id": "a", "input": "i", "output": [""]}]),
-            "task012_empty.json": b"",
-            "task013_utf16.json": good.decode().encode("utf-16"),
             "README.md": b"not a task",
+            **{name: content for name, (content, _) in bad.items()},
         }
     )
     (source / "tasks" / "task014_gone.json").symlink_to(source / "nowhere")
@@ -66,20 +70,9 @@ def test_bad_files_stand_aside_and_the_rest_goes_on(
     assert [row["task_id"] for row in tables.read_rows(output, TASKS)] == kept
     assert tables.part_rows(output, INSTANCES) == dict.fromkeys(kept, 3)
     rejected = {row["file"]: row for row in tables.read_rejected(output).to_pylist()}
-    assert {
-        file.removeprefix("tasks/"): row["reason"].partition(":")[0] for file, row in rejected.items()
-    } == {
-        "task002_cut.json": "not JSON",
-        "task003_text.json": "not JSON",
-        "task005_doubled.json": "a duplicate key",
-        "task007_none.json": "no instances",
-        "task008_latin.json": "not UTF-8",
-        "task009..name.json": "unsafe file name",
-        "task010 blank.json": "unsafe file name",
-        "task011_blank.json": "output is blank",
-        "task012_empty.json": "not JSON",
-        "task013_utf16.json": "not UTF-8",
-        "task014_gone.json": "cannot be opened",
+    reasons = {Path(file).name: row["reason"].partition(":")[0] for file, row in rejected.items()}
+    assert reasons == {name: reason for name, (_, reason) in bad.items()} | {
+        "task014_gone.json": "cannot be opened"
     }
     assert rejected["tasks/task003_text.json"]["raw"] == "once upon a time"
     assert "cut off" in rejected["tasks/task002_cut.json"]["reason"]
@@ -91,40 +84,32 @@ def test_bad_files_stand_aside_and_the_rest_goes_on(
 
 
 @pytest.mark.parametrize(
-    ("files", "what"),
+    ("dataset", "name", "what"),
     [
-        ({}, "no such folder"),
-        ({"readme.txt": b"x"}, "no task files"),
-        (
-            {"task1.json": b"{"},
-            "nothing in it can be used (1 files, 1 rows; first tasks/task1.json: not JSON",
-        ),
+        ("natural_instructions", "absent", "no such folder"),
+        ("natural_instructions", "text", "no task files"),
+        ("natural_instructions", "text/readme.md", "not a folder"),
+        ("natural_instructions", "cut", r"can be used \(1 files, 1 rows; first tasks/task1.json: not JSON"),
+        ("corpus", "absent", "no such folder"),
+        ("corpus", "text", "no documents"),
+        ("corpus", "cut/tasks/task1.jsonl", "not a folder"),
+        ("corpus", "cut/tasks", "nothing in it can be used"),
+        ("corpus", "blank", "nothing in it can be used"),
+        ("c4", "text", "unknown dataset 'c4'"),
     ],
 )
 def test_a_folder_without_anything_good(
-    folder: Folder, tmp_path: Path, files: dict[str, bytes], what: str
+    folder: Folder, tmp_path: Path, dataset: str, name: str, what: str
 ) -> None:
-    source = folder(files)
-    with pytest.raises(NightjarError) as caught:
-        ingest_natural_instructions(source, tmp_path / "out")
-    assert what in str(caught.value) and "\n" not in str(caught.value)
-    assert sorted(path.name for path in tmp_path.iterdir()) == (["input"] if files else []), (
-        "nothing is left behind"
-    )
-
-
-def test_other_things_that_are_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file.json").write_text("{}")
-    for name, what in (
-        ("empty", "no task files"),
-        ("file.json", "not a folder"),
-        ("absent", "no such folder"),
-    ):
-        with pytest.raises(NightjarError, match=what):
-            ingest_natural_instructions(tmp_path / name, tmp_path / "out")
-    with pytest.raises(NightjarError, match="unknown dataset 'c4'"):
-        ingest("c4", tmp_path, tmp_path / "out")
+    folder({"task1.json": b"{", "task1.jsonl": b"{"}, "cut")
+    for file, text in (("text/readme.md", "x"), ("blank/a.jsonl", "\n\n")):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(NightjarError, match=what) as caught:
+        ingest(dataset, tmp_path / name, tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
 
 
 def test_task_files_directly_and_progress(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
@@ -190,36 +175,6 @@ def test_published_lists_that_are_not_read(
     assert f"to use those in {source}/splits, give the folder {source}" in beside.getMessage()
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from stages.ingest.check_folder import check_folder
-from stages.ingest.datasets import ingest
-kill = lambda done, total: done * 2 > total and os.kill(os.getpid(), signal.SIGKILL)
-ingest("natural_instructions", Path(sys.argv[1]), Path(sys.argv[2]), kill)
-"""
-
-
-def test_a_killed_ingest_leaves_the_old_version_and_a_rerun_cleans_up(
-    folder: Folder, make_task: MakeTask, tmp_path: Path
-) -> None:
-    source = folder({f"task00{n}_x.json": make_task(3) for n in range(1, 7)})
-    output = tmp_path / "data" / "out"
-    for old in (None, 6):
-        command = [sys.executable, "-c", KILLED, str(source), str(output)]
-        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        leftovers = [path.name for path in output.parent.iterdir() if path.name.startswith(".")]
-        assert len(leftovers) == 1, "it was killed in the middle of writing"
-        assert list((output.parent / leftovers[0] / "instances").iterdir())
-        if old is None:
-            assert not output.exists()
-        else:
-            assert len(tables.part_rows(output, INSTANCES)) == old, "the old version is whole"
-        ingest_natural_instructions(source, output)
-        assert [path.name for path in output.parent.iterdir()] == ["out"]
-    assert len(tables.part_rows(output, INSTANCES)) == 6
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_full_disk(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
     noise = [hashlib.sha512(str(n).encode()).hexdigest() for n in range(4000)]
@@ -243,25 +198,6 @@ def test_a_full_disk(folder: Folder, make_task: MakeTask, tmp_path: Path) -> Non
         assert left == [], "nothing half-written"
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-def test_a_full_device(
-    folder: Folder, make_task: MakeTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same without a mount: the parts go to a device that is always full.
-
-    By a link, as Arrow removes the path that it could not write.
-    """
-    original = tables._write_part
-
-    def write_part(table: pa.Table, path: Path) -> None:
-        path.symlink_to("/dev/full")
-        original(table, path)
-
-    monkeypatch.setattr(tables, "_write_part", write_part)
-    with pytest.raises(OSError, match="No space left"):
-        ingest_natural_instructions(folder({"task001_x.json": make_task()}), tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["input"]
 
 
 def params_text(source: Path) -> str:
@@ -299,8 +235,14 @@ def test_the_stage(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
     assert digests(tmp_path / "data") == first, "a failed run leaves the last good one"
 
 
-def test_statistics_as_json() -> None:
-    assert json.loads(json.dumps(Statistics(tasks=1, reasons={"x": 2}).as_dict()))["reasons"] == {"x": 2}
+COLUMNS = {
+    "definition": "Definition",
+    "sources": "Source",
+    "license": "Instance License",
+    **{name: name.capitalize() for name in ("categories", "domains", "reasoning", "contributors")},
+    **{name: name.capitalize() for name in ("input_language", "output_language", "instruction_language")},
+    **{name: name.replace("_", " ").title() for name in ("positive_examples", "negative_examples")},
+}
 
 
 def test_whole_folders(task_files: list[Path], tmp_path: Path) -> None:
@@ -331,80 +273,40 @@ def test_whole_folders(task_files: list[Path], tmp_path: Path) -> None:
         assert refused <= rejected
         rejected -= refused
         head = heads[file.stem]
-        for column, key in (
-            ("definition", "Definition"),
-            ("sources", "Source"),
-            ("categories", "Categories"),
-        ):
-            assert head[column] == value[key]
         urls = [url for url in value["URL"] if not (isinstance(url, float) and math.isnan(url))]
         assert head["urls"] == urls
-        for column, key in (
-            ("positive_examples", "Positive Examples"),
-            ("negative_examples", "Negative Examples"),
-        ):
-            assert head[column] == value[key]
+        assert {column: head[column] for column in COLUMNS} == {
+            column: value.get(key, []) for column, key in COLUMNS.items()
+        }
     assert not rejected, "and nothing else was refused"
 
 
-def test_texts_stay_as_they_are_and_numbers_may_name_two_tasks(
-    folder: Folder, make_task: MakeTask, tmp_path: Path
-) -> None:
-    """What the published files hold beside plain rows: repeated, untrimmed and multi-line references, very long
-    inputs, replacement characters, several languages, two tasks of one number, older files without ids.
-    """
-    instances = [
-        {"id": "a", "input": " long " * 7000, "output": ["same", "same", " untrimmed "]},
-        {"id": "b", "input": "bad \ufffd sign\r\n\ttab", "output": ["two\nlines\n"]},
-        {"id": "c", "input": "日本語。", "output": ["はい", "ń…"]},
-    ]
-    other = [{"input": item["input"], "output": item["output"]} for item in instances]
-    old = make_task(Definition="One text.", Instances=other)
-    del old["Instance License"]
-    source = folder(
-        {
-            "task672_nummersense.json": make_task(
-                Instances=instances, Input_language=["Galician", "Japanese"], Output_language=["Romanian"]
-            ),
-            "task672_amazon_and_yelp_summarization.json": old,
-        }
-    )
-    output = tmp_path / "out"
-    statistics = ingest_natural_instructions(source, output)
-    assert (statistics.tasks, statistics.rows_out, statistics.rows_rejected) == (2, 6, 0)
-    for part in ("task672_nummersense", "task672_amazon_and_yelp_summarization"):
-        rows = tables.read_part(output, INSTANCES, part).to_pylist()
-        assert [(row["input"], row["outputs"]) for row in rows] == [
-            (item["input"], item["output"]) for item in instances
-        ]
-        assert len({row["id"] for row in rows}) == 3 and all(row["task_id"] == part for row in rows)
-    heads = {row["task_id"]: row for row in tables.read_rows(output, TASKS)}
-    assert heads["task672_nummersense"]["input_language"] == ["Galician", "Japanese"]
-    assert heads["task672_amazon_and_yelp_summarization"]["definition"] == ["One text."]
-    assert heads["task672_amazon_and_yelp_summarization"]["license"] == []
-    assert statistics.collection is not None and statistics.collection["non_english_tasks"] == 1
-
-
+@pytest.mark.parametrize("dataset", ["natural_instructions", "corpus"])
 def test_only_ordinary_files_are_read_and_the_others_are_reported(
-    folder: Folder, make_task: MakeTask, tmp_path: Path
+    folder: Folder, make_task: MakeTask, tmp_path: Path, dataset: str
 ) -> None:
-    source = folder({"task001_good.json": make_task()})
-    os.mkfifo(source / "tasks/task002_pipe.json")
-    (source / "tasks/task003_device.json").symlink_to("/dev/zero")
-    (source / "tasks/task004_folder.json").mkdir()
-    (source / "tasks/task005_gone.json").symlink_to("nowhere")
-    statistics = ingest("natural_instructions", source, tmp_path / "out")
-    rejected = tables.read_rejected(tmp_path / "out").to_pylist()
-    assert {row["file"][6:13]: row["reason"] for row in rejected} == {
+    tasks = folder({"task001_good.json": make_task(), "task001.txt": b"a\n\nb\n\nc"}) / "tasks"
+    for end in (".json", ".txt"):
+        os.mkfifo(tasks / f"task002{end}")
+        (tasks / f"task003{end}").symlink_to("/dev/zero")
+        (tasks / f"task004{end}").mkdir()
+        (tasks / f"task005{end}").symlink_to("nowhere")
+    statistics = ingest(dataset, tasks, tmp_path / "out")
+    rejected = {
+        Path(row["file"]).stem: row["reason"] for row in tables.read_rejected(tmp_path / "out").to_pylist()
+    }
+    assert rejected == {
         "task002": "cannot be opened: a named pipe",
         "task003": "cannot be opened: a character device",
         "task004": "cannot be opened: a folder",
         "task005": "cannot be opened: a broken link",
     }
     assert (statistics.files, statistics.files_rejected, statistics.rows_out) == (5, 4, 3)
-    checked = check_folder(source).as_dict()
-    told = {it["task_id"]: it["message"] for it in checked["findings"] if "cannot be opened" in it["message"]}
-    assert sorted(name[:7] for name in told) == ["task002", "task003", "task004", "task005"]
+    if dataset == "natural_instructions":
+        findings = check_folder(tasks).as_dict()["findings"]
+        assert sorted(it["task_id"] for it in findings if "cannot be opened" in it["message"]) == sorted(
+            rejected
+        )
 
 
 @pytest.mark.parametrize(

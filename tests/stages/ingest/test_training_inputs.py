@@ -14,18 +14,17 @@ from nightjar.core import tables
 from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
 from nightjar.core.errors import NightjarError
-from stages.ingest.datasets import ingest
 from stages.ingest.training_inputs import ingest_training_inputs
 from tests.in_process import run_stage
 from tests.stages.ingest.test_natural_instructions import digests
+from tests.stages.rows import instance
 
 ROOT = Path(__file__).parents[3]
 TEST_INPUT, DEV_INPUT = "a test input", "a dev input"
 
 
-def row(task: str, id: str, input: str, **more: str) -> dict[str, Any]:
-    same = {"dataset": "natural_instructions", "file": f"tasks/{task}.json", "task_id": task}
-    return {**more, **same, "id": id, "index": 0, "input": input, "outputs": ["SECRET"]}
+def row(task: str, id: str, text: str, **more: str) -> dict[str, Any]:
+    return instance(task, id, text, "SECRET", **more)
 
 
 def split(path: Path, train: list[dict[str, Any]]) -> Path:
@@ -94,11 +93,6 @@ def test_a_split_without_training_instances(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no training instances"):
         ingest_training_inputs(split(tmp_path / "split", []), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_command_takes_a_split_for_a_corpus(tmp_path: Path) -> None:
-    statistics = ingest("corpus", split(tmp_path / "split", many(5)), tmp_path / "out")
-    assert (statistics.rows_out, statistics.source) == (5, "training inputs")
 
 
 def test_the_stage_of_the_profile_real(workdir: Path) -> None:

@@ -17,36 +17,15 @@ from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from stages._runtime.checkpoint import Checkpoint
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.conftest import ROOT
+from tests.killing import units_added
 from tests.pipelines import forked
 from tests.questions import question, write_questions
+from tests.shard_project import instance
 
 ITEM = "supernatinst-untuned"
-
-
-def instance(task: int, number: int) -> dict[str, Any]:
-    return {
-        "track": "default",
-        "category": "c",
-        "dataset": "natural_instructions",
-        "file": f"task{task}.json",
-        "task_id": f"task{task}",
-        "id": f"task{task}-{number}",
-        "index": number,
-        "input": f"number {number} " + "and more " * (number % 5),
-        "outputs": ["yes"],
-    }
-
-
-def task(number: int) -> dict[str, Any]:
-    return {
-        "definition": [f"Say what task {number} says"],
-        "positive_examples": [],
-        "negative_examples": [],
-    }
 
 
 def configure(folder: Path, seed: int = 0, **changes: Any) -> None:
@@ -62,7 +41,7 @@ def project(folder: Path, model: Path, instances: int = 5, **changes: Any) -> Pa
     configure(folder, **changes)
     write_questions(
         folder / "data/questions/supernatinst",
-        [question(instance(number, n), task(number)) for number in range(3) for n in range(instances)],
+        [question(instance(number, n)) for number in range(3) for n in range(instances)],
     )
     shutil.copytree(model, folder / "models/base/language_model")
     return folder
@@ -103,32 +82,17 @@ def kill_after(folder: Path, questions: int) -> None:
     assert died.returncode == -signal.SIGKILL, died.stderr
 
 
-class Killed(BaseException):
-    """What no part of the stage catches."""
-
-
-def break_off_after(folder: Path, questions: int) -> None:
+def break_off_after(folder: Path, questions: int, item: str = ITEM) -> None:
     """The same in this process: nothing more is done after that question. Without the seconds of importing torch."""
-    add, added = Checkpoint.add, []
-
-    def last(self: Checkpoint, unit: int, value: Any) -> None:
-        add(self, unit, value)
-        added.append(unit)
-        if len(added) == questions:
-            raise Killed
-
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Checkpoint, "add", last)
-        finish(folder, patch)
+    with pytest.MonkeyPatch.context() as patch, units_added(kill_after=questions):
+        finish(folder, patch, item)
 
 
 def ends_as_unbroken(whole: Path, killed: Path, item: str, questions: int) -> None:
     """Break a run of `item` off after so many questions, and run it again: it ends with the outputs of the other."""
     with pytest.MonkeyPatch.context() as patch:
         finish(whole, patch, item)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finish, "__defaults__", (item,))
-        break_off_after(killed, questions)
+    break_off_after(killed, questions, item)
     with pytest.MonkeyPatch.context() as patch:
         finish(killed, patch, item)
     assert outputs(killed) == outputs(whole)
@@ -195,6 +159,23 @@ def test_only_a_run_that_asks_the_same_goes_on(
     assert ("done before" in caplog.text) == (not change)
 
 
+def write_recipe(folder: Path, evidence: int) -> None:
+    trained = folder / "models/train/combined"
+    trained.mkdir(parents=True)
+    (trained / "recipe.json").write_text(json.dumps({"calls": True, "evidence": evidence}))
+
+
+def refused(folder: Path, patch: pytest.MonkeyPatch, item: str, message: str, **system: str) -> None:
+    """The stage fails in one line before any work, with this change of the system's settings."""
+    values = read_yaml(folder / "params.yaml")
+    values["predict"]["systems"][item] |= system
+    (folder / "params.yaml").write_text(json.dumps(values))
+    with pytest.raises(NightjarError, match=message) as caught:
+        finish(folder, patch, item)
+    assert "\n" not in str(caught.value)
+    assert not (folder / "data/predict").exists() and not (folder / ".nightjar/checkpoints").exists()
+
+
 @pytest.mark.parametrize(
     ("item", "changes", "message"),
     [
@@ -202,7 +183,7 @@ def test_only_a_run_that_asks_the_same_goes_on(
         (ITEM, {"encoding": "def_pos3"}, "encoding = 'def_pos3' is not allowed"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line_before_any_work(
+def test_what_an_encoder_decoder_cannot(
     item: str,
     changes: dict[str, Any],
     message: str,
@@ -211,13 +192,8 @@ def test_what_cannot_be_is_told_in_one_line_before_any_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = project(tmp_path, tiny_t5, **changes)
-    trained = folder / "models/train/combined"
-    trained.mkdir(parents=True)
-    (trained / "recipe.json").write_text(json.dumps({"calls": True, "evidence": 0}))
-    with pytest.raises(NightjarError, match=message) as caught:
-        finish(folder, monkeypatch, item)
-    assert "\n" not in str(caught.value)
-    assert not (folder / "data/predict").exists() and not (folder / ".nightjar/checkpoints").exists()
+    write_recipe(folder, evidence=0)
+    refused(folder, monkeypatch, item, message)
 
 
 @pytest.mark.parametrize(
@@ -234,20 +210,12 @@ def test_a_recipe_with_evidence_needs_it_where_the_benchmark_retrieves_any(
     item: str, message: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = project(tmp_path, tiny_model)
-    values = read_yaml(folder / "params.yaml")
-    system = values["predict"]["systems"][item]
-    system["evidence"] = system["tools"] = "data/none"
-    system["calls"] = "off"
-    (folder / "params.yaml").write_text(json.dumps(values))
-    trained = folder / "models/train/combined"
-    trained.mkdir(parents=True)
-    (trained / "recipe.json").write_text(json.dumps({"calls": True, "evidence": 1}))
-    with pytest.raises(NightjarError, match=message):
-        finish(folder, monkeypatch, item)
+    write_recipe(folder, evidence=1)
+    refused(folder, monkeypatch, item, message, evidence="data/none", tools="data/none", calls="off")
 
 
 @pytest.mark.parametrize(
-    ("kind", "weights", "told"),
+    ("kind", "weights", "message"),
     [
         ("model", "elsewhere", "the kind model answers with a language model, an adapter or a model"),
         ("reader", "elsewhere", "the kind reader answers with readers, and this is none"),
@@ -259,14 +227,9 @@ def test_a_recipe_with_evidence_needs_it_where_the_benchmark_retrieves_any(
     ],
 )
 def test_weights_of_another_kind_are_one_line(
-    kind: str, weights: str, told: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, weights: str, message: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = project(tmp_path, tiny_model)
-    values = read_yaml(folder / "params.yaml")
-    values["predict"]["systems"][ITEM] |= {"kind": kind, "weights": weights}
-    (folder / "params.yaml").write_text(json.dumps(values))
     shutil.copytree(tiny_model, folder / "elsewhere")
     (folder / "answers.jsonl").write_text("{}")
-    with pytest.raises(NightjarError, match=told) as caught:
-        finish(folder, monkeypatch)
-    assert "\n" not in str(caught.value) and not (folder / "data/predict").exists()
+    refused(folder, monkeypatch, ITEM, message, kind=kind, weights=weights)

@@ -13,12 +13,14 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import Reranking
 from nightjar.benchmarks.question import Question
 from nightjar.core.config import read_yaml
-from nightjar.core.contracts import DEV_QUESTIONS, PASSAGES, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
+from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.tables import ArtifactWriter
 from nightjar.search.rankings import read_rankings
 from stages.rerank import build
 from tests.in_process import run_stage
+from tests.killing import units_added
 from tests.nightjar.search.test_reranker import plain
+from tests.stages.rows import write_passages
 from tests.tiny_models import language_model
 
 ROOT = Path(__file__).parents[3]
@@ -70,9 +72,7 @@ def project(workdir: Path) -> Path:
             for task in ("sst2", "subj"):
                 own = [question(*key).row() for key in RANKED if key[:2] == (side, task)]
                 writer.write(table, own, part=task)
-    with ArtifactWriter(workdir / "data/index") as writer:
-        blank = {"document_id": "d", "title": "", "start": 0}
-        writer.write(PASSAGES, [{**blank, "passage": n, "text": it} for n, it in enumerate(PASSAGE_TEXTS)])
+    write_passages(workdir / "data/index", PASSAGE_TEXTS)
     with ArtifactWriter(workdir / "data/retrieve" / NAME) as writer:
         for (side, task, id), found in RANKED.items():
             row = {"split": side, "task_id": task, "id": id, "passages": found, "scores": [0.5] * len(found)}
@@ -138,10 +138,7 @@ def test_demonstrations_are_left_out_where_most_texts_would_be_cut(project: Path
 
 
 def test_one_long_passage_is_cut_and_counted(project: Path) -> None:
-    texts = [*PASSAGE_TEXTS[:5], "What a night of rain and moths! " * 100]
-    with ArtifactWriter(project / "data/index") as writer:
-        blank = {"document_id": "d", "title": "", "start": 0}
-        writer.write(PASSAGES, [{**blank, "passage": n, "text": it} for n, it in enumerate(texts)])
+    write_passages(project / "data/index", [*PASSAGE_TEXTS[:5], "What a night of rain and moths! " * 100])
     done = run_stage("rerank", NAME)
     assert done.returncode == 0, done.stderr
     facts = json.loads((project / f"data/metrics/rerank-{NAME}.json").read_text())["tasks"]
@@ -157,24 +154,14 @@ def test_a_run_that_was_killed_resumes_with_the_same_bytes(
     assert run_stage("rerank", NAME).returncode == 0
     output = project / "data/rerank" / NAME
     whole = contents(output)
-    embed, calls = build.embed, []
-
-    def killed(*arguments: Any) -> Any:
-        calls.append(arguments)
-        if len(calls) == 5:
-            raise KeyboardInterrupt
-        return embed(*arguments)
-
-    monkeypatch.setattr(build, "embed", killed)
     (output / "rejected.parquet").unlink()
-    with pytest.raises(KeyboardInterrupt):
+    with units_added(kill_after=4):
         run_stage("rerank", NAME)
     assert not (output / "rejected.parquet").exists()
-    done = run_stage("rerank", NAME)
+    with units_added() as added:
+        done = run_stage("rerank", NAME)
     assert done.returncode == 0, done.stderr
-    assert "12 of 17 texts were done before" in done.stderr
-    # Five units of both tasks hold the 17 texts, and one more; the fifth was computed again.
-    assert len(calls) == 5 + 2
+    assert "12 of 17 texts were done before" in done.stderr and added == [4, 5]
     assert contents(output) == whole
 
 

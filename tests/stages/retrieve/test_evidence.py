@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
-from nightjar.core.contracts import DEV, DEV_QUESTIONS, DOCUMENTS, EVIDENCE, QUESTIONS, TRAIN, TRAIN_QUESTIONS
+from nightjar.core.contracts import DEV, DEV_QUESTIONS, EVIDENCE, QUESTIONS, TRAIN, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.params.search import Index, Retrieval
@@ -29,9 +29,10 @@ from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
 from stages.retrieve import retriever as retriever_module
 from stages.retrieve.evidence import Facts, check_no_leak, sources, write_found
-from stages.retrieve.retriever import Found, Retriever
+from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
+from tests.stages.rows import instance, write_documents
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
@@ -50,9 +51,8 @@ DEV_INPUTS = ["Where is the bare ground?"]
 TEST_INPUTS = ["moths and light", "??", "the song of a still night"]
 
 
-def _row(id: str, input: str, **more: str) -> dict[str, Any]:
-    base = {"dataset": "natural_instructions", "file": "t.json", "task_id": "t", "id": id, "index": 0}
-    return {**more, **base, "input": input, "outputs": ["SECRET moths"]}
+def _row(id: str, input: str) -> dict[str, Any]:
+    return instance("t", id, input, "SECRET moths")
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("made")
     (root / "encoder").mkdir()
     sentence_encoder(root / "encoder")
-    blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
-    with ArtifactWriter(root / "corpus") as writer:
-        writer.write(DOCUMENTS, [{**blank, "id": f"d{i}", "text": text} for i, text in enumerate(TEXTS)])
+    write_documents(root / "corpus", TEXTS)
     build(root / "corpus", root / "encoder", root / "index", INDEX, 1)
     with ArtifactWriter(root / "split") as writer:
         writer.write(TRAIN, [_row(str(i), text) for i, text in enumerate(TRAIN_INPUTS)])
@@ -163,21 +161,6 @@ def test_the_same_bytes_twice(made: Path, tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "second" / path.relative_to(tmp_path / "first")).read_bytes()
 
 
-def test_references_play_no_part(made: Path) -> None:
-    """The answer to the second training instance names moths; no query but the inputs is ever asked."""
-    asked: list[str] = []
-    retriever = Retriever(made / "index", made / "encoder", "bm25")
-    rank = retriever.rank
-
-    def remembered(texts: Sequence[str], k: int, beside: float = 0) -> Found:
-        asked.extend(texts)
-        return rank(texts, k, beside)
-
-    retriever.rank = remembered  # type: ignore[method-assign]
-    write(retriever, made, made / "asked", 1)
-    assert asked == TRAIN_INPUTS + DEV_INPUTS + TEST_INPUTS
-
-
 def test_questions_alone(made: Path, tmp_path: Path) -> None:
     retriever = Retriever(made / "index", made / "encoder", "dense")
     sides = sources(CARD, made / "questions", None)
@@ -227,9 +210,7 @@ def test_the_published_lexical_mode_is_kept_with_the_index(made: Path, tmp_path:
 def test_errors(made: Path, tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no such table"):
         Retriever(tmp_path, made / "encoder", "dense")
-    blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
-    with ArtifactWriter(tmp_path / "corpus") as writer:
-        writer.write(DOCUMENTS, [{**blank, "id": "d", "text": "one two three"}])
+    write_documents(tmp_path / "corpus", ["one two three"])
     short = INDEX.model_copy(update={"passage_words": 1})
     build(tmp_path / "corpus", made / "encoder", tmp_path / "index", short, 1)
     shutil.rmtree(tmp_path / "index" / "dense")
@@ -276,9 +257,7 @@ CORPUS = [
 @pytest.fixture(scope="module")
 def leaking(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("leaking")
-    blank = {"dataset": "corpus", "file": "a.jsonl", "title": "", "url": "", "date": None}
-    with ArtifactWriter(root / "corpus") as writer:
-        writer.write(DOCUMENTS, [{**blank, "id": f"d{i}", "text": text} for i, text in enumerate(CORPUS)])
+    write_documents(root / "corpus", CORPUS)
     build(root / "corpus", made / "encoder", root / "index", INDEX, 1)
     with ArtifactWriter(root / "questions") as writer:
         for side, table in (("train", TRAIN_QUESTIONS), ("dev", DEV_QUESTIONS), ("test", QUESTIONS)):
@@ -306,17 +285,13 @@ def test_no_label_leaks_from_a_corpus_with_the_test_sentences(
     found = {side: read_rankings(tmp_path / "out", side)["sst2", f"{side}-1"] for side in ASKED}  # type: ignore[arg-type]
     own = {"train": {4}, "dev": set(), "test": {0, 1, 2}}
     for side, query in ASKED.items():
-        scratch = _scratch(made, kind, query)
-        expected = [number for number in scratch if number not in own[side]]
+        ranking = _expected(made, kind, query, CORPUS)
+        expected = [number for number, _ in ranking if number not in own[side]]
         assert found[side][0].tolist() == expected
         assert np.all(np.diff(found[side][1]) <= 0)
     with pytest.raises(NightjarError, match="contains it: 'a warm, funny film about Loss'"):
         leak = Rankings(np.array([[3, 1]]), np.zeros((1, 2)))
         check_no_leak([ASKED["test"]], leak, retriever.passages["text"], 2, tmp_path)
-
-
-def _scratch(made: Path, kind: str, query: str) -> list[int]:
-    return [number for number, _ in _expected(made, kind, query, CORPUS)]
 
 
 def test_a_passage_that_contains_the_text_is_evidence_elsewhere(made: Path) -> None:
@@ -344,11 +319,3 @@ def test_a_natural_passage_of_a_short_phrase_is_kept(
     numbers, _ = read_rankings(tmp_path / "out", "test")["mpqa", "1"]
     # Passage 2 is a part of the phrase. Passage 0 is the phrase and two words more, passage 1 has three more.
     assert set(numbers.tolist()) == kept
-
-
-@pytest.mark.parametrize("kind", ["dense", "hybrid"])
-def test_a_text_that_occurs_twice_has_the_same_ranking(kind: str, made: Path) -> None:
-    retriever = Retriever(made / "index", made / "encoder", kind)
-    first, other, second = numbers(retriever, ["the moon", "eggs", "the moon"], 3)
-    assert first == second != other
-    assert numbers(retriever, [], 3) == []

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TASKS, TEST, TRAIN, Table
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Split
+from stages.ingest.natural_instructions import ingest_natural_instructions
 from stages.split.build import build
 from tests.in_process import run_stage
+from tests.stages.rows import instance
 
 ALL = Split(
     track="default",
@@ -31,6 +34,10 @@ ALL = Split(
     supervised_instances_per_task=0,
     official_lists="use",
 )
+
+
+Texts = Sequence[str] | dict[str, list[str]]
+NUMBERED = ["" if n in (3, 7) else f"in {n}" for n in range(150)]
 
 
 def head(task: str, category: str, source: str, language: str = "English") -> dict[str, Any]:
@@ -50,19 +57,23 @@ def head(task: str, category: str, source: str, language: str = "English") -> di
     }
 
 
-def ingested(path: Path, heads: list[dict[str, Any]], rows: int = 150, same_ids: bool = False) -> Path:
-    """An ingest artifact in which the rows with index 3 and 7 of every task were refused."""
+def ingested(
+    path: Path,
+    heads: list[dict[str, Any]],
+    texts: Texts = NUMBERED,
+    same_ids: bool = False,
+) -> Path:
+    """An ingest artifact; by default the rows with index 3 and 7 of every task were refused."""
     with tables.ArtifactWriter(path) as writer:
         writer.write(TASKS, heads)
-        for task in heads:
-            same = {"dataset": task["dataset"], "file": task["file"], "task_id": task["task_id"]}
-            prefix = "x" if same_ids else task["task_id"]
-            instances = [
-                {**same, "id": f"{prefix}-{n}", "index": n, "input": f"in {n}", "outputs": ["out"]}
-                for n in range(rows)
-                if n not in (3, 7)
+        for task in (head["task_id"] for head in heads):
+            given = texts[task] if isinstance(texts, dict) else texts
+            rows = [
+                instance(task, f"{'x' if same_ids else task}-{n}", text, text[:3], index=n)
+                for n, text in enumerate(given)
+                if text
             ]
-            writer.write(INSTANCES, instances, part=task["task_id"])
+            writer.write(INSTANCES, rows, part=task)
     return path
 
 
@@ -160,15 +171,25 @@ def test_an_id_on_both_sides(tmp_path: Path) -> None:
         build(tmp_path / "in2", tmp_path / "out", ALL.model_copy(update={"dev_tasks": 1}), 42)
 
 
-def test_lists_that_leak_into_the_other_track_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("track", "listed"),
+    [
+        ("default", {"default/train": "task004_german", "xlingual/test": "task004_german"}),
+        ("xlingual", {"xlingual/train": "task001_analogy"}),
+    ],
+)
+def test_lists_that_leak_into_the_other_track_are_refused(
+    tmp_path: Path, track: str, listed: dict[str, str]
+) -> None:
     source = ingested(tmp_path / "in", HEADS)
-    for track, role, task in (("default", "train", "task004_german"), ("xlingual", "test", "task004_german")):
-        folder = source / "splits" / track
-        folder.mkdir(parents=True)
-        (folder / f"{role}_tasks.txt").write_text(f"{task}\n")
-    with pytest.raises(NightjarError, match="the task 'task004_german' is on both sides"):
-        build(source, tmp_path / "out", ALL, 42)
-    build(source, tmp_path / "out", ALL.model_copy(update={"official_lists": "ignore"}), 42)
+    for name, task in listed.items():
+        file = source / "splits" / f"{name}_tasks.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{task}\n")
+    settings = ALL.model_copy(update={"track": track})
+    with pytest.raises(NightjarError, match=f"the task '{task}' is on both sides"):
+        build(source, tmp_path / "out", settings, 42)
+    build(source, tmp_path / "out", settings.model_copy(update={"official_lists": "ignore"}), 42)
 
 
 def rows_of(path: Path, contract: Table) -> list[dict[str, Any]]:
@@ -209,12 +230,6 @@ def test_the_other_track_trains(tmp_path: Path) -> None:
     assert train == {"task010_free", "task012_german", "task013_free", "task014_free"}
     assert {row["track"] for row in rows_of(tmp_path / "out", TEST)} == {"default", "xlingual"}
     assert outcome.not_used["task excluded"] == 148
-    # A list of the trained track that holds a test task of the other one is refused.
-    folder = tmp_path / "in/splits/xlingual"
-    folder.mkdir(parents=True)
-    (folder / "train_tasks.txt").write_text("task001_analogy\n")
-    with pytest.raises(NightjarError, match="the task 'task001_analogy' is on both sides"):
-        build(tmp_path / "in", tmp_path / "out2", ALL.model_copy(update={"track": "xlingual"}), 42)
 
 
 def test_the_stage_gives_the_same_bytes_twice(tmp_path: Path) -> None:
@@ -241,27 +256,20 @@ def test_the_stage_gives_the_same_bytes_twice(tmp_path: Path) -> None:
 
 def test_real_data(real_data: Path, tmp_path: Path) -> None:
     """One real test task and one real training task: their rows are those of the files."""
-    from_files = real_data / "natural-instructions" / "tasks"
     names = [
         "task1195_disflqa_disfluent_to_fluent_conversion",
         "task003_mctaco_question_generation_event_duration",
     ]
-    heads, values = [], {}
+    values = []
+    (tmp_path / "files/tasks").mkdir(parents=True)
     for name in names:
-        values[name] = json.loads((from_files / f"{name}.json").read_text(encoding="utf-8"))
-        heads.append(head(name, values[name]["Categories"][0], values[name]["Source"][0]))
-    with tables.ArtifactWriter(tmp_path / "in") as writer:
-        writer.write(TASKS, heads)
-        for name in names:
-            same = {"dataset": "natural_instructions", "file": f"tasks/{name}.json", "task_id": name}
-            rows = [
-                {**same, "id": item["id"], "index": n, "input": item["input"], "outputs": item["output"]}
-                for n, item in enumerate(values[name]["Instances"])
-            ]
-            writer.write(INSTANCES, rows, part=name)
+        file = real_data / "natural-instructions/tasks" / f"{name}.json"
+        (tmp_path / "files/tasks" / file.name).symlink_to(file)
+        values.append(json.loads(file.read_text(encoding="utf-8")))
+    ingest_natural_instructions(tmp_path / "files", tmp_path / "in")
     outcome = build(tmp_path / "in", tmp_path / "out", ALL, 42)
     assert rows_of(tmp_path / "out", DEV) == rows_of(tmp_path / "out", SUPERVISED) == []
     assert outcome.details["overlap"]["train_in_test"] == {"instances": 0, "equal_to": 0, "tasks": {}}
     test, train = tables.read_rows(tmp_path / "out", TEST), tables.read_rows(tmp_path / "out", TRAIN)
-    assert [row["id"] for row in test] == [item["id"] for item in values[names[0]]["Instances"][:100]]
-    assert [row["id"] for row in train] == [item["id"] for item in values[names[1]]["Instances"]]
+    assert [row["id"] for row in test] == [item["id"] for item in values[0]["Instances"][:100]]
+    assert [row["id"] for row in train] == [item["id"] for item in values[1]["Instances"]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 
 from stages.split import roles
 from stages.split.disagree import disagreements
-from stages.split.roles import ROLES, TRACKS, Lists, Task, read_lists, task_of
+from stages.split.roles import ROLES, TRACKS, Lists, Task, read_lists
 
 ENGLISH, GERMAN = ("English",), ("English", "German")
 TEST = Task("task001_books_analogy", ("Word Analogy",), ("books",), True, ENGLISH)
@@ -36,12 +34,6 @@ def lists(**moved: str) -> Lists:
     return Lists(role_of, frozenset(ROLES))
 
 
-def only(given: Mapping[str, Lists], tasks: list[Task] = TASKS) -> tuple[str, str, str, str]:
-    (row,) = disagreements(tasks, given)
-    assert row["track"] == "default"
-    return row["task_id"], row["listed"], row["rule"], row["reason"]
-
-
 def test_agreement() -> None:
     assert disagreements(TASKS, {"default": lists()}) == []
     assert disagreements(TASKS, {}) == []
@@ -52,86 +44,33 @@ def test_agreement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moved", "expected"),
+    ("moved", "task", "rule", "reason"),
     [
-        (
-            {"task002": "train"},
-            (
-                SHARES.task_id,
-                "train",
-                "excluded",
-                "listed as train; shares the source 'books' with task001_books_analogy, which tests: it leaks",
-            ),
-        ),
-        (
-            {"task004": "train"},
-            (
-                FOREIGN.task_id,
-                "train",
-                "excluded",
-                "listed as train; not English: its languages are 'English', 'German'",
-            ),
-        ),
-        (
-            {"task003": "test"},
-            (
-                FREE.task_id,
-                "test",
-                "train",
-                "listed as test; none of its categories ('Misc.') is one of the 12 evaluation categories",
-            ),
-        ),
-        (
-            {"task005": "test"},
-            (
-                FOREIGN_TEST.task_id,
-                "test",
-                "excluded",
-                "listed as test; by its languages ('English', 'German') it is a test task of the track xlingual",
-            ),
-        ),
-        (
-            {"task001": "excluded", "task002": "excluded"},
-            (
-                TEST.task_id,
-                "excluded",
-                "test",
-                "listed as excluded; it has the evaluation category 'Word Analogy'",
-            ),
-        ),
-        (
-            {"task002": "none"},
-            (
-                SHARES.task_id,
-                "none",
-                "excluded",
-                "on no list of this track; shares the source 'books' with the test task task001_books_analogy",
-            ),
-        ),
-        (
-            {"task003": "none", "task003_renamed": "train"},
-            (
-                FREE.task_id,
-                "none",
-                "train",
-                "on no list of this track; nothing in the data at hand shows why, and every listed test task is "
-                "at hand; of the same number, task003_renamed is listed",
-            ),
-        ),
-        (
-            {"task003": "excluded", "task009_News_titles": "test"},
-            (
-                FREE.task_id,
-                "excluded",
-                "train",
-                "listed as excluded; nothing in the data at hand shows why: 1 of the 3 test tasks are absent, and "
-                "may share its source ('news'); by its name, task009_News_titles may be one",
-            ),
-        ),
+        ({"task002": "train"}, SHARES, "excluded",
+         "listed as train; shares the source 'books' with task001_books_analogy, which tests: it leaks"),
+        ({"task004": "train"}, FOREIGN, "excluded",
+         "listed as train; not English: its languages are 'English', 'German'"),
+        ({"task003": "test"}, FREE, "train",
+         "listed as test; none of its categories ('Misc.') is one of the 12 evaluation categories"),
+        ({"task005": "test"}, FOREIGN_TEST, "excluded",
+         "listed as test; by its languages ('English', 'German') it is a test task of the track xlingual"),
+        ({"task001": "excluded", "task002": "excluded"}, TEST, "test",
+         "listed as excluded; it has the evaluation category 'Word Analogy'"),
+        ({"task002": "none"}, SHARES, "excluded",
+         "on no list of this track; shares the source 'books' with the test task task001_books_analogy"),
+        ({"task003": "none", "task003_renamed": "train"}, FREE, "train",
+         "on no list of this track; nothing in the data at hand shows why, and every listed test task is "
+         "at hand; of the same number, task003_renamed is listed"),
+        ({"task003": "excluded", "task009_News_titles": "test"}, FREE, "train",
+         "listed as excluded; nothing in the data at hand shows why: 1 of the 3 test tasks are absent, and "
+         "may share its source ('news'); by its name, task009_News_titles may be one"),
     ],
-)
-def test_reasons(moved: dict[str, str], expected: tuple[str, str, str, str]) -> None:
-    assert only({"default": lists(**moved)}) == expected
+)  # fmt: skip
+def test_reasons(moved: dict[str, str], task: Task, rule: str, reason: str) -> None:
+    (row,) = disagreements(TASKS, {"default": lists(**moved)})
+    listed = next(role for start, role in moved.items() if task.task_id.startswith(start))
+    found = tuple(row[name] for name in ("track", "task_id", "listed", "rule", "reason"))
+    assert found == ("default", task.task_id, listed, rule, reason)
 
 
 def test_a_source_of_a_task_that_only_the_list_lets_test() -> None:
@@ -182,21 +121,14 @@ def test_it_names_exactly_the_tasks_that_differ(moved: dict[Task, str], written:
         assert all(row["reason"] for row in found)
 
 
-def test_real_data(real_data: Path) -> None:
+def test_real_data(real_data: Path, real_tasks: list[Task]) -> None:
     """25 training tasks by the rule that the train list leaves out; that their test tasks are absent is why."""
-    folder = real_data / "natural-instructions"
-    tasks = []
-    for file in sorted((folder / "tasks").glob("*.json")):
-        value = json.loads(file.read_text(encoding="utf-8"))
-        row = {"task_id": file.stem, "categories": value["Categories"], "sources": value["Source"]}
-        languages = {"input_language": value["Input_language"], "output_language": value["Output_language"]}
-        tasks.append(task_of({**row, **languages}))
-    given = read_lists(folder / "splits")
-    found = disagreements(tasks, given)
+    given = read_lists(real_data / "natural-instructions" / "splits")
+    found = disagreements(real_tasks, given)
     assert len(found) == 25 and {row["track"] for row in found} == {"default"}
     listed = set(given["default"].role_of)
     absent = {name for lists_ in given.values() for name, role in lists_.role_of.items() if role == "test"}
-    absent -= {task.task_id for task in tasks}
+    absent -= {task.task_id for task in real_tasks}
     assert len(absent) == 137
     hinted = 0
     for row in found:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.core import tables
-from nightjar.core.contracts import INSTANCES, SUPERVISED, TASKS, TEST
+from nightjar.core.contracts import SUPERVISED, TEST
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from stages.split.build import build
 from stages.split.choose import choose_published
@@ -22,17 +21,7 @@ SMALL = ALL.model_copy(update={"test_instances_per_task": 5, "supervised_instanc
 
 def with_inputs(path: Path, texts: dict[str, list[str]]) -> Path:
     """An ingest artifact of test tasks whose instances have the given inputs."""
-    with tables.ArtifactWriter(path) as writer:
-        heads = [head(task, "Word Analogy", task) for task in texts]
-        writer.write(TASKS, heads)
-        for task in heads:
-            same = {"dataset": task["dataset"], "file": task["file"], "task_id": task["task_id"]}
-            rows = [
-                {**same, "id": f"{task['task_id']}-{n}", "index": n, "input": text, "outputs": [text[:3]]}
-                for n, text in enumerate(texts[task["task_id"]])
-            ]
-            writer.write(INSTANCES, rows, part=task["task_id"])
-    return path
+    return ingested(path, [head(task, "Word Analogy", task) for task in texts], texts)
 
 
 @pytest.mark.parametrize("choice", ["first", "balanced"])

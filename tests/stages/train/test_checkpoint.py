@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
 from nightjar.models.weights import write_checksums
 from nightjar.params.train import Recipe, Training
-from stages.train.checkpoint import Checkpoint, Checkpoints, moments_of, restore
+from stages.train.checkpoint import Checkpoints
 from tests.conftest import ROOT
 from tests.pipelines import forked
 from tests.stages.train.conftest import Maker
@@ -149,6 +149,10 @@ def test_killed_anywhere_and_resumed(
     one, other = published(whole), published(broken)
     assert one.keys() == other.keys() >= {"recipe.json", "steps.jsonl", "dev.jsonl", "checksums.json"}
     assert [name for name in one if one[name] != other[name]] == []
+    if kind == "lora":
+        # Sets have another order in another process: only a sorted list is the same there too.
+        modules = json.loads(one["adapter_config.json"])["target_modules"]
+        assert modules == sorted(modules)
     facts = [(folder / "data/metrics/train-tk_instruct.json").read_text() for folder in (whole, broken)]
     assert facts[0] == facts[1]
     # From the first checkpoint on, every run went on from the last: only three runs did the first step.
@@ -177,33 +181,6 @@ def test_another_configuration_starts_anew(
     assert drive((folder, "", 0)) == [0]
     assert (folder / "log.txt").read_text().count("step 1 of 10") == 2
     assert len(list((folder / ".nightjar/checkpoints").iterdir())) == 2  # the abandoned one and its lock
-
-
-def test_moments_come_back_exactly(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    layer = torch.nn.Linear(3, 2)
-    optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1)
-    names = dict(layer.named_parameters())
-
-    def step() -> None:
-        layer(torch.randn(5, 3)).square().sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    step(), step()
-    checkpoints = Checkpoints(tmp_path / "run")
-    checkpoints.save(2, {"steps": []}, dict(layer.state_dict()), moments_of(optimizer, names), best=0)
-    found = checkpoints.last()
-    assert isinstance(found, Checkpoint) and found.step == 2
-    other = torch.nn.Linear(3, 2)
-    fresh = torch.optim.AdamW(other.parameters(), lr=0.1)
-    restore(found, fresh, dict(other.named_parameters()))
-    for (_, left), (_, right) in zip(names.items(), other.named_parameters(), strict=True):
-        assert torch.equal(left, right)
-        assert optimizer.state[left].keys() == fresh.state[right].keys()
-        assert all(
-            torch.equal(fresh.state[right][key], value) for key, value in optimizer.state[left].items()
-        )
 
 
 def test_only_the_last_and_the_best_stay(tmp_path: Path) -> None:

@@ -55,6 +55,12 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
+def launch_by(folder: Path, launcher: str) -> None:
+    values = json.loads((folder / "params.yaml").read_text())
+    values["train"]["launcher"] = launcher
+    (folder / "params.yaml").write_text(json.dumps(values))
+
+
 def weights(folder: Path) -> dict[str, Any]:
     return load_file(folder / "models/train/tk_instruct/model.safetensors")
 
@@ -106,9 +112,7 @@ def test_a_launched_stage_is_the_stage(
     made = recipe(max_steps=2)
     one = project(tmp_path / "one", model, encoded, made)
     two = project(tmp_path / "two", model, encoded, made)
-    values = json.loads((two / "params.yaml").read_text())
-    values["train"]["launcher"] = "one_cpu"
-    (two / "params.yaml").write_text(json.dumps(values))
+    launch_by(two, "one_cpu")
     (two / "profiles").symlink_to(ROOT / "profiles")
     for folder in (one, two):
         assert run_stage("train", "tk_instruct", cwd=folder).returncode == 0
@@ -151,9 +155,7 @@ def test_sharded_runs_cannot_be_resumed_and_say_so(
     tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes
 ) -> None:
     folder = project(tmp_path / "project", model, encoded, recipe(checkpoint_every=5))
-    values = json.loads((folder / "params.yaml").read_text())
-    values["train"]["launcher"] = "fsdp"
-    (folder / "params.yaml").write_text(json.dumps(values))
+    launch_by(folder, "fsdp")
     done = run_stage("train", "tk_instruct", cwd=folder)
     assert done.returncode == 2
     assert done.stderr.startswith("nightjar: params.yaml: train.tk_instruct.checkpoint_every: fsdp spreads")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -113,60 +112,19 @@ def test_an_encoder_decoder_learns(
     assert all(p.dtype == torch.float32 for p in trained.model.parameters() if p.requires_grad)
     (tmp_path / "trained").mkdir()
     save(trained.model, tmp_path / "trained")
-    if method == "lora":
-        assert (
-            json.loads((tmp_path / "trained/adapter_config.json").read_text())["task_type"] == "SEQ_2_SEQ_LM"
-        )
-    again = load(tiny_t5, adapter=tmp_path / "trained").model
+    loaded = load(tiny_t5, adapter=tmp_path / "trained")
+    assert loaded.adapter_sha256 == digest(tmp_path / "trained")
     ids = torch.tensor([examples.prompt(0).tolist()])
     start = torch.tensor([[0]])
     with torch.inference_mode():
         wanted = trained.model(input_ids=ids, decoder_input_ids=start).logits.float()
-        got = again(input_ids=ids, decoder_input_ids=start).logits
+        got = loaded.model(input_ids=ids, decoder_input_ids=start).logits
         before = load(tiny_t5).model(input_ids=ids, decoder_input_ids=start).logits
     # How far bfloat16 is off depends on the processor: compared with what the training changed it is little on all.
     if precision == "bfloat16":
         assert (wanted - got).norm() < 0.1 * (got - before).norm()
     else:
         assert torch.allclose(wanted, got, atol=1e-3)
-
-
-@pytest.mark.parametrize("method", ["lora", "full"])
-def test_the_same_seed_gives_the_same_bytes(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes, method: str
-) -> None:
-    histories = []
-    for name in "ab":
-        lm = fresh(tiny_model)
-        made = recipe(method=method, max_steps=6, evaluate_every=2)
-        trained = train(lm, encoded(instances(lm, dev=3)), made, tmp_path / f"checkpoints-{name}")
-        (tmp_path / name).mkdir()
-        save(trained.model, tmp_path / name)
-        histories.append(trained.history)
-    assert histories[0] == histories[1]
-    assert digest(tmp_path / "a") == digest(tmp_path / "b")
-    assert load(tiny_model, adapter=tmp_path / "a").adapter_sha256 == digest(tmp_path / "a")
-    if method == "lora":
-        # Sets have another order in another process: only a sorted list is the same there too.
-        modules = json.loads((tmp_path / "a" / "adapter_config.json").read_text())["target_modules"]
-        assert modules == sorted(modules)
-
-
-def test_a_merged_adapter_computes_what_the_adapter_computed(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
-) -> None:
-    lm = fresh(tiny_model)
-    examples = encoded(instances(lm))
-    trained = train(lm, examples, recipe(method="lora", max_steps=8, epochs=40.0), tmp_path / "checkpoints")
-    (tmp_path / "a").mkdir()
-    save(trained.model, tmp_path / "a")
-    ids = torch.tensor([examples.prompt(0).tolist()])
-    with torch.inference_mode():
-        wanted = trained.model(input_ids=ids).logits
-        merged = load(tiny_model, adapter=tmp_path / "a").model(input_ids=ids).logits
-        untuned = load(tiny_model).model(input_ids=ids).logits
-    assert torch.allclose(wanted, merged, atol=1e-4)
-    assert not torch.allclose(untuned, merged, atol=1e-2)
 
 
 def plain_loss(model: Any, examples: Examples, numbers: list[int]) -> float:
@@ -299,15 +257,8 @@ def test_a_model_that_cannot_skip_blocks_learns_with_a_dense_mask(
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = 0.1  # which the kernels by blocks do not have
     AcceleratorState._reset_state()
-    trainer = Trainer(
-        lm.model,
-        encoded(instances(lm)),
-        recipe(),
-        5,
-        Accelerator(),
-        Checkpoints(tmp_path),
-        lambda *_: None,
-    )
+    examples, own = encoded(instances(lm)), Checkpoints(tmp_path)
+    trainer = Trainer(lm.model, examples, recipe(), 5, Accelerator(), own, lambda *_: None)
     assert not trainer.reads_blocks()
     assert all(parameter.grad is None for parameter in trainer.parameters.values())
     assert not trainer.run().blocks

@@ -25,6 +25,17 @@ def gradients(model: Any) -> list[torch.Tensor]:
     return made
 
 
+def assert_alike(model: Any, made: Any, loss: float, wanted: list[torch.Tensor]) -> None:
+    """The rows have this loss and these gradients."""
+    together = loss_of(model, made, torch.float32)
+    together.backward()
+    assert float(together.detach()) == pytest.approx(loss, rel=1e-5)
+    for left, right in zip(gradients(model), wanted, strict=True):
+        # Where gradients are large, rounding shows against the whole and not against each number.
+        close = torch.allclose(left, right, atol=1e-5, rtol=1e-4)
+        assert close or float((left - right).norm()) <= 3e-4 * float(right.norm())
+
+
 def alone(model: Any, pairs: list[tuple[list[int], list[int]]], causal: bool) -> float:
     """The summed loss by transformers' own, an instance at a time; gradients are left in the model."""
     total = 0.0
@@ -55,11 +66,7 @@ def test_a_causal_model_reads_shared_prefixes_once(tiny_model: Path, shared: boo
     packed = pack(groups)
     assert packed.tokens == sum(map(packed_length, groups))
     assert (packed.tokens == sum(len(p) + len(t) - 1 for p, t in flat)) != shared
-    together = loss_of(lm.model, packed, torch.float32)
-    together.backward()
-    assert float(together.detach()) == pytest.approx(wanted_loss, rel=1e-5)
-    for left, right in zip(gradients(lm.model), wanted, strict=True):
-        assert torch.allclose(left, right, atol=1e-5, rtol=1e-4)
+    assert_alike(lm.model, packed, wanted_loss, wanted)
 
 
 def test_texts_in_one_row_do_not_see_one_another(tiny_model: Path) -> None:
@@ -79,11 +86,7 @@ def test_texts_in_one_row_do_not_see_one_another(tiny_model: Path) -> None:
     packed = pack([pairs[:3], pairs[3:]])
     assert packed.tokens == sum(len(target) for _, target in pairs) == int((packed.labels != IGNORED).sum())
     assert int((packed.positions == 0).sum()) >= len(texts)
-    together = loss_of(lm.model, packed, torch.float32)
-    together.backward()
-    assert float(together.detach()) == pytest.approx(wanted_loss, rel=1e-5)
-    for left, right in zip(gradients(lm.model), wanted, strict=True):
-        assert torch.allclose(left, right, atol=1e-5, rtol=1e-4)
+    assert_alike(lm.model, packed, wanted_loss, wanted)
 
 
 def test_by_blocks_the_loss_is_that_of_a_dense_mask(tiny_model: Path) -> None:
@@ -109,16 +112,10 @@ def test_an_encoder_decoder_reads_padded_rows(tmp_path: Path) -> None:
     texts = [("Input: a cow.\nOutput: ", "moo"), ("Input: a much longer one.\nOutput: ", "no, it is not")]
     pairs = [(lm.tokenizer.encode(asked), lm.tokenizer.encode(said)) for asked, said in texts]
     wanted_loss, wanted = alone(lm.model, pairs, causal=False), gradients(lm.model)
-    together = loss_of(
-        lm.model,
-        pad(pairs, lm.model.config.decoder_start_token_id, lm.model.config.pad_token_id),
-        torch.float32,
+    config = lm.model.config
+    assert_alike(
+        lm.model, pad(pairs, config.decoder_start_token_id, config.pad_token_id), wanted_loss, wanted
     )
-    together.backward()
-    assert float(together.detach()) == pytest.approx(wanted_loss, rel=1e-5)
-    for left, right in zip(gradients(lm.model), wanted, strict=True):
-        # The tiny model's gradients are large: rounding shows against the whole, not against each number.
-        assert float((left - right).norm()) <= 3e-4 * float(right.norm())
 
 
 IDS = st.lists(st.integers(1, 3), min_size=1, max_size=6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
@@ -28,6 +28,10 @@ def tasks(count: int, each: int, variants: int = 1, references: int = 1, side: s
         for task in range(count)
         for n in range(each)
     ]
+
+
+def flat(passes: Iterable[Sequence[Sequence[Draw]]]) -> list[Draw]:
+    return sorted(draw for unit in passes for group in unit for draw in group)
 
 
 def drawn(plan: Plan, steps: range) -> list[list[Draw]]:
@@ -74,8 +78,7 @@ def test_passes_keep_the_token_budget(encoded: Maker, recipe: Recipes, budget: i
     for step in range(1, plan.steps + 1):
         found = plan.step(step)
         passes += len(found)
-        flat = [draw for unit in found for group in unit for draw in group]
-        assert sorted(flat) == sorted(draw for group in plan.draws(step) for draw in group)
+        assert flat(found) == flat([plan.draws(step)])
         for unit in found:
             if kind:
                 assert all(len(group) == 1 for group in unit)
@@ -101,9 +104,8 @@ def test_texts_are_packed_into_rows(encoded: Maker, recipe: Recipes, length: int
     seen = []
     for step in range(1, plan.steps + 1):
         found = plan.step(step)
-        flat = [draw for unit in found for group in unit for draw in group]
-        assert sorted(flat) == sorted(draw for group in plan.draws(step) for draw in group)
-        seen += flat
+        assert flat(found) == flat([plan.draws(step)])
+        seen += flat(found)
         rows = [[packed_length(pairs(made, [draw])) for draw in group] for unit in found for group in unit]
         assert all(sum(row) <= min(length, budget) or len(row) == 1 for row in rows)
         # No two rows fit into one.
@@ -113,8 +115,7 @@ def test_texts_are_packed_into_rows(encoded: Maker, recipe: Recipes, length: int
             longest = max(packed_length(pairs(made, group)) for group in unit)
             assert len(unit) * longest <= budget or len(unit) == 1
     assert sorted(draw.example for draw in seen) == list(range(40))
-    dev = [draw for unit in plan.dev() for group in unit for draw in group]
-    assert sorted(dev) == [Draw(n, 0, 0) for n in made.dev.tolist()]
+    assert flat(plan.dev()) == [Draw(n, 0, 0) for n in made.dev.tolist()]
 
 
 def test_variants_and_references_are_drawn_evenly_each_epoch(encoded: Maker, recipe: Recipes) -> None:
@@ -151,8 +152,7 @@ def test_a_draw_does_not_depend_on_the_other_instances(encoded: Maker, recipe: R
 def test_the_dev_side_is_seen_whole_and_as_it_stands(encoded: Maker, recipe: Recipes) -> None:
     made = encoded([*tasks(2, 3, 5, 3), *tasks(3, 7, 5, 3, side="dev")])
     plan = Plan(made, recipe(batch_tokens=64), seed=1)
-    flat = [draw for unit in plan.dev() for group in unit for draw in group]
-    assert sorted(flat) == [Draw(n, 0, 0) for n in made.dev.tolist()]
+    assert flat(plan.dev()) == [Draw(n, 0, 0) for n in made.dev.tolist()]
 
 
 def test_short_rows_go_together_and_long_ones_by_length(encoded: Maker, recipe: Recipes) -> None:

@@ -19,19 +19,15 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
-from nightjar.models.reader import Base
 from nightjar.models.weights import write_checksums
-from nightjar.params.readers import ReaderRecipe
-from stages._runtime.checkpoint import Checkpoint
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
-from stages.train_reader import readers
 from stages.train_reader.__main__ import run as train
-from stages.train_reader.fit import Trained, fit
-from stages.train_reader.sides import Task
 from tests import tiny_models
 from tests.conftest import ROOT
+from tests.killing import units_added
 from tests.made_card import CARD, NAME
+from tests.stages.rows import write_passages
 
 TASKS = {"sums": ("odd", "even"), "words": ("short", "rather long")}
 SIDES = {
@@ -75,11 +71,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             writer.write(contract, rows)
     with tables.ArtifactWriter(tmp_path / f"data/retrieve/{NAME}") as writer:
         writer.write(contracts.RANKINGS, rankings())
-    with tables.ArtifactWriter(tmp_path / "data/index") as writer:
-        words = [
-            {"passage": n, "document_id": str(n), "title": "", "text": f"p{n}", "start": 0} for n in range(5)
-        ]
-        writer.write(contracts.PASSAGES, words)
+    write_passages(tmp_path / "data/index", [f"p{n}" for n in range(5)])
     base = tmp_path / "models/base/sentence_encoder"
     base.mkdir(parents=True)
     tiny_models.sentence_encoder(base)
@@ -91,18 +83,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rankings() -> list[dict[str, Any]]:
     generator = np.random.default_rng(0)
-    return [
-        {
-            "split": side,
-            "task_id": task,
-            "id": f"{side}-{number}",
-            "passages": generator.permutation(5)[:4].tolist(),
-            "scores": [0.9, 0.5, 0.3, 0.1],
-        }
-        for side, (_, count) in SIDES.items()
-        for task in TASKS
-        for number in range(count)
-    ]
+    keys = [(side, task, n) for side, (_, count) in SIDES.items() for task in TASKS for n in range(count)]
+    rows = [{"split": side, "task_id": task, "id": f"{side}-{n}"} for side, task, n in keys]
+    scores = {"scores": [0.9, 0.5, 0.3, 0.1]}
+    return [row | scores | {"passages": generator.permutation(5)[:4].tolist()} for row in rows]
 
 
 def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
@@ -110,14 +94,8 @@ def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
     values = read_yaml(ROOT / "profiles/sample.yaml")
     passages = f"data/retrieve/{NAME}" if evidence else "data/none"
     index = "data/index" if evidence else "data/none"
-    small = {
-        "form": "plain",
-        "text_maxlength": 40,
-        "max_steps": 60,
-        "evaluate_every": 20,
-        "learning_rate": 0.001,
-    }
-    own = small | {"precision": "float32"} | changes
+    own = {"form": "plain", "text_maxlength": 40, "max_steps": 60, "evaluate_every": 20}
+    own |= {"learning_rate": 0.001, "precision": "float32"} | changes
     recipe = {"benchmark": NAME, "base": "models/base/sentence_encoder"}
     recipe |= {"evidence": passages, "index": index}
     values["readers"] = {"defaults": values["readers"]["defaults"], "recipes": {"own": recipe}, "own": own}
@@ -204,34 +182,17 @@ def test_a_task_has_rates_of_its_own(project: Path) -> None:
         trained(by_task=[{"task": "verbs"}])
 
 
-class Killed(BaseException):
-    """What no part of the stage catches."""
-
-
-def test_a_killed_run_resumes_with_the_same_bytes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_resumes_with_the_same_bytes(project: Path) -> None:
     configure(project, **FEW)
     finish(train, "train_reader@own")
     wanted = contents(Path("models/readers/own"))
     shutil.rmtree("models/readers")
-    add = Checkpoint.add
-
-    def last(self: Checkpoint, unit: int, value: Any) -> None:
-        add(self, unit, value)
-        raise Killed
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Checkpoint, "add", last)
+    with units_added(kill_after=1) as added:
         finish(train, "train_reader@own")
-    assert not Path("models/readers/own").exists()
-    trained: list[str] = []
-
-    def counted(base: Base, recipe: ReaderRecipe, task: Task, *more: Any) -> Trained:
-        trained.append(task.name)
-        return fit(base, recipe, task, *more)
-
-    monkeypatch.setattr(readers, "fit", counted)
-    finish(train, "train_reader@own")
-    assert trained == ["words"]
+    assert added == [0] and not Path("models/readers/own").exists()
+    with units_added() as added:
+        finish(train, "train_reader@own")
+    assert added == [1]
     assert contents(Path("models/readers/own")) == wanted
 
 
@@ -264,15 +225,12 @@ def test_an_answer_that_the_task_does_not_have(project: Path, side: str) -> None
         finish(train, "train_reader@own")
 
 
-def test_a_question_without_a_ranking(project: Path) -> None:
+def test_a_question_without_a_ranking_and_an_unknown_form(project: Path) -> None:
     configure(project, evidence=True, passages=2)
     with tables.ArtifactWriter(Path(f"data/retrieve/{NAME}")) as writer:
         writer.write(contracts.RANKINGS, rankings()[1:])
     with pytest.raises(NightjarError, match="no ranking for the question train-0 of sums"):
         finish(train, "train_reader@own")
-
-
-def test_a_form_that_the_benchmark_does_not_have(project: Path) -> None:
     configure(project, form="intended")
     with pytest.raises(NightjarError, match=r"no form 'intended'.*forms are plain"):
         finish(train, "train_reader@own")
