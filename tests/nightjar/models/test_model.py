@@ -16,7 +16,6 @@ from nightjar.models.backends import backend, is_remote, open_model
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.local import CausalModel, EncoderDecoderModel, LocalModel
 from nightjar.models.model import Decoding, Model, Request, at_once
-from nightjar.models.samples import Ends, Sampling, generator_for, samples
 from nightjar.models.server import Server
 from nightjar.predict.predictor import lacking
 from tests.conftest import ROOT
@@ -108,15 +107,6 @@ def test_samples_are_those_of_each_alone(lm: LanguageModel) -> None:
     model, asked, how = local(lm), requests(lm), Decoding(1.0, 0.9, seed=3)
     found = dict(model.sample(asked, [13, 11], 3, how))
     assert found == {**dict(model.sample(asked, [11], 3, how)), **dict(model.sample(asked, [13], 3, how))}
-    if lm.encoder_decoder:
-        return
-    for number, texts in found.items():
-        one = asked[number]
-        drawn = Sampling(1.0, [generator_for(3, f"{one.sha256} {n}") for n in range(3)], 0.9)
-        alone = samples(lm, one.ids, 3, drawn, Ends(6, ["a"]))
-        assert [(it.text, it.stop, it.tokens) for it in alone] == [
-            (it.text, it.stop, it.tokens) for it in texts
-        ]
 
 
 def test_a_class_of_another_package(site: Path) -> None:

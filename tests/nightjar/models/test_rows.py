@@ -29,12 +29,6 @@ from nightjar.models.rows import Pool, Segment, advance, enable
 IDS = st.lists(st.integers(1, 300), min_size=1, max_size=7)
 
 
-@pytest.fixture(scope="module")
-def llama(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
-
-
 def gptj() -> torch.nn.Module:
     torch.manual_seed(2)
     config = GPTJConfig(vocab_size=319, n_embd=32, n_layer=2, n_head=4, rotary_dim=4, initializer_range=0.2)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
 from nightjar.models import samples as engine
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, load
 from nightjar.models.model import Text
 from nightjar.models.row import Prompt
 from nightjar.models.samples import Ends, Sampling, generator_for, nucleus, samples, stream_samples
@@ -92,12 +92,6 @@ def test_a_row_draws_the_same_alone_and_among_others_and_never_what_is_forbidden
 
 
 HEAT, TOP_P = 0.3, 0.8
-
-
-@pytest.fixture(scope="module")
-def llama(tiny_model: Path) -> LanguageModel:
-    prepare(seed=0, threads=1)
-    return load(tiny_model)
 
 
 @pytest.fixture(scope="module", params=["one line", "padded"])

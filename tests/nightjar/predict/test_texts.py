@@ -11,7 +11,6 @@ import pytest
 from nightjar import params
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.metrics import score
-from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
 from nightjar.models.score import text_loss
 from nightjar.predict import model
@@ -80,17 +79,6 @@ def test_texts_have_no_line_among_the_prompts(
     assert {json.loads(line)["task"] for line in Path("prompts.jsonl").read_text().splitlines()} == {
         "lama_squad"
     }
-
-
-def test_an_encoder_decoder_has_no_perplexity(
-    tiny_t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = project(tmp_path, tiny_t5)
-    with pytest.raises(
-        NightjarError, match="wikitext: an encoder-decoder gives no log-probabilities of a given text"
-    ):
-        finish(folder, monkeypatch, ITEM)
-    assert not (folder / "data/predict").exists()
 
 
 def test_what_a_system_says_of_calls_comes_before_its_recipe(

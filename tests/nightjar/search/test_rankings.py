@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from nightjar.core.contracts import PASSAGES, RANKINGS
@@ -35,16 +34,6 @@ def test_rankings_are_read_by_side_as_arrays(tmp_path: Path) -> None:
     assert all(n.dtype == np.int64 and s.dtype == np.float64 for n, s in found.values())
     assert [len(n) for n, _ in read_rankings(tmp_path / "out", "train").values()] == [0]
     assert read_rankings(tmp_path / "out", "dev") == {}
-
-
-def test_a_table_equals_its_rows() -> None:
-    table = rankings_table("dev", ["t", "u"], ["a", "b"], FOUND)
-    expected = [
-        _row("dev", "a", [3, 1, 2], [0.5, 0.25, 0.125]),
-        _row("dev", "b", [0], [1.0]) | {"task_id": "u"},
-    ]
-    assert table.equals(pa.Table.from_pylist(expected, schema=RANKINGS.schema))
-    assert len(rankings_table("dev", [], [], Rankings.empty(0, 3))) == 0
 
 
 def test_scores_that_do_not_fit(tmp_path: Path) -> None:
