@@ -1,4 +1,4 @@
-"""Add to the project of building.py: the tasks on long documents and the tests' own benchmarks, with made-up answers."""
+"""Add to the project of building.py: tasks on long documents and benchmarks of the tests' own, with made-up answers."""
 
 from __future__ import annotations
 
