@@ -63,13 +63,12 @@ LONGEST = (
     "nightjar/tools/test_annotate_real.py",
     "pipelines/nightly/test_run.py",
     "pipelines/study/test_study.py",
-    "pipelines/rebuild/test_run.py",
+    "pipelines/run/test_rebuild.py",
     "pipelines/run/test_shards.py",
     "bench/test_fuzz.py",
     "stages/train/test_launch.py",
     "stages/train/test_checkpoint.py",
     "pipelines/graph/test_lock_file.py",
-    "pipelines/test_folders.py",
     "pipelines/run/test_run_stage.py",
 )
 

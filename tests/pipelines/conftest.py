@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import json
 import os
 import secrets
@@ -28,6 +27,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from pipelines.serving import server as servers
 from tests.conftest import shared_folder
+from tests.in_process import captured
 from tests.pipelines import forked, study_project
 
 NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
@@ -75,15 +75,8 @@ class Repo:
 
     def here(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """`nightjar` in this process, for what starts none and loads no Prefect: one of its own takes a second."""
-        out, err = io.StringIO(), io.StringIO()
-        code: object = 0
-        with contextlib.chdir(self.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                main(list(arguments))
-            except SystemExit as ended:
-                code = ended.code or 0
-        assert isinstance(code, int)
-        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+        with contextlib.chdir(self.root):
+            return captured(main, list(arguments))
 
     def start(self, *arguments: str) -> forked.Forked:
         """`nightjar` in the background, as `nightjar` does."""
@@ -127,6 +120,14 @@ def lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def stage_pid(repo: Repo) -> int:
+    """The process of a stage that writes its number to the file `pid`, which is removed."""
+    path = repo.root / "pid"
+    text: str = wait_for(lambda: path.exists() and path.read_text().strip(), what="the stage")
+    path.unlink()
+    return int(text)
 
 
 @pytest.fixture(scope="session")

@@ -122,20 +122,9 @@ def test_without_a_command_the_usage_is_printed() -> None:
     assert done.returncode == 2 and "Usage:" in done.stdout
 
 
-def test_the_process_too_ends_with_status_2_and_one_line(folder: Path) -> None:
-    command = [*NIGHTJAR, "use", "sample", "--set", "seed=x"]
-    result = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("nightjar: profile sample: seed = 'x' is not allowed")
-    assert result.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("command", [*COMMANDS, "judge export", "judge score"])
-def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([*command.split(), "--help"])
-    assert not ended.value.code
-    told = capsys.readouterr().out
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    told = nightjar(*command.split(), "--help")
     assert f"Example:\n    nightjar {command}" in told
     if command not in ("rebuild", "ui", "judge"):
         assert "--json" in told
@@ -242,10 +231,3 @@ def test_every_number_has_a_largest_value() -> None:
     for name, option in found:
         assert isinstance(option.type, click.IntRange | click.FloatRange), f"{name} has no range"
         assert option.type.min is not None and option.type.max is not None, f"{name} has no largest value"
-    for line in (
-        "score --benchmark supernatinst --predictions p.jsonl --samples 1000000000",
-        "judge export --a p.jsonl --b references --output page.html --seed 18446744073709551616",
-        "encode --task task.json --instance 0 --positive-examples 10000000000",
-        "encode --task task.json --instance 10000000000",
-    ):
-        assert "is not in the range" in refused(*line.split())

@@ -24,7 +24,7 @@ from nightjar.params.drivers import Nightly
 from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api as ServerApi
-from tests.pipelines.conftest import Api, Repo, lend_database, lives, run_of, wait_for
+from tests.pipelines.conftest import Api, Repo, lend_database, lives, run_of, stage_pid, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -45,13 +45,6 @@ stages:
     outs: [last.out]
 """
 RUNS = Path(".nightjar/runs")
-
-
-def pid(repo: Repo) -> int:
-    path = repo.root / "pid"
-    text: str = wait_for(lambda: path.exists() and path.read_text().strip(), what="the stage")
-    path.unlink()
-    return int(text)
 
 
 def task_states(api: Api, run: dict[str, Any]) -> dict[str, str]:
@@ -76,7 +69,7 @@ def test_cancel_in_the_ui_ends_a_run_that_was_started_from_a_terminal(
     api.serve(repo)
     repo.write(dvc=DVC)
     rebuild = repo.start("rebuild")
-    stage = pid(repo)
+    stage = stage_pid(repo)
     run = run_of(api, repo)
     began = time.monotonic()
     # What the page sends; and what somebody sends who does not wait for the run to end in order.
@@ -99,7 +92,7 @@ def test_a_rebuild_that_dies_takes_its_stages_along_and_is_known_to_have_crashed
     api.serve(repo)
     repo.write(dvc=DVC)
     rebuild = repo.start("rebuild")
-    stage = pid(repo)
+    stage = stage_pid(repo)
     run = run_of(api, repo)
     began = time.monotonic()
     rebuild.send_signal(number)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.pipelines.conftest import Repo
@@ -33,38 +30,6 @@ stages:
     deps: [out]
     outs: [size.txt]
 """
-
-
-def test_a_second_clone_pulls_and_has_nothing_to_rebuild(repo: Repo, tmp_path: Path) -> None:
-    remote, second = tmp_path / "remote", Repo(tmp_path / "second")
-    (repo.root / "to_parquet.py").write_text(TO_PARQUET)
-    repo.dvc("remote", "add", "--default", "storage", str(remote))
-    for tag, numbers in (("v1", "1\n2\n"), ("v2", "2\n3\n4\n")):
-        repo.write(dvc=GRAPH, numbers=numbers)
-        repo.dvc("repro", "--quiet")
-        git(repo.root, "add", "-A")
-        git(repo.root, "commit", "-q", "-m", tag)
-        git(repo.root, "tag", tag)
-    repo.dvc("push", "--quiet", "--all-tags")
-    subprocess.run(["git", "clone", "-q", str(repo.root), str(second.root)], check=True)
-
-    def would_run() -> list[str]:
-        told = json.loads(second.nightjar("plan", "--json").stdout)
-        assert [row["stage"] for row in told["stages"]] == ["numbers", "size"]
-        return [row["stage"] for row in told["stages"] if row["state"] != "up to date"]
-
-    assert would_run() == ["numbers", "size"]
-    second.dvc("pull", "--quiet")
-    assert would_run() == []
-    assert pq.read_table(second.root / "out/part-0.parquet").equals(pa.table({"x": [2, 3, 4]}))
-    # Only what was pulled is here; the command that is told for the rest gets it.
-    done = second.nightjar("diff", "v1", "v2", "out")
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-    command = done.stderr.strip().partition("get it with: dvc ")[2].split()
-    assert command == ["fetch", "--all-commits", "out"]
-    second.dvc(*command)
-    told = json.loads(second.nightjar("diff", "v1", "v2", "out", "--json").stdout)
-    assert told["tables"][0]["rows"] == {"added": 2, "removed": 1, "changed": 0}
 
 
 DOCS = Path(__file__).parents[2] / "docs/versions.md"

@@ -14,10 +14,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.core import paths
-from nightjar.core.errors import NightjarError
-from pipelines import cli
 from pipelines.process.child import identity
-from pipelines.serving import attend
 from pipelines.serving import server as servers
 from tests.pipelines.conftest import Repo, lives
 
@@ -94,24 +91,18 @@ def test_a_server_that_ends_while_it_is_waited_for_is_none(busy: Busy, tmp_path:
     assert servers.find(tmp_path / "nothing recorded") is None
 
 
-@pytest.mark.parametrize("command", [["serve"], ["ui"]])
+@pytest.mark.parametrize("command", ["serve", "ui", "rebuild"])
 def test_no_command_starts_a_server_beside_one_that_does_not_answer(
-    busy: Busy,
-    repo: Repo,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: list[str],
+    busy: Busy, repo: Repo, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n")
     busy.refusals = 1_000_000
     server = busy.record(repo.root)
     monkeypatch.setattr(servers, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(servers, "start", lambda *_: pytest.fail("a second server was started"))
-    monkeypatch.chdir(repo.root)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(command)
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert ended.value.code == 2
+    done = repo.here(command)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 2
     assert (
         f"the Prefect server (process {server.pid}) does not answer" in last and "nightjar ui --stop" in last
     )
@@ -119,27 +110,8 @@ def test_no_command_starts_a_server_beside_one_that_does_not_answer(
     assert json.loads((repo.root / paths.SERVER).read_text()) == asdict(server)
 
 
-def test_a_run_starts_no_server_beside_one_that_does_not_answer(
-    busy: Busy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    busy.refusals = 1_000_000
-    server = busy.record(tmp_path)
-    monkeypatch.setattr(servers, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(servers, "start", lambda *_: pytest.fail("a second server was started"))
-    attended = attend.Attended(tmp_path, "rebuild")
-    with pytest.raises(NightjarError, match="does not answer"):
-        attended.ready()
-    attended.close()
-    assert lives(server.pid)
-
-
-def test_ui_stop_ends_a_server_that_does_not_answer(
-    busy: Busy, repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ui_stop_ends_a_server_that_does_not_answer(busy: Busy, repo: Repo) -> None:
     busy.refusals = 1_000_000
     server = busy.record(repo.root)
-    monkeypatch.chdir(repo.root)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["ui", "--stop"])
-    assert ended.value.code == 0
+    assert repo.here("ui", "--stop").returncode == 0
     assert not lives(server.pid) and not (repo.root / paths.SERVER).exists()

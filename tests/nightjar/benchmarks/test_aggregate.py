@@ -25,7 +25,7 @@ from nightjar.benchmarks.registry import card
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.statistics import Bootstrap, matthews, percent
+from nightjar.statistics import Bootstrap, matthews
 
 CARD = card("supernatinst")
 BOOTSTRAP = Bootstrap(seed=42, samples=1000, confidence=0.95)
@@ -48,11 +48,6 @@ def scored(rows: list[dict[str, Any]]) -> list[SystemScores]:
     return from_rows(
         {**one, "metric": metric, "value": value} for one in rows for metric, value in one["scores"].items()
     )
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
-def test_percent(values: list[float]) -> None:
-    assert percent(values) == round(100 * sum(values) / len(values), 4)
 
 
 def test_the_mean_is_over_instances_not_tasks() -> None:
@@ -188,10 +183,6 @@ def test_improvements_are_by_the_first_metric_that_a_task_has() -> None:
     assert (row["metric"], row["heuristic"]) == ("mcc", "better")
     assert row["value"] == pytest.approx(numbers[0] - numbers[1], abs=1e-3)
     assert row["low"] < row["value"] < row["high"]
-
-
-def test_category_name() -> None:
-    assert category_name(" Textual  Entailment") == "textual_entailment"
 
 
 def test_an_instance_that_one_system_lacks_is_compared_for_neither() -> None:

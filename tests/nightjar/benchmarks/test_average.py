@@ -44,17 +44,6 @@ def plain(one: SystemScores, places: dict[str, np.ndarray]) -> float:
     return 100 * (rouge + one.parts["accuracy"][b].mean()) / 2
 
 
-def test_each_task_counts_the_same() -> None:
-    ours = system("x", 1)
-    found = average(CARD, ours, by_track(ours), None)
-    assert found == {
-        "n": 90,
-        "value": pytest.approx(plain(ours, by_track(ours)), abs=1e-4),
-        "low": None,
-        "high": None,
-    }
-
-
 def test_the_interval_resamples_within_each_task() -> None:
     ours = system("x", 1)
     places = by_track(ours)

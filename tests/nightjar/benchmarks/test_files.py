@@ -14,12 +14,8 @@ from nightjar.benchmarks.registry import card
 from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from tests.nightjar.benchmarks.zeroscrolls.files import put as write
 from tests.questions import question, write_questions
-
-
-def write(path: Path, rows: list[Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def reference(id: str, category: str, **more: Any) -> dict[str, Any]:
@@ -71,19 +67,6 @@ def test_by_hand(references: Path, tmp_path: Path) -> None:
     assert (turned["value"], turned["better"]) == (-40.0, 1)
 
 
-def test_the_same_file_twice(references: Path, tmp_path: Path) -> None:
-    a = answers(tmp_path / "a.jsonl", {"a0"}, IDS)
-    for line in compare_files("supernatinst", a, a, references)["metrics"].values():
-        assert (line["value"], line["low"], line["high"], line["p"], line["significant"]) == (
-            0,
-            None,
-            None,
-            None,
-            False,
-        )
-        assert (line["better"], line["worse"], line["equal"]) == (0, 0, 10)
-
-
 def test_a_difference_is_seen_by_its_p(tmp_path: Path) -> None:
     """Of 20 instances, 5 or 6 that are better and none that is worse: p is 2 / 2**5 or 2 / 2**6."""
     ids = [f"a{number}" for number in range(20)]
@@ -98,33 +81,12 @@ def test_a_difference_is_seen_by_its_p(tmp_path: Path) -> None:
         assert (turned["p"], turned["low"], turned["high"]) == (line["p"], -line["high"], -line["low"])
 
 
-def test_both_tracks(tmp_path: Path) -> None:
-    rows = [reference("a0", "Word Analogy"), reference("b0", "Word Analogy", track="xlingual")]
-    files = write(tmp_path / "r.jsonl", rows)
-    a, b = answers(tmp_path / "a.jsonl", {"b0"}, ["a0", "b0"]), answers(tmp_path / "b.jsonl", set(), [])
-    result = compare_files("supernatinst", a, b, files)
-    assert result["by_track"]["default"]["metrics"]["exact_match"]["value"] == 0
-    assert result["by_track"]["xlingual"]["metrics"]["exact_match"]["value"] == 100
-
-
-def test_wrong_ids(references: Path, tmp_path: Path) -> None:
+def test_a_fault_in_either_file_is_reported(references: Path, tmp_path: Path) -> None:
     good = answers(tmp_path / "a.jsonl", set(), IDS)
-    for row, what in (
-        ({"id": "zz", "prediction": "x"}, "no reference has the id 'zz'"),
-        ({"id": 3, "prediction": "x"}, "the id 3 is not a text"),
-        ({"id": None, "prediction": "x"}, "the id None is not a text"),
-        ({"id": ["a0"], "prediction": "x"}, "is not a text"),
-        ({"id": "a0", "prediction": 1}, "prediction is missing or not a text"),
-        ({"id": "a0 ", "prediction": "x"}, "no reference has the id 'a0 '"),
-    ):
-        bad = write(tmp_path / "b.jsonl", [row])
-        for pair in ((good, bad), (bad, good)):
-            with pytest.raises(NightjarError, match=what) as caught:
-                compare_files("supernatinst", *pair, references)
-            assert "b.jsonl:1" in str(caught.value)
-    doubled = write(tmp_path / "b.jsonl", [{"id": "a0", "prediction": "x"}] * 2)
-    with pytest.raises(NightjarError, match=r"b.jsonl:2: the id 'a0' is in line 1 already"):
-        compare_files("supernatinst", good, doubled, references)
+    bad = write(tmp_path / "b.jsonl", [{"id": "zz", "prediction": "x"}])
+    for pair in ((good, bad), (bad, good)):
+        with pytest.raises(NightjarError, match=r"b.jsonl:1: no reference has the id 'zz'"):
+            compare_files("supernatinst", *pair, references)
 
 
 def test_row(task: str, id: str, track: str = "default") -> dict[str, Any]:
@@ -213,6 +175,7 @@ FAULTS: dict[str, str] = {
     "[1]": "not an object with an id",
     '{"prediction": "x"}': "not an object with an id",
     '{"id": 9, "prediction": "x"}': "the id 9 is not a text",
+    '{"id": ["a0"], "prediction": "x"}': "the id ['a0'] is not a text",
     '{"id": "a0", "prediction": "x"}': "the id 'a0' is in line 1 already",
     '{"id": "a9", "prediction": null}': "prediction is missing or not a text",
     '{"id": "b9", "prediction": "x"}': "no reference has the id 'b9'",
@@ -249,6 +212,8 @@ def test_the_first_fault_of_a_file_is_reported(
         ({"task_category": None}, "task_category is missing or not a text"),
         ({"track": "other"}, "the track is 'other'"),
         ({"track": ["default"]}, "the track is"),
+        ({"references": "yes"}, "references is not a list of at least one text"),
+        ({"id": "a0"}, "the id 'a0' is in line 1 already"),
     ],
 )
 def test_one_faulty_reference_among_many(more: dict[str, Any], what: str, tmp_path: Path) -> None:

@@ -70,12 +70,6 @@ def test_columns_in_any_order_and_a_byte_order_mark(tmp_path: Path) -> None:
     ]
 
 
-def test_a_table_that_pandas_wrote(tmp_path: Path) -> None:
-    rows = [("one", "1", "null"), ("one", "2", 'x "y"\nz'), ("two", "1", "")]
-    pd.DataFrame(rows, columns=FORM.columns).to_csv(tmp_path / "p.csv", index=False)
-    assert answers(tmp_path / "p.csv") == [Answer(*row) for row in rows]
-
-
 def test_an_answer_of_a_megabyte(tmp_path: Path) -> None:
     limit = csv.field_size_limit()
     rows = [Answer(task, "1", 'a "b"\n' * 200_000) for task in FORM.tasks]

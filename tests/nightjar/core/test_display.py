@@ -1,16 +1,21 @@
-"""Text that cannot control a terminal, and standard streams whose faults end nothing."""
+"""Text that cannot control a terminal, numbers rounded half up, and standard streams whose faults end nothing."""
 
 from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import subprocess
 import sys
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from nightjar.core import display
 from nightjar.core.display import log_to_stderr, printable, printable_json
 
 STEERING = {
@@ -127,3 +132,36 @@ def test_a_stage_on_bad_input_ends_with_2_though_nobody_hears_it() -> None:
     code = "import sys\nfrom stages._runtime.stage import main\nsys.argv = ['split', 'more']\nmain('split', print)"
     assert run_program(code, "2> /dev/full").returncode == 2
     assert run_program(code, ">&- 2>&-").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "expected"),
+    [
+        (26.15, 1, "26.2"),  # a float a little below it, which `f"{26.15:.1f}"` shows as 26.1
+        (43.85, 1, "43.9"),
+        (1.25, 1, "1.3"),
+        (-2.45, 1, "-2.5"),
+        (-0.04, 1, "0.0"),
+        (2.0, 0, "2"),
+        (1e-7, 4, "0.0000"),
+        (math.inf, 1, "inf"),
+    ],
+)
+def test_numbers(value: float, decimals: int, expected: str) -> None:
+    assert display.number(value, decimals) == expected
+
+
+def test_signed() -> None:
+    assert display.number(-2.865, 2, signed=True) == "-2.87"
+    assert display.number(-0.001, 2, signed=True) == "+0.00"
+
+
+@given(st.integers(-(10**8), 10**8), st.integers(0, 3))
+def test_stored_values_round_as_decimals_do(stored: int, decimals: int) -> None:
+    """Stored values have four decimals."""
+    exact = Decimal(stored).scaleb(-4).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    assert Decimal(display.number(stored / 10**4, decimals)) == exact
+
+
+def test_p() -> None:
+    assert [display.p(it) for it in (1.0, 0.00012, 0.00009)] == ["1.0000", "0.0001", "< 0.0001"]

@@ -15,12 +15,9 @@ from hypothesis import strategies as st
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import (
     MAX_DEPTH,
-    Doubled,
     NotJson,
     doubled_key,
     exact,
-    is_text,
-    not_text,
     parse,
     plain,
     raw_text,
@@ -86,13 +83,6 @@ def test_raw_text_keeps_everything(tree: Any) -> None:
     assert pairs[0] == pairs[1]
 
 
-def test_a_doubled_key_keeps_both_values() -> None:
-    value = exact(b'{"x": {"a": 1, "b": 2, "a": 3}}')["x"]
-    assert isinstance(value, Doubled)
-    assert value.key == "a"
-    assert raw_text(value) == '{"a": 1, "b": 2, "a": 3}'
-
-
 @pytest.mark.parametrize(
     ("data", "reason", "detail"),
     [
@@ -118,17 +108,6 @@ def test_unreadable(data: bytes, reason: str, detail: str) -> None:
 def test_what_is_read() -> None:
     assert exact(b"\xef\xbb\xbf[1]") == [1], "a byte-order mark is harmless"
     assert exact(b"[NaN]")[0] != exact(b"[NaN]")[0], "NaN is read, for the rows beside it"
-
-
-def test_is_text() -> None:
-    assert is_text("é") and is_text("")
-    assert not is_text("\ud800") and not is_text(None) and not is_text(1)
-    assert [not_text(value) for value in ("\ud800", float("nan"), 1.0, None)] == [
-        "not valid Unicode",
-        "NaN",
-        "not a string",
-        "not a string",
-    ]
     assert raw_text(exact(b'["\\ud800"]')) == '["\\ud800"]', "half a character stays as its escape"
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from nightjar.core.config import read_yaml
+from nightjar.core.config import checked, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load, validate
 from nightjar.params.profiles import optional
+from nightjar.params.readers import ReaderRecipe
 from tests.in_process import run_stage
 
 ROOT = Path(__file__).parents[3]
@@ -261,3 +262,26 @@ def test_a_stage_tells_it_in_one_line_before_any_work(values: dict[str, Any], tm
     assert done.stderr.startswith("nightjar: params.yaml: unknown key sed")
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"shots_per_label": 16, "passages": 3}, "demonstrations or passages"),
+        ({"fusion": "rag_sequence"}, "rag_sequence needs passages"),
+        ({"by_task": [{"task": "mr"}, {"task": "mr"}]}, "by_task has a duplicate task"),
+        ({"temperature": 0.1}, "only rag_sequence weights passages"),
+        ({"trains": "encoder"}, "trains = 'encoder' is not allowed"),
+        ({"batch_size": 0}, "batch_size = 0 is not allowed"),
+        ({"text_maxlength": 4}, "text_maxlength = 4 is not allowed"),
+    ],
+)
+def test_a_recipe_of_a_reader_that_cannot_work(changes: dict[str, Any], told: str) -> None:
+    values = load(ROOT / "params.yaml").readers.recipe("reader").model_dump()
+    with pytest.raises(NightjarError, match=told):
+        checked(ReaderRecipe, values | changes, "params.yaml")
+
+
+def test_an_unknown_recipe_of_a_reader() -> None:
+    with pytest.raises(NightjarError, match=r"the group readers.own is missing; add it"):
+        load(ROOT / "params.yaml").readers.recipe("own")

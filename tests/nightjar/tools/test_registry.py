@@ -250,3 +250,35 @@ def test_tools_need_no_torch() -> None:
         "import sys; from nightjar.tools import make; make('calculator'); sys.exit('torch' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", lines], check=True)
+
+
+DAY = date(2023, 1, 30)
+
+
+def test_calls_that_a_person_types() -> None:
+    assert call_text("Calculator(400 / 1400)", None) == "0.29"
+    assert call_text(" Calendar()\n", DAY) == "Today is Monday, January 30, 2023."
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Calculator(1/0)", "division by zero"),
+        (f"Calculator({'1+' * 200}1)", "too long"),
+        ("Calculator(9**9**9**9)", "not an expression"),
+        ("Telephone(1)", "unknown tool"),
+        ("QA(Who?)", "no lexical index"),
+        ("Calendar()", "no date is known"),
+        ("Calendar(tomorrow)", "takes no input"),
+        ("WikiSearch(x)", "no lexical index"),
+        ("", "not a tool call"),
+        ("line\nbreak", "not a tool call"),
+    ],
+)
+def test_a_call_without_a_result_says_why_in_one_line(workdir: Path, text: str, told: str) -> None:
+    with pytest.raises(NightjarError) as caught:
+        call_text(text, None)
+    line = str(caught.value)
+    assert told in line
+    assert "\n" not in line
+    assert len(line) < 250

@@ -8,9 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ import pytest
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Sources
+from tests.completions_server import completion, serving
 from tests.conftest import ROOT
 from tests.in_process import nightjar
 from tests.made_card import made_card
@@ -37,21 +36,9 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
     return str(path)
 
 
-class Completions(BaseHTTPRequestHandler):
-    """A stub of a server with the OpenAI interface: it answers yes where the prompt has the instance number 1."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        assert asked["stop"] == ["\n\n"] and asked["max_tokens"] == 2
-        text = "yes" if "Input: number 1 " in asked["prompt"] else "no"
-        body = json.dumps({"choices": [{"text": f" {text}"}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing."""
+def yes_to_number_1(asked: dict[str, Any]) -> tuple[int, Any]:
+    assert asked["stop"] == ["\n\n"] and asked["max_tokens"] == 2
+    return completion(" yes" if "Input: number 1 " in asked["prompt"] else " no")
 
 
 def test_the_documented_way_from_prompts_to_a_comparison(
@@ -63,12 +50,10 @@ def test_the_documented_way_from_prompts_to_a_comparison(
     first, *others = re.findall("^nightjar (.*)$", text, re.MULTILINE)
     program = re.findall("^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0]
     assert nightjar(*first.split()) == "prompts.jsonl: 6 instances\n"
-    with HTTPServer(("127.0.0.1", 0), Completions) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        assert "localhost:8000" in program
-        program = program.replace("localhost:8000", f"127.0.0.1:{server.server_port}")
+    assert "http://localhost:8000" in program
+    with serving(yes_to_number_1) as server:
+        program = program.replace("http://localhost:8000", server.url)
         subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
-        server.shutdown()
     assert [command.split()[0] for command in others] == ["score", "score", "compare"]
     score, table, compare = (nightjar(*command.split()) for command in others)
     assert score.startswith("supernatinst, English track: 6 instances\n") and "50.00 n<20" in score

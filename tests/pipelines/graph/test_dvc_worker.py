@@ -150,18 +150,6 @@ def test_what_failed_is_looked_at_as_if_it_had_never_begun(repo: Repo, worker: d
     assert json.loads((repo.root / ".dvc/tmp/rwlock").read_text()) in ({}, {"read": {}, "write": {}})
 
 
-@pytest.mark.parametrize("text", ["stages: [", "stages: {a: {cmd: x, deps: ['${nothing}']}}"])
-def test_a_graph_that_cannot_be_read_is_the_one_line_of_the_reader(
-    repo: Repo, worker: dvc_worker.Worker, text: str
-) -> None:
-    repo.write(dvc=text)
-    answer = ask(worker, "graph")
-    with pytest.raises(NightjarError) as caught:
-        graphs.read(repo.root)
-    line = NightjarError(answer["what"], answer["where"], answer["fix"])
-    assert answer["state"] == "failed" and str(line) == str(caught.value)
-
-
 def test_while_another_dvc_holds_the_lock_it_is_busy(
     repo: Repo, worker: dvc_worker.Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

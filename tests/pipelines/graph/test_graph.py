@@ -152,32 +152,42 @@ def test_only_what_targets_need(built: Repo) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["stages: [", "stages: {a: {cmd: x, deps: ['${nothing}']}}", "stages: {a: 1}"]
-)
-def test_a_broken_graph_is_one_line(repo: Repo, text: str) -> None:
-    repo.write(dvc=text)
-    with pytest.raises(NightjarError) as caught:
-        graphs.read(repo.root)
-    assert "\n" not in str(caught.value) and "dvc.yaml" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("stage", "told"),
+    ("text", "told"),
     [
-        ('{cmd: "true", deps: ["gs://bucket/x"]}', "dvc-gs"),
-        ('{cmd: "true", outs: ["gs://bucket/x"]}', "dvc-gs"),
-        ('{cmd: "true", deps: [""]}', "perhaps an empty path"),
-        ('{cmd: "true", deps: ["."]}', ""),
-        ('{cmd: "true", deps: ["."], outs: [o]}', "both a dependency and an output"),
-        ('{foreach: {"": 1}, do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
-        ('{foreach: [""], do: {cmd: "echo ${item}"}}', "perhaps an empty path, name or key"),
+        ("stages: [", "dvc.yaml"),
+        ("stages: {a: {cmd: x, deps: ['${nothing}']}}", "dvc.yaml"),
+        ("stages: {a: 1}", "dvc.yaml"),
+        ('stages: {a: {cmd: "true", deps: ["gs://bucket/x"]}}', "dvc-gs"),
+        ('stages: {a: {cmd: "true", deps: [""]}}', "perhaps an empty path"),
+        ('stages: {a: {cmd: "true", deps: ["."], outs: [o]}}', "both a dependency and an output"),
+        ('stages: {a: {foreach: {"": 1}, do: {cmd: x}}}', "perhaps an empty path, name or key"),
+        ("stages: {a: {foreach: [b], do: {cmd: 'echo ${item}'}}}", "params.yaml"),
     ],
 )
-def test_an_odd_path_or_key_is_one_line(repo: Repo, stage: str, told: str) -> None:
-    repo.write(dvc=f"stages: {{a: {stage}}}")
-    with pytest.raises(NightjarError, match=told) as caught:
+def test_a_broken_graph_is_one_line(repo: Repo, text: str, told: str) -> None:
+    repo.write(dvc=text, params="day: 2026-13-45\n" if told == "params.yaml" else "")
+    with pytest.raises(NightjarError) as caught:
         graphs.read(repo.root)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value) and told in str(caught.value)
+
+
+def test_a_folder_around_outputs_makes_their_stages_dependencies(repo: Repo) -> None:
+    repo.write(
+        dvc="""
+        stages:
+          predict:
+            foreach: {slow: a, quick: a, other: b}
+            do: {cmd: x, outs: ["data/predict/${item}/${key}", "data/metrics/${key}.json"]}
+          evaluate:
+            foreach: [a, b]
+            do: {cmd: x, deps: ["data/predict/${item}"], outs: ["data/evaluate/${item}"]}
+          report: {cmd: x, deps: [data/predict, data/evaluate, data/metrics], outs: [report.txt]}
+        """
+    )
+    stages = graphs.read(repo.root).stages
+    assert stages["evaluate@a"].upstream == ("predict@quick", "predict@slow")
+    assert stages["evaluate@b"].upstream == ("predict@other",)
+    assert set(stages["report"].upstream) == stages.keys() - {"report"}
 
 
 @pytest.mark.parametrize("path", ["a\\0b", "x" * 300])
@@ -185,14 +195,6 @@ def test_a_dependency_that_no_file_can_have_is_missing(repo: Repo, path: str) ->
     repo.write(dvc=f'stages: {{a: {{cmd: "true", deps: ["{path}"]}}}}')
     stage = graphs.read(repo.root).stages["a"]
     assert stage.state == "would fail" and stage.why.endswith(" is missing")
-
-
-@pytest.mark.parametrize("day", ["2026-11-15", "2026-13-45"])
-def test_a_date_among_the_parameters_is_one_line(repo: Repo, day: str) -> None:
-    repo.write(dvc="stages: {a: {foreach: [b], do: {cmd: 'echo ${item}'}}}", params=f"day: {day}\n")
-    with pytest.raises(NightjarError, match=r"params\.yaml") as caught:
-        graphs.read(repo.root)
-    assert "\n" not in str(caught.value)
 
 
 def test_the_root_is_found_from_below(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

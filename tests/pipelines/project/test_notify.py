@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import http.server
 import json
-import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from nightjar.core.errors import NightjarError
 from pipelines import cli
 from pipelines.process import lock
 from pipelines.project.notify import notify, warning
+from tests.completions_server import serving
 from tests.pipelines.conftest import Repo
 
 FILE = ".nightjar/notifications.jsonl"
@@ -62,58 +60,32 @@ def test_a_file_that_cannot_be_written_is_one_line_of_standard_error(
     assert told.count("\n") == 1 and '{"kind": "x"}' in told and (tmp_path / ".nightjar").is_file()
 
 
-@pytest.fixture()
-def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
-    hook = Webhook(("127.0.0.1", 0), Answer)
-    threading.Thread(target=hook.serve_forever, daemon=True).start()
-    monkeypatch.setenv("NIGHTJAR_WEBHOOK", f"http://127.0.0.1:{hook.server_port}/secret")
-    yield hook
-    hook.shutdown()
-    hook.server_close()
+def test_the_webhook_gets_the_line_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda body: (200, {})) as webhook:
+        monkeypatch.setenv("NIGHTJAR_WEBHOOK", f"{webhook.url}/v1/completions")
+        notify(tmp_path, {"kind": "x", "message": "é"})
+    assert webhook.asked == lines(tmp_path / FILE)
 
 
-class Webhook(http.server.ThreadingHTTPServer):
-    """Keeps the bodies that are posted, and answers with a status."""
-
-    status = 200
-    bodies: list[bytes]
-
-    def server_activate(self) -> None:
-        self.bodies = []
-        super().server_activate()
-
-
-class Answer(http.server.BaseHTTPRequestHandler):
-    server: Webhook
-
-    def do_POST(self) -> None:
-        self.server.bodies.append(self.rfile.read(int(self.headers["content-length"])))
-        self.send_response(self.server.status)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-def test_the_webhook_gets_the_line_of_the_file(tmp_path: Path, webhook: Webhook) -> None:
-    notify(tmp_path, {"kind": "x", "message": "é"})
-    assert [json.loads(body) for body in webhook.bodies] == lines(tmp_path / FILE)
-
-
-@pytest.mark.parametrize("fault", ["status 500", "ConnectError", "InvalidURL", "UnsupportedProtocol"])
+@pytest.mark.parametrize(
+    ("address", "fault"),
+    [
+        ("/v1/completions", "status 500"),
+        ("http://127.0.0.1:1/secret", "ConnectError"),
+        ("http://a:b/secret", "InvalidURL"),
+        ("ftp://a/secret", "UnsupportedProtocol"),
+    ],
+)
 def test_a_webhook_that_fails_is_one_line_without_its_address(
     tmp_path: Path,
-    webhook: Webhook,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    address: str,
     fault: str,
 ) -> None:
-    webhook.status = 500
-    addresses = {"InvalidURL": "http://a:b/secret", "UnsupportedProtocol": "ftp://a/secret"}
-    addresses["ConnectError"] = "http://127.0.0.1:1/secret"
-    if address := addresses.get(fault):
-        monkeypatch.setenv("NIGHTJAR_WEBHOOK", address)
-    notify(tmp_path, {"kind": "x"})
+    with serving(lambda body: (500, {})) as webhook:
+        monkeypatch.setenv("NIGHTJAR_WEBHOOK", webhook.url + address if address[0] == "/" else address)
+        notify(tmp_path, {"kind": "x"})
     told = capsys.readouterr().err
     assert told == f'nightjar: the webhook did not take {{"kind": "x"}} ({fault})\n'
     assert lines(tmp_path / FILE) == [{"kind": "x"}]

@@ -29,9 +29,7 @@ def name(repo: Repo) -> str:
     return studies.plan(repo.root, ["tasks=4"]).points[0].name
 
 
-def test_the_clone_has_what_the_project_had_when_the_study_was_planned(
-    project: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_clone_has_what_the_project_had_when_the_study_was_planned(project: Repo) -> None:
     root = project.root
     (root / "more.txt").write_text("more\n")
     subprocess.run(["git", "add", "more.txt"], cwd=root, check=True)
@@ -98,23 +96,20 @@ def test_an_input_outside_the_project_is_part_of_the_name(project: Repo, tmp_pat
 
 
 @pytest.mark.parametrize("when", ["before", "during"])
-def test_a_point_whose_input_changes_fails_and_is_not_saved(
-    project: Repo, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
+def test_a_point_whose_input_changes_fails_and_is_not_saved(project: Repo, when: str) -> None:
     raw = project.root / "data/raw/tasks.txt"
     study = studies.plan(project.root, ["tasks=2,4"])
-    ran: list[str] = []
+    ran: list[Run] = []
 
-    def run(self: Clone, execute: object, target: str, *_: object) -> dict[str, Result]:
-        ran.append(target)
+    def edits(run: Run) -> dict[str, Result]:
+        ran.append(run)
         raw.write_text("edited\n")
         return {}
 
-    monkeypatch.setattr(Clone, "run", run)
     if when == "before":
         raw.write_text("edited\n")
-    failed = studies.run(project.root, study, lambda _: None, execute, threading.Event())
-    assert ran == ([] if when == "before" else [study.target])
+    failed = studies.run(project.root, study, lambda _: None, edits, threading.Event())
+    assert len(ran) == (when == "during")
     assert list(failed) == ["2", "4"]
     assert "data/raw: it changed since the study was started" in failed["2"]
     assert not studies.saved(project.root, study.start.commit, [point.name for point in study.points])

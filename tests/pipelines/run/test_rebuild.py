@@ -18,7 +18,7 @@ from tests.pipelines.conftest import (
     environment,
     lives,
     run_of,
-    wait_for,
+    stage_pid,
 )
 
 pytestmark = pytest.mark.slow
@@ -161,32 +161,10 @@ stages:
 """
 
 
-def test_dvc_decides_what_is_skipped_when_its_turn_comes(repo: Repo) -> None:
-    """The chain is a, b, c; a edits what c depends on, after the graph was read, and c's own input stays as it is."""
-    repo.write(
-        dvc="stages:\n"
-        "  a:\n    cmd: cp source.txt other.txt; echo same > a.out\n    deps: [source.txt]\n    outs: [a.out]\n"
-        "  b:\n    cmd: cp a.out b.out\n    deps: [a.out]\n    outs: [b.out]\n"
-        "  c:\n    cmd: cat b.out other.txt > c.out\n    deps: [b.out, other.txt]\n    outs: [c.out]\n"
-        "  d:\n    cmd: cp b.out d.out\n    deps: [b.out]\n    outs: [d.out]\n",
-        source="1",
-        other="0",
-    )
-    assert repo.nightjar("rebuild").returncode == 0
-    repo.write(source="2")
-    assert lines(repo.nightjar("rebuild")) == {
-        "a": "ran source.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
-        "b": "unchanged no difference in what it needs (a ran)",
-        "c": "ran other.txt changed: c4ca4238 (1 byte) → c81e728d (1 byte)",
-        "d": "unchanged nothing changed",
-    }
-    assert (repo.root / "c.out").read_text() == "same\n2"
-
-
-def test_started_twice_then_stopped_and_started_again(repo: Repo) -> None:
+def test_started_twice_then_stopped(repo: Repo) -> None:
     repo.write(dvc=SLEEPER)
     first = repo.start("rebuild")
-    pid = wait_for(lambda: _pid(repo), what="the stage")
+    pid = stage_pid(repo)
     second = repo.nightjar("rebuild")
     assert second.returncode == 2
     assert re.fullmatch(
@@ -194,7 +172,7 @@ def test_started_twice_then_stopped_and_started_again(repo: Repo) -> None:
         second.stderr,
     )
     began = time.monotonic()
-    first.terminate()
+    first.send_signal(signal.SIGINT)
     out, err = first.communicate(timeout=20)
     assert time.monotonic() - began < 10
     assert first.returncode == 130
@@ -203,24 +181,23 @@ def test_started_twice_then_stopped_and_started_again(repo: Repo) -> None:
     assert not lives(pid)
     assert not (repo.root / "a.out").exists()
 
-    (repo.root / "pid").unlink()
-    killed = repo.start("rebuild")
-    orphan = wait_for(lambda: _pid(repo), what="the stage")
-    killed.kill()
-    killed.communicate()
-    wait_for(lambda: not lives(orphan), 10, "the end of the orphan")
-    (repo.root / "pid").unlink()
-    next_one = repo.start("rebuild", "--verbose")
-    wait_for(lambda: _pid(repo) or next_one.poll() is not None, what="the stage again")
-    next_one.send_signal(signal.SIGINT)
-    out, err = next_one.communicate(timeout=20)
-    assert next_one.returncode == 130, out + err
+
+FAILS = """
+stages:
+  bad:
+    cmd: while ! test -f pid; do sleep 0.1; done; exit 4
+    outs: [bad.out]
+  long:
+    cmd: echo $$ > pid; sleep 300; touch long.out
+    outs: [long.out]
+"""
 
 
-def _pid(repo: Repo) -> int | None:
-    path = repo.root / "pid"
-    text = path.read_text().strip() if path.exists() else ""
-    return int(text) if text else None
+def test_fail_fast_ends_what_runs(repo: Repo) -> None:
+    repo.write(dvc=FAILS)
+    done = repo.nightjar("rebuild", "--fail-fast", "--jobs", "2", timeout=60)
+    assert done.returncode == 1 and lines(done)["long"].startswith("stopped ")
+    assert not lives(stage_pid(repo))
 
 
 # Prints our own functions on the way to the process of a stage: those that submit its task, and those of its thread.

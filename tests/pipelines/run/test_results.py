@@ -72,11 +72,9 @@ def test_what_a_run_raises_becomes_its_end(fault: Exception, end: str) -> None:
         ("1,200 of 4,800 documents", (1200, 4800)),
         ("round 1 of 2: 30 of 40 texts", (30, 40)),
         ("0 of 10", (0, 10)),
-        ("10 of 10 done", (10, 10)),
         ("1 of 1 files", None),
         ("12 of 10", None),
         ("version 3.1 of 4", None),
-        ("one of many", None),
         ("", None),
     ],
 )

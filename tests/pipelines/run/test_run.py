@@ -54,15 +54,16 @@ class Played:
         code, error = (self.code, "went wrong") if state == "failed" else (None, "")
         return Result(name, state, 1.0, error=error, log=str(log), exit_code=code)
 
+    def run_of(self, *stages: Stage, **options: Any) -> Run:
+        """A run of a graph of these stages."""
+        graph = Graph(self.root, {it.name: it for it in stages})
+        options = {"listen": self.heard.append} | options
+        return Run(graph, cast(Any, self), self.root / "logs", stop=self.stop, **options)
+
     def conduct(self, *changed: str, attempts: int = 1, **options: Any) -> dict[str, tuple[str, str]]:
         """Run the graph, of which these stages have changed; the state and the reason or error of each."""
-        stages = {
-            name: stage(name, upstream, name in changed, attempts=attempts)
-            for name, upstream in CHAIN.items()
-        }
-        graph = Graph(self.root, stages)
-        stages_run: Any = self
-        run = Run(graph, stages_run, self.root / "logs", self.heard.append, self.stop, jobs=2, **options)
+        stages = [stage(name, before, name in changed, attempts=attempts) for name, before in CHAIN.items()]
+        run = self.run_of(*stages, jobs=2, **options)
         self.heard.clear()
         results = execute(run)
         assert {it.stage: it for it in self.heard if it.ended} == results
@@ -124,8 +125,7 @@ def test_what_the_graph_says_of_a_stage_with_nothing_before_it_holds(played: Pla
     first = replace(stage("first", (), True), state="would run")
     upstream = Reason("upstream", "first")
     after = replace(stage("after", ("first",), False), state="would run", reasons=(upstream,))
-    graph, stages_run = Graph(played.root, {"first": first, "after": after}), cast(Any, played)
-    results = execute(Run(graph, stages_run, played.root / "logs", played.heard.append, played.stop))
+    results = execute(played.run_of(first, after))
     assert [it.state for it in results.values()] == ["ran", "ran"] and played.looked == ["after"]
 
 
@@ -139,7 +139,6 @@ def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(
     monkeypatch.setattr("tempfile.tempdir", str(played.root))
     (played.root / "params.yaml").write_text(WAITING)
     names = ("runs", "same", "restored", "waits")
-    graph = Graph(played.root, {name: stage(name, (), False, **meta) for name in names})
     played.finds = {"same": "up to date", "restored": "would be restored"}
     played.states = {"restored": "restored"}
     ended: list[str] = []
@@ -152,8 +151,8 @@ def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(
             assert not stop.wait(0.01)
 
     played.acts["runs"] = until_the_others_ended
-    stages_run: Any = played
-    results = execute(Run(graph, stages_run, played.root / "logs", listen, played.stop, jobs=3))
+    stages = [stage(name, (), False, **meta) for name in names]
+    results = execute(played.run_of(*stages, listen=listen, jobs=3))
     assert ended[2:] == ["runs", "waits"]
     assert [results[name].state for name in names] == ["ran", "unchanged", "restored", "ran"]
 
@@ -178,9 +177,7 @@ def test_a_stage_is_tried_until_it_does_not_fail_with_a_log_each(
 
 def test_pauses_double_up_to_the_longest(played: Played) -> None:
     (played.root / "params.yaml").write_text("rebuild: {backoff_seconds: 120}\n")
-    graph = Graph(played.root, {"a": stage("a", (), True, attempts=5), "b": stage("b", (), True)})
-    stages_run: Any = played
-    run = Run(graph, stages_run, played.root / "logs", played.heard.append, played.stop)
+    run = played.run_of(stage("a", (), True, attempts=5), stage("b", (), True))
     assert (run.pauses("a"), run.pauses("b")) == ([120, 240, 300, 300], [])
 
 
@@ -189,8 +186,7 @@ def test_only_affected_stages_are_looked_at_and_wait_for_the_nearest_before_them
     stages = {name: stage(name, up, True) for name, up in CHAIN.items()}
     stages["b"] = replace(stages["b"], state="up to date")
     stages["other"] = replace(stages["other"], state="up to date")
-    stages_run: Any = played
-    run = Run(Graph(played.root, stages), stages_run, played.root / "logs", played.heard.append, played.stop)
+    run = played.run_of(*stages.values())
     assert run.affected == ["a", "c"] and run.upstream("c") == ["a"]
     played.states["a"] = "failed"
     assert {name: it.state for name, it in execute(run).items()} == {"a": "failed", "c": "skipped"}

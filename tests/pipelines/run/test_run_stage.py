@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,12 +21,10 @@ import pytest
 from dvc.lock import Lock
 from hypothesis import given
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 from nightjar.core import paths
 from pipelines.graph import dvc_worker
 from pipelines.process.child import Output
-from pipelines.run import run_stage as stage_runs
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages
 from tests.pipelines.conftest import Repo, environment, lives, wait_for
@@ -93,21 +89,6 @@ def test_colours_and_endless_lines() -> None:
     assert len(lines) > 1 and "".join(lines) == "x" * 200_000
 
 
-def test_dvc_and_stages_get_no_secret_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    secrets = {
-        "NIGHTJAR_WEBHOOK": "https://chat.example/hook",
-        "PGPASSWORD": "made-up",
-        "PREFECT_API_KEY": "made-up",
-        "PREFECT_SERVER_DATABASE_CONNECTION_URL": "postgresql+asyncpg://me:made-up@db.example/prefect",
-    }
-    for name, value in secrets.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("AWS_PROFILE", "the stage's own")
-    found = stage_runs.environment()
-    assert sorted(name for name in secrets if name in found) == []
-    assert found["AWS_PROFILE"] == "the stage's own"
-
-
 def test_ran_unchanged_restored_failed(repo: Repo, stages: Stages) -> None:
     repo.write(
         dvc="stages:\n"
@@ -165,88 +146,8 @@ def test_a_command_may_have_characters_that_the_encoding_lacks(
     assert (repo.root / "a.out").read_text(encoding="utf-8") == "é→\n"
 
 
-def test_siblings_side_by_side_lose_no_entry_of_dvc_lock(repo: Repo, stages: Stages) -> None:
-    names = [f"b@{number}" for number in range(6)]
-    repo.write(
-        dvc="stages:\n  b:\n    foreach: [0, 1, 2, 3, 4, 5]\n    do:\n"
-        "      cmd: cat source.txt > b${item}.out; echo ${item} >> b${item}.out\n"
-        '      deps: [source.txt]\n      outs: ["b${item}.out"]\n'
-    )
-    for turn in "12":
-        repo.write(source=turn)
-        with ThreadPoolExecutor(6) as pool:
-            outcomes = list(pool.map(partial(log_of, repo, stages), names))
-        assert [outcome.state for outcome in outcomes] == ["ran"] * 6
-        locked = YAML(typ="safe").load((repo.root / "dvc.lock").read_text())["stages"]
-        for number, name in enumerate(names):
-            made = (repo.root / f"b{number}.out").read_bytes()
-            assert locked[name]["outs"][0]["md5"] == hashlib.md5(made).hexdigest()
-            assert locked[name]["deps"][0]["md5"] == hashlib.md5(turn.encode()).hexdigest()
-
-
 def log_of(repo: Repo, stages: Stages, name: str) -> Result:
     return stages.run(name, repo.root / "log" / name)
-
-
-WRITER = """
-import sys, time
-from pathlib import Path
-from nightjar.core import contracts, paths
-from nightjar.core.tables import ArtifactWriter
-with ArtifactWriter(Path("artifact")) as writer:
-    writer.write(contracts.SPLIT_TASKS, [{"track": "default", "task_id": "t", "role": "train", "reason": ""}])
-    Path("begun").touch()
-    while not Path("go").exists():
-        time.sleep(0.05)
-"""
-
-
-@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
-def test_killed_in_the_middle_leaves_nothing_half_written_and_runs_again(
-    repo: Repo, stages: Stages, shell: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SHELL", shell)  # DVC runs commands with it; they report a killed command differently
-    (repo.root / "writer.py").write_text(WRITER)
-    repo.write(dvc="stages:\n  a:\n    cmd: python writer.py\n    deps: [writer.py]\n    outs: [artifact]\n")
-    old = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = environment()["PYTHONPATH"]
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(log_of, repo, stages, "a")
-            wait_for((repo.root / "begun").exists)
-            for process in psutil.process_iter(["cmdline"]):
-                if process.info["cmdline"] == ["python", "writer.py"] and process.cwd() == str(repo.root):
-                    process.kill()
-            outcome = future.result(20)
-        assert (outcome.state, outcome.exit_code) == ("failed", 128 + signal.SIGKILL)
-        assert not (repo.root / "artifact").exists()
-        assert not (repo.root / "dvc.lock").exists()
-        (repo.root / "go").touch()
-        assert run(repo, stages, "a")[0].state == "ran"
-    finally:
-        os.environ.pop("PYTHONPATH")
-        if old is not None:
-            os.environ["PYTHONPATH"] = old
-    assert (repo.root / "artifact" / "rejected.parquet").is_file()
-    assert not list(repo.root.glob(".artifact.tmp-*"))
-
-
-STUBBORN = (
-    "trap '' TERM; (trap '' TERM; sleep 300 & echo $! > child; wait) & echo $! > parent; wait; sleep 300"
-)
-
-
-def test_stopping_ends_the_whole_group_even_if_it_does_not_listen(repo: Repo, stages: Stages) -> None:
-    repo.write(dvc=f'stages:\n  a:\n    cmd: "{STUBBORN}"\n    outs: [a.out]\n')
-    stop = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(stages.run, "a", repo.root / "a.log", None, stop)
-        child = int(wait_for(lambda: _text(repo.root / "child")))
-        began = time.monotonic()
-        stop.set()
-        outcome = future.result(20)
-    assert outcome.state == "stopped" and time.monotonic() - began < 6
-    assert not lives(child) and reserved(repo) == []
 
 
 ORCHESTRATOR = """

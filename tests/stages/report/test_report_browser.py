@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,18 @@ def report(built_with_two: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
-def opened(browser: Any, file: Path, width: int = 1280) -> Any:
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="light")
-    page.set_default_timeout(10_000)
-    page.wrong = []
-    page.on("request", lambda it: page.wrong.append(it.url) if not it.url.startswith("file:") else None)
-    page.on("console", lambda it: page.wrong.append(it.text))
-    page.on("pageerror", lambda it: page.wrong.append(str(it)))
-    visit(page, file)
-    return page
+@pytest.fixture()
+def page(browser: Any) -> Iterator[Any]:
+    """A page that may only read files and must report no error."""
+    found = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    found.set_default_timeout(10_000)
+    wrong: list[str] = []
+    found.on("request", lambda it: wrong.append(it.url) if not it.url.startswith("file:") else None)
+    found.on("console", lambda it: wrong.append(it.text))
+    found.on("pageerror", lambda it: wrong.append(str(it)))
+    yield found
+    assert wrong == []
+    found.close()
 
 
 def resize(page: Any, width: int) -> None:
@@ -48,13 +52,12 @@ def visit(page: Any, file: Path) -> None:
 
 
 def test_nothing_is_wider_than_the_window(
-    browser: Any, report: Path, built_with_lists: Path, built_with_long: Path
+    page: Any, report: Path, built_with_lists: Path, built_with_long: Path
 ) -> None:
     """Nor does a page ask for anything or report an error. An answer of 80 letters without a blank is broken."""
     others = [
         built_with_lists / OUT / name for name in ("lists.html", "lists-questions.html", "lists.people.html")
     ]
-    page = opened(browser, report / "index.html")
     for file in [*sorted(report.glob("*.html")), *others, built_with_long / OUT / "zeroscrolls.html"]:
         resize(page, 1280)
         visit(page, file)
@@ -62,12 +65,10 @@ def test_nothing_is_wider_than_the_window(
         assert page.evaluate(OVERFLOWS) == [], file.name
         resize(page, 400)
         assert page.evaluate(WIDTH) <= 400, file.name
-        assert page.wrong == [], file.name
-    page.close()
 
 
-def test_the_scores_show_both_metrics(browser: Any, report: Path) -> None:
-    page = opened(browser, report / f"{NAME}.html")
+def test_the_scores_show_both_metrics(page: Any, report: Path) -> None:
+    visit(page, report / f"{NAME}.html")
     table = page.locator("table.headline").first
     for width in (360, 768):
         resize(page, width)
@@ -79,25 +80,10 @@ def test_the_scores_show_both_metrics(browser: Any, report: Path) -> None:
         for cell in cells:
             box = cell.bounding_box()
             assert box["width"] > 0 and box["x"] + box["width"] <= width
-    page.close()
 
 
-def test_text_differs_from_its_ground(browser: Any, report: Path) -> None:
-    page = opened(browser, report / "index.html")
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        colours = page.evaluate(
-            "() => { const it = getComputedStyle(document.body); return [it.color, it.backgroundColor]; }"
-        )
-        light = [sum(int(part) for part in colour[4:-1].split(",")) for colour in colours]
-        assert (
-            (light[0] < 200 and light[1] > 700) if scheme == "light" else (light[0] > 600 and light[1] < 120)
-        )
-    page.close()
-
-
-def test_tables_are_sorted_by_mouse_and_keyboard(browser: Any, report: Path) -> None:
-    page = opened(browser, report / f"{NAME}.combined.html")
+def test_tables_are_sorted_by_mouse_and_keyboard(page: Any, report: Path) -> None:
+    visit(page, report / f"{NAME}.combined.html")
     head = page.locator("table.instances thead")
     calls, answer = (head.get_by_role("columnheader", name=name) for name in ("calls", "answer"))
 
@@ -118,22 +104,20 @@ def test_tables_are_sorted_by_mouse_and_keyboard(browser: Any, report: Path) -> 
     assert answer.get_attribute("aria-sort") == "descending" and column(4)[-1] == first
     page.keyboard.press("Enter")
     assert answer.get_attribute("aria-sort") == "none" and column(4) == before
-    page.close()
 
 
-def test_the_leaderboard_is_sorted_with_empty_cells_last(browser: Any, report: Path) -> None:
-    page = opened(browser, report / "index.html")
+def test_the_leaderboard_is_sorted_with_empty_cells_last(page: Any, report: Path) -> None:
+    visit(page, report / "index.html")
     page.get_by_role("columnheader", name="Made & Co").get_by_role("button").click()
     cells = page.locator("table.leaderboard tbody").first.locator("tr td:nth-child(3)")
     values = [text.split(" ")[0].strip() for text in cells.all_inner_texts()]
     there = [float(value) for value in values if value]
     assert there == sorted(there, reverse=True) and len(there) > 1 and not any(values[len(there) :])
     assert page.locator("table.leaderboard tbody.published tr").first.inner_text().startswith("Super")
-    page.close()
 
 
-def test_from_a_cell_to_the_instances(browser: Any, report: Path) -> None:
-    page = opened(browser, report / "index.html")
+def test_from_a_cell_to_the_instances(page: Any, report: Path) -> None:
+    visit(page, report / "index.html")
     assert "Written " in page.locator("[data-written]").inner_text()
     row = page.locator("table.leaderboard tr", has=page.get_by_role("rowheader", name="combined"))
     row.locator("a:not(.go)").first.click()
@@ -146,20 +130,11 @@ def test_from_a_cell_to_the_instances(browser: Any, report: Path) -> None:
         "14 * 30" in page.locator("#i1").inner_text() and section.locator("dt").first.inner_text() == "Input"
     )
     section.get_by_role("link", name="untuned", exact=True).click()
-    assert page.url.endswith(f"{NAME}.untuned.html#i2") and page.wrong == []
-    page.close()
+    assert page.url.endswith(f"{NAME}.untuned.html#i2")
 
 
-def test_a_printed_page_has_everything(browser: Any, report: Path) -> None:
-    page = opened(browser, report / "index.html")
-    page.emulate_media(media="print")
-    assert page.locator(".board").evaluate("it => it.scrollHeight <= it.clientHeight")
-    assert not page.locator("header nav").first.is_visible()
-    page.close()
-
-
-def test_other_similarities_are_shown_on_demand(browser: Any, built_with_lists: Path) -> None:
-    page = opened(browser, built_with_lists / OUT / "lists-questions.html")
+def test_other_similarities_are_shown_on_demand(page: Any, built_with_lists: Path) -> None:
+    visit(page, built_with_lists / OUT / "lists-questions.html")
     other = page.locator("#q1 td.other").first
     assert not other.is_visible()
     page.check("#others")
@@ -167,14 +142,3 @@ def test_other_similarities_are_shown_on_demand(browser: Any, built_with_lists: 
     assert page.evaluate(WIDTH) <= 1280
     widths = [one.bounding_box()["width"] for one in page.locator("#q1 .bar i").all()]
     assert [round(one / widths[0], 2) for one in widths] == [1, 0.33, 0.33], "as long as the counts"
-    page.close()
-
-
-def test_the_first_column_remains_in_view(browser: Any, built_with_lists: Path) -> None:
-    page = opened(browser, built_with_lists / OUT / "lists.html", 360)
-    box = page.locator(".pinned").first
-    box.evaluate("it => { it.scrollLeft = 60; }")
-    before = box.bounding_box()["x"]
-    assert box.evaluate("it => it.scrollLeft") > 0
-    assert box.get_by_role("rowheader", name="untuned", exact=True).bounding_box()["x"] == before
-    page.close()

@@ -52,8 +52,5 @@ def test_answers_and_prompts_cannot_turn_the_text_of_a_page(project: Path) -> No
         writer.write(contracts.PREDICTIONS, rows)
     assert run().returncode == 0
     pages = {file.name: file.read_text(encoding="utf-8") for file in OUT.glob("*.html")}
-    bad = {mark for mark in "\u202e\u2066\x1b\x07" for page in pages.values() if mark in page}
-    assert not bad
-    assert (
-        "left<b class=control>\\u202e</b>right<b class=control>\\x1b</b>[2J" in pages[f"{NAME}.{system}.html"]
-    )
+    assert not {mark for mark in "\u202e\u2066\x1b\x07" for page in pages.values() if mark in page}
+    assert "\\u202e" in pages[f"{NAME}.{system}.html"], "marked, not left out"

@@ -83,13 +83,6 @@ def test_the_published_choice(tasks: list[list[str]], limit: int) -> None:
         assert all(took[a] <= took[b] + 1 or took[b] == have[b] for a in have for b in have)
 
 
-def test_the_published_choice_takes_groups_in_order_of_first_appearance() -> None:
-    outputs = ["no", "yes", "no", "no", "maybe", "yes"]
-    chosen = choose_published(outputs, 5, random.Random(123))
-    assert [outputs[row] for row in chosen] == ["no", "yes", "maybe", "no", "yes"]
-    assert choose_published([], 5, random.Random(123)) == []
-
-
 @given(st.integers(0, 300), st.integers(1, 40), st.integers(0, 3))
 def test_rows(count: int, limit: int, seed: int) -> None:
     rows = choose_rows(count, limit, seed, "task001")

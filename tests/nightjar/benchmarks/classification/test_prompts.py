@@ -136,14 +136,6 @@ def test_published_counts() -> None:
     assert len(late) == 11 and Counter(it.label for it in late)["Number"] == 1
 
 
-def test_no_shots_and_a_missing_label() -> None:
-    assert demonstrations([], "sst2", 0) == []
-    with pytest.raises(
-        NightjarError, match="cola: no training sentence has the label unacceptable; add some"
-    ):
-        demonstrations(train("cola", [1, 1]), "cola")
-
-
 NAMES = {"SST-2": "sst2", "sst-5": "sst5"}
 QUERY = "the performances take the movie to a higher level ."
 

@@ -28,6 +28,7 @@ from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Encoding
 from stages.ingest.datasets import ingest_records
+from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
 # The tasks of the sample: all but the pairs.
 SAMPLED = (*EIGHT, "fever")
@@ -146,16 +147,6 @@ def test_a_label_without_a_training_sentence_is_an_error(tmp_path: Path) -> None
     with pytest.raises(NightjarError, match="sst2: no training sentence has the label negative"):
         list(questions(broken, settings(), 1))
     assert len(list(questions(broken, settings(shots=0), 1))) == 1
-
-
-class Words:
-    """A tokenizer: a word a token."""
-
-    def encode(self, text: str) -> list[int]:
-        return list(range(len(text.split())))
-
-    def decode(self, ids: list[int]) -> str:
-        raise AssertionError("not needed")
 
 
 def test_the_prompt_is_demonstrations_and_question_and_fits(sources: Sources) -> None:

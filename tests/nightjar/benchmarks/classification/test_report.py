@@ -96,12 +96,6 @@ def test_right_answers_by_share(ranked: Ranked) -> None:
     )
 
 
-def test_shares_of_a_deep_ranking_are_rounded_to_steps(ranked: Ranked) -> None:
-    rows = [{**row, "consistent": place / 63} for place, row in enumerate(ranked.rows)]
-    found = report.points(replace(ranked, depth=63, rows=rows), "retrieve", "fid")
-    assert len(found) <= report.POINTS + 1 and sum(it.n for it in found) == len(QUESTIONS)
-
-
 @pytest.mark.parametrize(("depth", "steps"), [(16, 8), (24, 8), (48, 8), (8, 8), (7, 7)])
 def test_every_step_of_the_figure_holds_equally_many_shares(depth: int, steps: int, ranked: Ranked) -> None:
     """One question for each share from 0 to 1: python's round would give some steps 1 share and others 3 of 16."""

@@ -52,12 +52,6 @@ def test_an_older_form_of_one_string_a_cluster() -> None:
     assert best_list(found.clusters) == ("rain", "snow")
 
 
-def test_a_question_without_published_answers() -> None:
-    given = row()
-    del given["answers"], given["num"]
-    assert parse_question(given).clusters == ()
-
-
 def test_odd_rows_are_kept_with_remarks() -> None:
     given = row(
         a={"count": 0, "answers": ["rain"]},
@@ -110,8 +104,3 @@ def test_a_cluster_that_cannot_be_used(cluster: Any, reason: str) -> None:
 def test_a_row_that_cannot_be_used(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidRow, match=reason):
         parse_question(row() | change)
-
-
-def test_what_is_no_object() -> None:
-    with pytest.raises(InvalidRow, match="not an object"):
-        parse_question([])

@@ -52,16 +52,6 @@ def test_equals_the_maximum_over_all_partitions(case: tuple[int, int, Spans]) ->
     assert best_score(n, m, edges(weights)) == pytest.approx(published(n, m, weights), abs=1e-12)
 
 
-@given(st.text("ab", min_size=1, max_size=6), st.text("abc", min_size=1, max_size=6))
-def test_repeated_tokens(x: str, y: str) -> None:
-    weights = {
-        ((i, i + 1), (a, a + 1)): 1.0
-        for (i, one), (a, other) in product(enumerate(x), enumerate(y))
-        if one == other
-    }
-    assert best_score(len(x), len(y), edges(weights)) == pytest.approx(published(len(x), len(y), weights))
-
-
 def equal_tokens(x: str, y: str) -> list[Edge]:
     pairs = product(enumerate(x), enumerate(y))
     return [Edge(i, i + 1, 1 << a, 1.0) for (i, one), (a, other) in pairs if one == other]

@@ -127,15 +127,6 @@ def test_a_file_without_questions_to_answer(sources: Sources, file: str, reason:
         list(questions(sources, Settings(evaluated=file), 1))
 
 
-def test_the_card_scores_the_questions_of_the_artifact(sources: Sources) -> None:
-    card = registry.card("protoqa")
-    asked = list(questions(sources, Settings(), 1))
-    found = card.score(asked, [list(it.references) for it in asked])
-    assert all(values.tolist() == [1.0] * 5 for values in found.values())
-    without_encoder = {metric.name for metric in card.metrics if not metric.name.startswith("encoder/")}
-    assert set(found) == without_encoder
-
-
 def test_golden_prompts(golden: Path) -> None:
     cases = json.loads((golden / "protoqa_question_transform.json").read_text("utf-8"))["cases"]
     assert {it["question"]: statement(it["question"]) for it in cases} == {

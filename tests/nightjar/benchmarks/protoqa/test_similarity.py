@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -92,17 +93,23 @@ def partitions(words: tuple[str, ...]) -> list[list[str]]:
     return [[" ".join(words[i:j]) for i, j in pairwise(cut)] for cut in cuts]
 
 
+def brute_force(answer: str, string: str, similarity: Callable[[str, str], float]) -> float:
+    """The maximum over all pairs of partitions."""
+    best = 0.0
+    for groups, others in product(partitions(tokens(answer)), partitions(tokens(string))):
+        matrix = np.array([[similarity(one, other) for other in others] for one in groups])
+        rows, columns = linear_sum_assignment(-matrix)
+        best = max(best, matrix[rows, columns].sum() / max(matrix.shape))
+    return best
+
+
 @given(TEXTS, TEXTS)
 def test_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: str) -> None:
     def matches(one: str, other: str) -> float:
         return float(one == other or bool(set(wordnet().synsets(one)) & set(wordnet().synsets(other))))
 
-    best = 0.0
-    for groups, others in product(partitions(tokens(answer)), partitions(tokens(string))):
-        matrix = np.array([[matches(one, other) for other in others] for one in groups])
-        rows, columns = linear_sum_assignment(-matrix)
-        best = max(best, matrix[rows, columns].sum() / max(matrix.shape))
-    assert wordnet_similarity()(answer, string) == pytest.approx(best, abs=1e-12)
+    expected = brute_force(answer, string, matches)
+    assert wordnet_similarity()(answer, string) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -115,14 +122,10 @@ def test_wu_palmer(answer: str, string: str, expected: float) -> None:
 @given(TEXTS, TEXTS)
 def test_wu_palmer_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: str) -> None:
     words = WuPalmer(wordnet())
-    best = 0.0
-    for groups, others in product(partitions(tokens(answer)), partitions(tokens(string))):
-        matrix = np.array(
-            [[1.0 if one == other else words.strings(one, other) for other in others] for one in groups]
-        )
-        rows, columns = linear_sum_assignment(-matrix)
-        best = max(best, matrix[rows, columns].sum() / max(matrix.shape))
-    assert wu_palmer_similarity()(answer, string) == pytest.approx(best, abs=1e-12)
+    expected = brute_force(
+        answer, string, lambda one, other: 1.0 if one == other else words.strings(one, other)
+    )
+    assert wu_palmer_similarity()(answer, string) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_string_of_more_than_twenty_tokens_is_compared_as_a_whole_and_reported(

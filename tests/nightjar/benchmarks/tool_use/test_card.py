@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.scores import score
 from nightjar.benchmarks.tool_use.tasks import GROUPS
 
 LANGUAGES = ["es", "de", "hi", "vi", "zh", "ar"]
@@ -40,28 +36,6 @@ def test_settings_come_from_the_parameters() -> None:
     assert registry.settings(card, {}).model_dump() == {
         "tasks": None, "prompts": "published", "questions_per_task": None, "dateset_questions": 9400,
     }  # fmt: skip
-
-
-def test_accuracy_is_reported_in_percent() -> None:
-    card = registry.card("tool_use")
-    asked = [Question("tool_use", "svamp", str(n), {}, (str(n),), track="svamp") for n in range(4)]
-    scores = score(card, "untuned", asked, [["0"], ["1"], ["2"], ["7"]])
-    metric = card.metrics[0]
-    values = scores.of(metric)
-    assert values.shape == (4, 1)
-    assert metric.scale * float(np.squeeze(metric.statistic(values[None]))) == 75.0
-
-
-def test_perplexity_is_of_all_tokens() -> None:
-    card = registry.card("tool_use")
-    asked = [Question("tool_use", "wikitext", str(n), {}, ("a text",), track="wikitext") for n in range(3)]
-    scores = score(card, "untuned", asked, [["10.5 4"], ["2 6"], []])
-    accuracy, perplexity = card.metrics
-    assert len(scores.of(accuracy)) == 0
-    values = scores.of(perplexity)
-    assert values.tolist() == [[10.5, 4], [2, 6]]
-    assert float(np.squeeze(perplexity.statistic(values[None]))) == np.exp(1.25)
-    assert not perplexity.higher_is_better and perplexity.scale == 1
 
 
 def test_an_answer_to_a_question_may_begin_with_an_empty_line() -> None:

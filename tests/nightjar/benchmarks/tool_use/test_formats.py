@@ -319,18 +319,6 @@ def test_files_that_are_missing(tmp_path: Path, folder: str, what: str) -> None:
         list(load(tmp_path))
 
 
-def test_the_sample(sample: Path) -> None:
-    rows = list(load(sample / "tool_use"))
-    languages = ("en", "es", "de", "hi", "vi", "zh", "ar")
-    assert not reasons(rows)
-    assert Counter(row.task_id for row in kept(rows)) == {
-        **dict.fromkeys(("svamp", "asdiv", "web_questions", "held_out"), 24),
-        **dict.fromkeys(("lama_squad", "lama_google_re", "lama_trex", "mawps"), 8),
-        **dict.fromkeys(("natural_questions", "trivia_qa", "templama"), 8),
-        **dict.fromkeys((*(f"mlqa_{code}" for code in languages), "wikitext"), 6),
-    }
-
-
 def test_the_published_files(real_data: Path) -> None:
     rows = list(load(real_data / "tool-benchmarks"))
     records = kept(rows)

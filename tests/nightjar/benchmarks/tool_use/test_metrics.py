@@ -136,11 +136,6 @@ def test_wrong_words(answer: str, reference: str) -> None:
     assert not right("web_questions", answer, reference)
 
 
-def test_a_day_may_be_an_ordinal() -> None:
-    assert right("dateset", "on the 14th of May", "14", "14th")
-    assert not right("dateset", "140", "14", "14th")
-
-
 def test_any_reference_and_the_first_answer_count() -> None:
     questions = [Question("tool_use", "svamp", str(n), {}, ("51", "52")) for n in range(4)]
     parts = score(questions, [["52", "1"], ["1", "52"], [], [""]])
@@ -168,11 +163,6 @@ def test_so_many_words_are_read(tasks: tuple[str, ...], words: int) -> None:
         assert right(task, "word " * (words - 2) + "red brick.", "brick", "red brick")
         assert not right(task, "word " * (words - 1) + "red brick", "red brick")
         assert not right(task, "word " * words + "red", "red")
-
-
-def test_the_first_of_several_solutions_counts() -> None:
-    assert right("mawps", "X = 17, Y = 12", "17; 12")
-    assert not right("mawps", "12 and 17", "17; 12")
 
 
 def test_log_likelihoods() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from nightjar.params.data import Encoding
+from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
 # Questions of the sample, by task.
 SAMPLE = {
@@ -72,12 +72,6 @@ def test_all_questions(sources: Sources) -> None:
     }
 
 
-def test_questions_are_rows_of_their_contract(sources: Sources, tmp_path: Path) -> None:
-    found = list(questions(sources, settings(dateset_questions=20), 1))
-    with ArtifactWriter(tmp_path / "questions") as writer:
-        assert writer.write(contracts.QUESTIONS, [it.row() for it in found]) == sum(SAMPLE.values()) + 20
-
-
 def test_a_draw_is_stable_and_keeps_the_order(sources: Sources) -> None:
     everything = ids(list(questions(sources, settings(), 5)))
     few = ids(list(questions(sources, settings(questions_per_task=4, dateset_questions=30), 5)))
@@ -109,11 +103,6 @@ def test_some_tasks_alone(sources: Sources) -> None:
     assert Counter(it.task_id for it in found) == {"mlqa_hi": 6, "wikitext": 6}
 
 
-def test_nothing_ingested(tmp_path: Path) -> None:
-    with pytest.raises(NightjarError):
-        list(questions(Sources(tmp_path, tmp_path), settings(), 1))
-
-
 @pytest.mark.parametrize(
     "values",
     [{"dateset_questions": 9401}, {"dateset_questions": -1}, {"questions_per_task": 0}, {"size": 1},
@@ -122,16 +111,6 @@ def test_nothing_ingested(tmp_path: Path) -> None:
 def test_settings_out_of_range(values: dict[str, Any]) -> None:
     with pytest.raises(NightjarError):
         settings(**values)
-
-
-class Words:
-    """Tokens are words."""
-
-    def encode(self, text: str) -> list[int]:
-        return list(range(len(text.split())))
-
-    def decode(self, ids: list[int]) -> str:
-        raise NotImplementedError
 
 
 def asking(length: int, *passages: tuple[str, str]) -> Asking:
@@ -200,12 +179,6 @@ def test_evidence_that_does_not_fit_is_left_out_last_first() -> None:
     assert prompt(question, asking(16, *passages)) == f"{first}\n{asked}"
     assert prompt(question, asking(15, *passages)) == asked
     assert prompt(question, asking(1, *passages)) == asked
-
-
-def test_a_question_of_dateset_has_its_day(sources: Sources) -> None:
-    found = [it for it in questions(sources, settings(dateset_questions=50), 1) if it.task_id == "dateset"]
-    assert len(found) == 50
-    assert all(isinstance(it.day, date) and set(it.parts) == {"question"} for it in found)
 
 
 def test_prompts_in_the_encoding_of_the_recipes(sources: Sources) -> None:

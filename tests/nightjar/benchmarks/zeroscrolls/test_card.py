@@ -132,15 +132,6 @@ def test_two_systems_are_compared_by_the_average(tmp_path: Path) -> None:
     assert found["p"] < 0.001 and found["significant"]
 
 
-def test_a_question_without_an_answer_scores_0_and_is_counted(tmp_path: Path) -> None:
-    references = put(tmp_path / "r", lines("references", gold, 2))
-    answers = put(tmp_path / "p", [{"task": "musique", "id": "musique-0", "prediction": "the red fox 0"}])
-    result = score_files(NAME, answers, references)
-    assert result["missing"] == 19
-    assert result["metrics"]["musique"] == 50.0
-    assert result["metrics"]["gov_report"] == 0.0
-
-
 @pytest.mark.parametrize("answer", ["NA", "null", "nan", ""])
 def test_words_for_missing_values_are_answers(tmp_path: Path, answer: str) -> None:
     references = put(tmp_path / "r", [{"task": "musique", "id": "1", "references": ["NA", "null", "nan"]}])

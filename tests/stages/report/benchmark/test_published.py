@@ -50,7 +50,7 @@ def shown() -> Mapping[str, Any]:
         compare(CARD, made, [("toolformer", "untuned")], bootstrap),
         [],
         answers.Answers(
-            {}, {}, {name: {} for name in MODELS}, {}, dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, N)
+            {}, {}, {it: {} for it in MODELS}, {}, dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, N)
         ),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
@@ -61,22 +61,17 @@ def shown() -> Mapping[str, Any]:
 
 def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
     lama, texts, by_call = (it for it in section(shown, "published") if it["kind"] == "table")
-    assert [table["caption"][0].partition(":")[0] for table in (lama, texts, by_call)] == [
-        "Table 3",
-        "Table 8",
-        "Table 9",
-    ]
-    titles = [column.title for column in lama["columns"]]
-    assert titles == ["system", "LAMA, SQuAD", "LAMA, Google-RE", f"LAMA, T-REx, n = {N}"]
+    numbers = [table["caption"][0].partition(":")[0] for table in (lama, texts, by_call)]
+    assert numbers == ["Table 3", "Table 8", "Table 9"]
     rows = texts_of(lama)
     assert ["Toolformer", "33.8", "11.5", "53.5"] in rows and ["toolformer", "–", "–", "50.0"] in rows
-    rows = texts_of(texts)
-    assert ["GPT-J", "9.9", "10.6"] in rows
-    assert ["untuned", "20.0", "–"] in rows and ["toolformer", "12.0", "–"] in rows
+    assert [row for row in texts_of(texts) if row[0] in ("GPT-J", "toolformer")] == [
+        ["GPT-J", "9.9", "10.6"],
+        ["toolformer", "12.0", "–"],
+    ]
     # The six answers with a call are right, as are six of the eighteen others.
     rows = [row[1:] for row in texts_of(by_call)]
     assert ["Toolformer, k = 10", "53.5", "54.0", "22.5", "98.1"] in rows
-    assert ["untuned", "25.0", "–", "25.0", "0.0"] in rows
     assert ["toolformer", "50.0", "100.0", "33.3", "25.0"] in rows
 
 
@@ -98,9 +93,5 @@ def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
     assert best == {"untuned": False, "toolformer": True}
     assert not trex["published"] and not wikitext["published"], "they are in the tables"
     (table,) = (it for it in section(shown, "differences") if it["kind"] == "table")
-    assert {(row[2], row[4]) for row in texts_of(table)} == {
-        ("accuracy (%)", "+25.0"),
-        ("perplexity", "−8.0"),
-    }
-    (fold,) = (it for it in section(shown, "test-calls") if it["kind"] == "fold")
-    assert [row[0] for row in texts_of(fold["blocks"][0])] == ["LAMA, T-REx"] * 2
+    found = {(row[2], row[4]) for row in texts_of(table)}
+    assert found == {("accuracy (%)", "+25.0"), ("perplexity", "−8.0")}

@@ -40,13 +40,6 @@ def test_the_models_the_code_and_the_data_are_named(reported: Path) -> None:
     assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
 
 
-def test_rows_of_the_data_sets_are_those_of_the_facts(reported: Path) -> None:
-    rows = {tuple(row[:3]): row for row in parsed(PAGE).rows}
-    dataset = ("natural instructions", "Super-NaturalInstructions", "data/sample/natural_instructions")
-    assert rows[dataset][6:] == ["3,120", "3,111", "9"]
-    assert rows["corpus", "–", "data/sample/corpus"][6:] == ["320", "318", "2"]
-
-
 @pytest.mark.parametrize(
     ("changes", "source", "note"),
     [
