@@ -161,6 +161,8 @@ def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:
     assert (row["now"], row["before"], row["value"]) == pytest.approx((now, before, now - before), abs=1e-3)
     assert row["low"] < row["value"] < row["high"] and row["verdict"] == "better"
 
+    (line,) = [it for it in against.lines(found) if it["track"] == "mean of 3 tasks"]
+    assert (line["metric"], line["now"], line["difference"]) == ("accuracy (%)", "51.1", "+25.0")
     write_tasks(Path("then"), {"svamp": (20, 40), "asdiv": (20, 70), "dateset": (1, 30)})
     found = against.compare(Path("now"), Path("then"))
     (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core import contracts, tables
 from tests.stages.report.building_others import CARD, FEW, N_FEW, NAME, SYSTEMS, N
-from tests.stages.report.test_stage import parsed
+from tests.stages.report.test_stage import OUT, parsed
 
 Rows = list[list[str]]
 
@@ -110,3 +111,9 @@ def test_examples_have_the_verdict_of_their_form(report: Rows) -> None:
     rows = [row for row in report if len(row) == 5 and row[1] in ("B", "option b <b>")]
     assert {(row[1], row[2]) for row in rows} == {("B", "as asked"), ("option b <b>", "other")}
     assert {row[0] for row in rows} == set(SYSTEMS)
+
+
+def test_the_drawing_of_lengths_has_every_system(report: Rows) -> None:
+    assert f"lengths-{NAME}.svg" in parsed(f"{NAME}.html").links
+    rows = csv.DictReader((OUT / f"lengths-{NAME}.csv").read_text().splitlines())
+    assert {row["system"] for row in rows} == {"naive", *SYSTEMS}
