@@ -195,6 +195,7 @@ def test_the_licence_is_a_name_and_no_markdown(
 ) -> None:
     trained(workdir, tiny_model)
     monkeypatch.setattr(command, "_write_model", lambda folder, output: None)
+    capsys.readouterr()  # the bars of transformers, if an earlier test has switched them on
     for name in ("mit\n# Heading", "[a](b)", "# a", "**a**", "a\u2028b", "x" * 101, "", "<b>", "a|b", "`a`"):
         assert run("tk_instruct", "new/out", "--license", name) == 2
         error = capsys.readouterr().err

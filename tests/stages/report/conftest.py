@@ -15,8 +15,7 @@ from tests.conftest import made_once
 from tests.in_process import run_stage
 from tests.stages.report import made, made_lists
 from tests.stages.report.building import ABLATIONS, MODELS, add_arms, build_project, change_params
-from tests.stages.report.building_long import add_long
-from tests.stages.report.building_others import add_lists, add_made
+from tests.stages.report.building_others import add_lists, add_long, add_made
 
 
 def _build(folder: Path, models: Mapping[str, float]) -> None:

@@ -16,7 +16,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.statistics import holm
 from stages.report import against
 from tests.stages.report.building import NAME, QUESTIONS, SCORED
-from tests.stages.report.building_long import NAME as LONG
+from tests.stages.report.building_others import NAME as LONG
 from tests.stages.report.test_stage import Page
 
 TASKS = "tool_use"

@@ -1,9 +1,12 @@
-"""Numbers are written in the unit of their metric."""
+"""Numbers are written in the unit of their metric; cards name what the report takes from them."""
 
 from __future__ import annotations
 
 import math
 
+import pytest
+
+from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import initial
 from stages.report import numbers
@@ -38,3 +41,13 @@ def test_small_p_values_and_missing_counts() -> None:
     assert [numbers.p(one) for one in (0.05, 0.00009)] == ["0.0500", "< 0.0001"]
     assert [numbers.count(one) for one in (12345, None)] == ["12,345", "–"]
     assert initial("SVAMP of x") == "SVAMP of x" and initial("cross-lingual") == "Cross-lingual"
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_cards_name_what_they_have(name: str) -> None:
+    card = registry.card(name)
+    assert card.right in ("", *(part for metric in card.metrics for part in metric.parts))
+    assert all(set(row.values) <= set(card.tracks) and row.source for row in card.papers.rows)
+    if card.papers.collection:
+        names = [figure.name for figure in card.papers.collection.figures]
+        assert len(names) == len(set(names)) and card.papers.collection.source

@@ -11,7 +11,7 @@ import pytest
 
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core import contracts, tables
-from tests.stages.report.building_long import CARD, FEW, N_FEW, NAME, SYSTEMS, N
+from tests.stages.report.building_others import CARD, FEW, N_FEW, NAME, SYSTEMS, N
 from tests.stages.report.test_stage import parsed
 
 Rows = list[list[str]]
