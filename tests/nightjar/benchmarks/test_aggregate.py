@@ -185,6 +185,10 @@ def test_improvements_are_by_the_first_metric_that_a_task_has() -> None:
     assert row["low"] < row["value"] < row["high"]
 
 
+def test_category_name() -> None:
+    assert category_name(" Textual  Entailment") == "textual_entailment"
+
+
 def test_an_instance_that_one_system_lacks_is_compared_for_neither() -> None:
     """A text without a likelihood: the pairs are of the others, whatever the order of the instances."""
     tool_use = card("tool_use")
