@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
 from nightjar.core.errors import NightjarError
@@ -77,20 +78,27 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         group[last] = value  # type: ignore[index]
 
 
+class _Representer(RoundTripRepresenter):
+    """How values are written. A class of its own: DVC writes its files with the one of ruamel.yaml."""
+
+
+# DVC's parser refuses a colon in a text without quotation marks where a mapping is on one line.
+_Representer.add_representer(
+    str,
+    lambda representer, text: representer.represent_scalar(
+        "tag:yaml.org,2002:str", text, style='"' if ":" in text else None
+    ),
+)
+_Representer.add_representer(
+    type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
+)
+
+
 def _round_trip() -> YAML:
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 1000  # a system, a recipe or a tool is one line
-    # DVC's parser refuses a colon in a text without quotation marks where a mapping is on one line.
-    yaml.representer.add_representer(
-        str,
-        lambda representer, text: representer.represent_scalar(
-            "tag:yaml.org,2002:str", text, style='"' if ":" in text else None
-        ),
-    )
-    yaml.representer.add_representer(
-        type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
-    )
+    yaml.Representer = _Representer
     return yaml
 
 

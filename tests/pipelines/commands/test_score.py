@@ -21,7 +21,7 @@ from tests.completions_server import completion, serving
 from tests.conftest import ROOT
 from tests.in_process import nightjar
 from tests.made_card import made_card
-from tests.questions import write_questions
+from tests.questions import question, write_questions
 from tests.stages.predict.test_stage import finish, project
 
 __all__ = ["made_card"]
@@ -38,14 +38,21 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
 
 def yes_to_number_1(asked: dict[str, Any]) -> tuple[int, Any]:
     assert asked["stop"] == ["\n\n"] and asked["max_tokens"] == 2
-    return completion(" yes" if "Input: number 1 " in asked["prompt"] else " no")
+    return completion(" yes" if "Input: number 1." in asked["prompt"] else " no")
 
 
 def test_the_documented_way_from_prompts_to_a_comparison(
     tiny_model: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commands and the program of docs/own-model.md; the server is a stub."""
-    finish(project(workdir, tiny_model, 2, max_new_tokens=2), monkeypatch)
+    folder = project(workdir, tiny_model, 2, max_new_tokens=2)
+    numbers = [
+        {"task_id": f"task{task}", "id": f"task{task}-{n}", "input": f"number {n}", "outputs": ["yes"]}
+        for task in range(3)
+        for n in range(2)
+    ]
+    write_questions(folder / "data/questions/supernatinst", map(question, numbers))
+    finish(folder, monkeypatch)
     text = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8").partition("## A file of prompts")[2]
     first, *others = re.findall("^nightjar (.*)$", text, re.MULTILINE)
     program = re.findall("^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0]
