@@ -23,7 +23,7 @@ MOST_ROWS, MOST_LETTERS = 10, 160
 @dataclass(frozen=True)
 class Finding:
     """One broken check of a table, or of a whole artifact. `rows` are at most MOST_ROWS of the `count` rows that break
-    it. A finding that does not block is worth a look and stops nothing.
+    it. A finding that does not block stops nothing.
     """
 
     check: str

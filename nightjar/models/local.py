@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -56,8 +57,9 @@ class LocalModel(Model):
         prompts = (_prompt(numbers[place], requests[numbers[place]], shared[place]) for place in order)
         yield from self._grouped(list(prompts), wanted)
 
+    @abstractmethod
     def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
-        raise NotImplementedError
+        """The groups that have a prompt which is wanted."""
 
     def _sampling(self, requests: Mapping[int, Request], count: int, decoding: Decoding) -> Sampling:
         """Sample n of a request draws with the generator of the row number * count + n."""

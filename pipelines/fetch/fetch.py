@@ -65,11 +65,13 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
     remove(ready)
     ready.mkdir(parents=True)
     old = records(root, part.dataset).get(part.part, {"sources": []})["sources"]
-    known = {source["address"]: source["version"] for source in old}
-    versions = [
-        {"address": source.address, "version": _get(source, work / str(number), ready, part, known, progress)}
-        for number, source in enumerate(part.about.sources)
-    ]
+    versions = []
+    for number, source in enumerate(part.about.sources):
+        # By its place: a part may have two revisions of one repository.
+        same = number < len(old) and old[number]["address"] == source.address
+        known = old[number]["version"] if same else None
+        version = _get(source, work / str(number), ready, part, known, progress)
+        versions.append({"address": source.address, "version": version})
     names = sorted(path.relative_to(ready).as_posix() for path in ready.rglob("*") if path.is_file())
     _check(part, names, ready)
     files = {
@@ -91,13 +93,11 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
     remove(work)
 
 
-def _get(
-    source: Source, work: Path, ready: Path, part: Named, known: dict[str, str], progress: Progress
-) -> str:
-    """Put the files of a source into `ready`; the commit or the sha256 that it had."""
+def _get(source: Source, work: Path, ready: Path, part: Named, known: str | None, progress: Progress) -> str:
+    """Put the files of a source into `ready`; the commit or the sha256 that it has. `known`: what it had before."""
     if source.git:
         remove(work)
-        revision = known.get(source.git) if source.revision == UNKNOWN else source.revision
+        revision = known if source.revision == UNKNOWN else source.revision
         commit = checkout(source.git, revision, list(source.files), work)
         take(work, source.files, ready)
         remove(work)
@@ -109,7 +109,7 @@ def _get(
     if not file.exists():
         download(url, file, most, progress)
     found = sha256_of(file)
-    expected = known.get(url, UNKNOWN) if source.sha256 == UNKNOWN else source.sha256
+    expected = (known or UNKNOWN) if source.sha256 == UNKNOWN else source.sha256
     if expected not in (found, UNKNOWN):
         file.unlink()
         fix = "the publisher may have changed it; compare its page with the table of sources"

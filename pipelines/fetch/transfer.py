@@ -35,9 +35,11 @@ def download(url: str, target: Path, most: int, progress: Progress) -> None:
     NightjarError for an answer that is no file, one of more than `most` bytes, and a connection that ends early.
     """
     part, version = target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.etag")
-    done = part.stat().st_size if part.exists() and version.exists() else 0
+    # Without a version nobody knows whether the bytes so far are of the same file.
+    known = version.read_text("utf-8") if version.exists() else ""
+    done = part.stat().st_size if known and part.exists() else 0
     # A server whose file changed since sends all of it.
-    headers = {"Range": f"bytes={done}-", "If-Range": version.read_text("utf-8")} if done else {}
+    headers = {"Range": f"bytes={done}-", "If-Range": known} if done else {}
     again = "run the command again; it resumes"
     try:
         with httpx.stream(

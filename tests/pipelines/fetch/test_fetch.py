@@ -291,6 +291,14 @@ def test_a_repository_that_lacks_it_is_one_line(
     assert not (tmp_path / "data").exists()
 
 
+def test_sources_of_one_repository_keep_their_own_revisions(tmp_path: Path, repository: Path) -> None:
+    old = {**GIT, "revision": "v0", "files": {"data/sums.txt": "old.txt"}}
+    one = part({**GIT, "revision": "unknown", "files": {"data/sums.txt": "new.txt"}}, old)
+    for _ in range(2):
+        get(tmp_path, one)
+        assert tree(tmp_path / "data/fetched/sums") == {"new.txt": b"2+2\n", "old.txt": b"1+1\n"}
+
+
 # The table
 
 
