@@ -17,6 +17,7 @@ from pipelines.commands.options import OUTPUT, TEXT, printed
 from pipelines.versions.files import provided
 from pipelines.versions.trace import trace as walk
 from stages.report import against as comparison
+from stages.report.site import write
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -200,8 +201,7 @@ def report(against: str, output: Path) -> dict[str, Any]:
         else:
             with provided(Path(), against, COMPARED) as scratch:
                 found = comparison.compare(paths.DATA, scratch / paths.DATA)
-        for name, text in comparison.files(found, against).items():
-            (made / name).write_text(text, encoding="utf-8")
+        write(comparison.files(found, against), made)
     return {**found, "page": output / "index.html"}
 
 

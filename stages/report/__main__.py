@@ -15,7 +15,7 @@ from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.tables import read_rows
 from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
-from stages.report import leaderboard, pages
+from stages.report import leaderboard, pages, site
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.project import calls, contamination
@@ -96,8 +96,7 @@ def _publish(files: Mapping[str, str], output: Path) -> None:
     temporary = temporary_sibling(output)
     temporary.mkdir()
     try:
-        for name, text in files.items():
-            (temporary / name).write_text(text, encoding="utf-8")
+        site.write(files, temporary)
         replace(temporary, output)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)

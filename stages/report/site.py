@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -32,13 +30,17 @@ from stages.report.plots import curves, drawings, svg
 from stages.report.plots.svg import Plot
 
 TEMPLATES = Path(__file__).parent / "templates"
+# The scripts of the pages: our own, and libraries as they were published, with their licences.
+ASSETS = Path(__file__).parent / "assets"
 
 
 class Site:
     """Files by name. `links` are the pages in the navigation of every page: (file, title)."""
 
     def __init__(self, links: Sequence[tuple[str, str]], footer: str) -> None:
-        self.files: dict[str, str] = {}
+        self.files = {
+            f"{ASSETS.name}/{it.name}": it.read_text(encoding="utf-8") for it in sorted(ASSETS.iterdir())
+        }
         self._shared = {"links": links, "footer": footer}
 
     def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
@@ -54,6 +56,13 @@ class Site:
             if name in self.files:
                 raise NightjarError("two files of the report have this name", name, "rename the benchmark")
         self.files |= files
+
+
+def write(files: Mapping[str, str], folder: Path) -> None:
+    """Write files by name into a folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def plots(value: Any) -> Iterator[Plot]:
@@ -93,7 +102,7 @@ def _escaped(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The templates. Every text is escaped and `marked`; the one script is allowed by its hash alone."""
+    """The templates. Every text is escaped and `marked`."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -103,9 +112,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    script = (TEMPLATES / "tables.js").read_text(encoding="utf-8")
-    made.globals["script"] = Markup(script)  # noqa: S704 - our own file
-    made.globals["script_hash"] = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     made.globals["colours"] = Markup(svg.variables())  # noqa: S704 - our own constants
     made.filters["prose"] = prose
     made.filters["count"] = numbers.count
