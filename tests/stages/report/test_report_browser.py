@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ LONG = "_gazetteer_indirect_to_direct_question_answer_generation"
 def report(built_with_two: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of two benchmarks with long names of tasks."""
     folder = tmp_path_factory.mktemp("browser")
-    for file in (built_with_two / OUT).iterdir():
+    shutil.copytree(built_with_two / OUT / "assets", folder / "assets")
+    for file in (built_with_two / OUT).glob("*.*"):
         (folder / file.name).write_text(file.read_text().replace("_made_up", LONG))
     return folder
 

@@ -13,7 +13,11 @@ for (const table of document.querySelectorAll("main table")) {
   if (grouped || !bodies.some((one) => one.rows.length > 1)) continue;
   const text = (row, column) => {
     const cell = row.cells[column];
-    return (cell.dataset.value || cell.innerText.split("\n")[0]).trim().replace(/^[–-]$/, "");
+    // Not innerText, which lays the whole page out. What follows a line break is a note.
+    const end = [...cell.childNodes].findIndex((node) => node.nodeName === "BR");
+    const nodes = [...cell.childNodes].slice(0, end < 0 ? undefined : end);
+    const words = cell.dataset.value || nodes.map((node) => node.textContent).join("");
+    return words.trim().replace(/^[–-]$/, "");
   };
   const number = (words) => Number(words.replace(/−/g, "-").replace(/[,%]|^[<≥] ?/g, ""));
   const sort = (column, order) => {
@@ -35,7 +39,7 @@ for (const table of document.querySelectorAll("main table")) {
     bodies.some(({ rows }) => rows.some((row) => text(row, column) !== "")) &&
     bodies.every(({ rows }) => rows.every((row) => !Number.isNaN(number(text(row, column)))));
   [...head.cells].forEach((cell, column) => {
-    if (cell.innerText.trim() === "" || cell.classList.contains("strip")) return;
+    if (cell.textContent.trim() === "" || cell.classList.contains("strip")) return;
     const button = document.createElement("button");
     button.type = "button";
     button.append(...cell.childNodes);
