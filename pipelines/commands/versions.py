@@ -17,7 +17,6 @@ from pipelines.commands.options import OUTPUT, TEXT, printed
 from pipelines.versions.files import provided
 from pipelines.versions.trace import trace as walk
 from stages.report import against as comparison
-from stages.report.site import write
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -201,7 +200,9 @@ def report(against: str, output: Path) -> dict[str, Any]:
         else:
             with provided(Path(), against, COMPARED) as scratch:
                 found = comparison.compare(paths.DATA, scratch / paths.DATA)
-        write(comparison.files(found, against), made)
+        for name, text in comparison.files(found, against).items():
+            (made / name).parent.mkdir(exist_ok=True)
+            (made / name).write_text(text, encoding="utf-8")
     return {**found, "page": output / "index.html"}
 
 

@@ -15,7 +15,7 @@ from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.tables import read_rows
 from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
-from stages.report import leaderboard, pages, site
+from stages.report import leaderboard, pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.project import calls, contamination
@@ -94,9 +94,10 @@ def _calls(tool: str, settings: Augment) -> Tool:
 def _publish(files: Mapping[str, str], output: Path) -> None:
     """Write all files or none."""
     temporary = temporary_sibling(output)
-    temporary.mkdir()
     try:
-        site.write(files, temporary)
+        for name, text in files.items():
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+            (temporary / name).write_text(text, encoding="utf-8")
         replace(temporary, output)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -20,7 +20,7 @@ from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
 from stages.report.benchmark.answers import Key, first
 from stages.report.read.results import HEADLINE
-from stages.report.site import ASSETS, Site
+from stages.report.site import Site
 
 # The chance, at most, that two versions of equal models differ in any number; changed answers of a system.
 ALPHA, EXAMPLES = 0.05, 5
@@ -251,6 +251,6 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
 def foreign(folder: Path) -> str:
     """What in a folder is not the page of a comparison, "" for nothing."""
     found = recorded(folder / VALUES)
-    known = {PAGE, VALUES, ASSETS.name} if {"numbers", "answers"} <= found.keys() else set()
+    known = {PAGE, VALUES, "assets"} if {"numbers", "answers"} <= found.keys() else set()
     other = sorted(it.name for it in folder.iterdir() if it.name not in known)
     return f"{other[0]} in it is no part of a comparison" if other else ""

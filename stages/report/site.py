@@ -26,22 +26,25 @@ from nightjar.benchmarks.sections import (
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
 from stages.report import numbers
-from stages.report.plots import curves, drawings, svg
+from stages.report.plots import curves, drawings
 from stages.report.plots.svg import Plot
 
-TEMPLATES = Path(__file__).parent / "templates"
-# The scripts of the pages: our own, and libraries as they were published, with their licences.
-ASSETS = Path(__file__).parent / "assets"
+TEMPLATES, ASSETS = (Path(__file__).parent / name for name in ("templates", "assets"))
+# A title with its pages: (file, title).
+Menu = tuple[str, Sequence[tuple[str, str]]]
 
 
 class Site:
-    """Files by name. `links` are the pages in the navigation of every page: (file, title)."""
+    """Files by name, with the scripts and styles of the pages in `assets/`. Every page has the `menus`.
 
-    def __init__(self, links: Sequence[tuple[str, str]], footer: str) -> None:
+    A page loads the scripts that its template names in the block `scripts`, all from `assets/`.
+    """
+
+    def __init__(self, menus: Sequence[Menu], footer: str) -> None:
         self.files = {
-            f"{ASSETS.name}/{it.name}": it.read_text(encoding="utf-8") for it in sorted(ASSETS.iterdir())
+            f"assets/{file.name}": file.read_text(encoding="utf-8") for file in sorted(ASSETS.iterdir())
         }
-        self._shared = {"links": links, "footer": footer}
+        self._shared = {"menus": menus, "footer": footer}
 
     def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
         """Add a page and the files of the plots that its context holds."""
@@ -56,13 +59,6 @@ class Site:
             if name in self.files:
                 raise NightjarError("two files of the report have this name", name, "rename the benchmark")
         self.files |= files
-
-
-def write(files: Mapping[str, str], folder: Path) -> None:
-    """Write files by name into a folder."""
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def plots(value: Any) -> Iterator[Plot]:
@@ -102,7 +98,7 @@ def _escaped(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The templates. Every text is escaped and `marked`."""
+    """The templates. Every text is escaped and `marked`; a page runs no script but those in `assets/`."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -112,7 +108,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.globals["colours"] = Markup(svg.variables())  # noqa: S704 - our own constants
     made.filters["prose"] = prose
     made.filters["count"] = numbers.count
     return made
