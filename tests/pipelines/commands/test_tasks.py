@@ -21,7 +21,9 @@ def test_the_check_names_lines_of_the_file_and_of_its_data_and_shows_a_prompt(wo
     Path("sums.jsonl").write_text('{"question": "1 + 1?", "answer": 2}\n\nno JSON\n{"question": "2 + 2?"}\n')
     done = captured(main, ["tasks", "--check", "my.yaml"])
     assert (done.returncode, done.stderr) == (1, "")
-    *rejected, last = [line for line in done.stdout.splitlines() if line.startswith("sums.jsonl") or "faults" in line]
+    *rejected, last = [
+        line for line in done.stdout.splitlines() if line.startswith("sums.jsonl") or "faults" in line
+    ]
     assert [line.partition(": ")[0] for line in rejected] == ["sums.jsonl:3", "sums.jsonl:4"]
     assert last == "1 questions, 2 rows rejected, 0 faults"
     assert "--- prompt\n1 + 1?\nAnswer:\n--- stop\n'\\n'\n--- references\n'2'\n---\n" in done.stdout
