@@ -23,9 +23,9 @@ from nightjar.core.json_text import is_text
 from nightjar.models.generate import generate
 from nightjar.models.http_client import Limits
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.prepare import make_ready
 from nightjar.models.reader import encode
 from nightjar.models.reader import load as load_reader
+from nightjar.models.ready import make_ready
 from nightjar.models.server import MOST_TOKENS, Address, Server
 from nightjar.models.weights import check, read_recipe
 from nightjar.params.data import ModelSource

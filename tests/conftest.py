@@ -178,7 +178,7 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
-    from nightjar.models.prepare import make_ready
+    from nightjar.models.ready import make_ready
     from nightjar.params.data import ModelSource
 
     try:

@@ -12,7 +12,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend, is_remote, split
 from nightjar.models.headers import AGAIN, read_json_object
-from nightjar.models.prepare import facts, make_ready
+from nightjar.models.ready import facts, make_ready
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
 from nightjar.params.data import ModelSource
 

@@ -26,7 +26,7 @@ from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
 from nightjar.models.backends import backend
-from nightjar.models.prepare import check_complete
+from nightjar.models.ready import check_complete
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params

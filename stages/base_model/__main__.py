@@ -10,7 +10,7 @@ from stages._runtime.stage import Stage, log, main
 
 
 def run(stage: Stage) -> None:
-    from nightjar.models.prepare import make_ready
+    from nightjar.models.ready import make_ready
     from stages.base_model.prepare import make_encoder_ready
 
     models = stage.params.models

@@ -9,7 +9,7 @@ from typing import Any
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.identity import digest as digest_of_values
-from nightjar.models.prepare import PIN, make_ready
+from nightjar.models.ready import PIN, make_ready
 from nightjar.params.data import EncoderSource
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity

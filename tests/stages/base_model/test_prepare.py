@@ -14,7 +14,7 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
-from nightjar.models.prepare import make_ready
+from nightjar.models.ready import make_ready
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import digest, find
 from nightjar.params.data import EncoderSource, ModelSource
