@@ -149,6 +149,7 @@ def _headline(one: Benchmark, track: str, order: Mapping[str, int], notes: Seque
             {
                 "system": system,
                 "bound": system == BOUND,
+                "chat": one.systems.chats.get(system, ""),
                 "cells": [_cell(row, system) | {"strip": _strip(row, system, order)} for row in rows],
             }
             for system in one.results.systems
