@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from nightjar.benchmarks.capabilities import Reranking
+from nightjar.benchmarks.capabilities import Choices, Reranking
 from nightjar.benchmarks.card import Choice
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -20,7 +20,7 @@ from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
-from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.params.predict import SERVER, Chat, PredictBenchmark
 from nightjar.predict.chat import conversing, named_choice
 from nightjar.predict.predictor import (
     NOTHING_WRITTEN,
@@ -75,8 +75,19 @@ class ModelPredictor(Predictor):
             calls=[calls, toolbox.versions],
             choices={one.task_id: card.task(one.task_id).choices for one in self.questions},
         )
+        own = card.capability(Choices)
         self.keys = [
-            digest({"asked": [*one.key, request.prompt, request.ids, str(one.day)]})
+            digest(
+                {
+                    "asked": [
+                        *one.key,
+                        request.prompt,
+                        request.ids,
+                        str(one.day),
+                        *(own.choices(one) if own else ()),
+                    ]
+                }
+            )
             for one, request in zip(self.questions, requests, strict=True)
         ]
 
@@ -99,7 +110,7 @@ class ModelPredictor(Predictor):
         return ((number, one.prompt) for number, one in self._requests.items() if self._kinds[number] == kind)
 
     def _choices(self, number: int) -> tuple[Choice, ...]:
-        return self._job.card.task(self.questions[number].task_id).choices
+        return self._job.card.choices(self.questions[number])
 
     def _choose(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The choice whose text is likeliest after the prompt; of equal ones the first of the task.
@@ -157,7 +168,9 @@ class ModelPredictor(Predictor):
         )
         if self._chat:
             named = "choose" in self._kinds and "score" not in self._model.can
-            own["chat"] = {**self._chat.model_dump(), **({"choices": "named in the answer"} if named else {})}
+            template = self._model.identity.get("chat_template", SERVER)
+            choices = {"choices": "named in the answer"} if named else {}
+            own["chat"] = {"template": template, **self._chat.model_dump(), **choices}
         return {**self._model.facts(), **own}
 
 

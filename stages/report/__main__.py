@@ -48,7 +48,7 @@ def run(stage: harness.Stage) -> None:
         raise NightjarError("predict.systems has no system", PARAMS_FILE, "add one, or apply a profile")
     read: list[Path] = []
     benchmarks = [
-        benchmark.read(systems.of(params, name), nodes, params, own, read.append) for name in answered
+        benchmark.read(systems.of(params, name, nodes), nodes, params, own, read.append) for name in answered
     ]
     entries = [entry for one in benchmarks for entry in leaderboard.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
@@ -94,9 +94,9 @@ def _calls(tool: str, settings: Augment) -> Tool:
 def _publish(files: Mapping[str, str], output: Path) -> None:
     """Write all files or none."""
     temporary = temporary_sibling(output)
-    temporary.mkdir()
     try:
         for name, text in files.items():
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
         replace(temporary, output)
     except BaseException:

@@ -189,7 +189,7 @@ def _changed(
             {
                 "task": key[0],
                 "id": key[1],
-                "input": cut(card.query(json.loads(asked[key]["parts"])), 280) if key in asked else "",
+                "input": cut(card.shown(json.loads(asked[key]["parts"])), 280) if key in asked else "",
                 "references": [cut(text) for text in asked[key]["references"][:3]] if key in asked else [],
                 "metric": moves[key][0][0],
                 **{
@@ -251,6 +251,6 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
 def foreign(folder: Path) -> str:
     """What in a folder is not the page of a comparison, "" for nothing."""
     found = recorded(folder / VALUES)
-    known = {PAGE, VALUES} if {"numbers", "answers"} <= found.keys() else set()
+    known = {PAGE, VALUES, "assets"} if {"numbers", "answers"} <= found.keys() else set()
     other = sorted(it.name for it in folder.iterdir() if it.name not in known)
     return f"{other[0]} in it is no part of a comparison" if other else ""
