@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import subprocess
+import sys
 import tarfile
+import threading
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +22,7 @@ from pipelines.cli import main
 from pipelines.fetch import fetch as fetching
 from pipelines.fetch import sources, transfer
 from pipelines.fetch.sources import Named, Part
+from tests.conftest import ROOT
 from tests.in_process import captured
 from tests.pipelines.fetch.conftest import Publisher
 
@@ -87,6 +91,42 @@ def test_a_transfer_that_was_cut_off_resumes(tmp_path: Path, publisher: Publishe
     get(tmp_path, one)
     assert publisher.ranges == [None, "bytes=100000-"]
     assert (tmp_path / "data/fetched/sums/big.txt").read_bytes() == publisher.files["/big.txt"]
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from pipelines.fetch import fetch
+from tests.pipelines.fetch.test_fetch import part
+fetch.fetch(Path(), part({"url": sys.argv[1], "files": {"big.txt": "./"}}), lambda done, whole: print(done, flush=True))
+"""
+
+
+def test_a_fetch_that_is_killed_leaves_nothing_that_is_taken_for_whole_and_resumes(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    publisher.files["/big.txt"] = bytes(range(256)) * 1000
+    publisher.cut, publisher.release = 100_000, threading.Event()
+    url = f"{publisher.url}/big.txt"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", FETCH, url]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        while int(process.stdout.readline()) < publisher.cut:
+            pass
+        process.kill()
+    publisher.release.set()
+    publisher.cut = None
+    one = part({"url": url, "files": {"big.txt": "./"}})
+    assert not (tmp_path / "data").exists() and not fetching.is_there(tmp_path, one)
+    get(tmp_path, one)
+    assert publisher.ranges[0] is None and len(publisher.ranges) == 2
+    begun = int(str(publisher.ranges[1]).removeprefix("bytes=").removesuffix("-"))
+    assert 0 < begun <= 100_000
+    assert (tmp_path / "data/fetched/sums/big.txt").read_bytes() == publisher.files["/big.txt"]
+    assert fetching.is_there(tmp_path, one)
 
 
 def test_a_file_that_changed_since_it_was_cut_off_is_fetched_whole(
