@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dvc.repo import Repo as DvcRepo
 
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from pipelines.fetch import fetch as fetching
@@ -378,6 +381,33 @@ def test_a_source_that_is_not_safe_is_refused(origin: dict[str, Any], words: str
 
 
 # The command
+
+
+def test_what_is_fetched_is_versioned_and_read_by_what_is_printed(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a project as Git clones it, whose .gitignore leaves the records to Git and the data to DVC."""
+    for name in (".gitignore", ".dvcignore", "params.yaml"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for command in (["git", "init"], [sys.executable, "-m", "dvc", "init", "--quiet"]):
+        subprocess.run(command, check=True, capture_output=True)
+    one = sources.Named("sums", "all", "ingest.corpus.path", part(GIT).about, {"ingest.corpus.unit": "lines"})
+    monkeypatch.setattr(sources, "table", lambda: {"sums/all": one})
+    done = captured(main, ["fetch", "sums"])
+    assert done.returncode == 0, done.stderr
+    assert "--set ingest.corpus.path=data/fetched/sums --set ingest.corpus.unit=lines" in done.stdout
+    with DvcRepo() as repo:
+        assert "data/fetched/sums.dvc" in [stage.addressing for stage in repo.index.stages]
+    listed = subprocess.run(["git", "status", "--porcelain", "-uall", "data"], capture_output=True, text=True)
+    names = [line.split()[1] for line in listed.stdout.splitlines()]
+    assert names == [f"data/fetched/{name}" for name in (".gitignore", "sums.dvc", "sums.json")]
+
+    (tmp_path / "data/fetched/sums.dvc").unlink()  # a fetch that was killed before DVC had it
+    again = captured(main, ["fetch", "sums", "--use"])
+    assert "sums/all: unchanged" in again.stdout and (tmp_path / "data/fetched/sums.dvc").exists()
+    read = read_yaml(tmp_path / "params.yaml")["ingest"]["corpus"]
+    assert (read["path"], read["unit"]) == ("data/fetched/sums", "lines")
 
 
 def test_terms_must_be_accepted_and_an_unknown_name_is_one_line(
