@@ -22,7 +22,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
 from nightjar.core import plugins
 from nightjar.core.config import PARAMS_FILE, checked, refused
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.plugins import FIX, calling
 from nightjar.params.predict import PredictBenchmark
 from nightjar.statistics import geometric_mean, matthews, mean, perplexity
@@ -54,8 +54,12 @@ def card(name: str) -> Card:
         return own
     point = _points().get(name)
     if point is None:
-        raise NightjarError("no such benchmark", repr(name), f"benchmarks are {', '.join(names())}")
+        raise NightjarError("no such benchmark", repr(name), _meant(name))
     return held(plugins.load(point), name, plugins.place(point))
+
+
+def _meant(name: str) -> str:
+    return did_you_mean(name, names(), f"benchmarks are {', '.join(names())}")
 
 
 def place(name: str) -> str:
@@ -74,6 +78,8 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
     """Raise NightjarError for a benchmark in the parameters that there is not, whose settings its card refuses, or
     whose code is not what the graph watches."""
     for name, group in params.benchmarks.items():
+        if name not in names():
+            raise NightjarError("no such benchmark", f"{where}: benchmarks.{name}", _meant(name))
         settings(card(name), group.settings(), where)
         if name not in OWN and (point := _points().get(name)):
             plugins.check_watched(point, group.code, f"benchmarks.{name}.code", where)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.paths import PARAMS_FILE as PARAMS_FILE
 
 # Of a value that is refused, in characters.
@@ -202,13 +201,15 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise refused(error, where, *group, fields=model.model_fields) from None
+        raise refused(error, where, *group, model=model) from None
 
 
-def refused(error: ValidationError, where: object, *group: str, fields: Iterable[str] = ()) -> NightjarError:
+def refused(
+    error: ValidationError, where: object, *group: str, model: type[BaseModel] | None = None
+) -> NightjarError:
     """The first of the problems that pydantic found, with its key below `group`, and how many more there are.
 
-    `fields` are keys that a mistyped one of the group may be meant to be.
+    A mistyped key may be meant to be one of `model`.
     """
     problems = error.errors(include_url=False)
     # A mistyped key is both unknown and missing: the unknown one is what the user wrote.
@@ -216,13 +217,12 @@ def refused(error: ValidationError, where: object, *group: str, fields: Iterable
     key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     if first["type"] == "extra_forbidden":
-        what, fix = f"unknown key {key}{more}", "remove it, or correct its spelling"
-        beside = [
-            it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == first["loc"][:-1]
-        ]
-        meant = [*(str(loc[-1]) for loc in beside), *(fields if len(first["loc"]) == 1 else ())]
-        if near := get_close_matches(str(first["loc"][-1]), meant, 1):
-            fix = f"write {near[0]}"
+        beside = [it["loc"] for it in problems if it["type"] == "missing"]
+        meant = [str(loc[-1]) for loc in beside if loc[:-1] == first["loc"][:-1]] + _keys(
+            model, *first["loc"][:-1]
+        )
+        what = f"unknown key {key}{more}"
+        fix = did_you_mean(str(first["loc"][-1]), meant, "remove it, or correct its spelling")
     elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
         what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
     else:
@@ -230,6 +230,18 @@ def refused(error: ValidationError, where: object, *group: str, fields: Iterable
         shown = _shown(_repr(first["input"]))
         what = f"{key} = {shown} is not allowed{_shown(wrong)}{more}"
     return NightjarError(what, where, fix)
+
+
+def _keys(model: Any, *group: int | str) -> list[str]:
+    """The keys of a group of a model; none where the group may have any key."""
+    for name in group:
+        field = model.model_fields.get(str(name)) if _is_model(model) else None
+        model = field.annotation if field else None
+    return list(model.model_fields) if _is_model(model) else []
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _repr(value: Any) -> str:
