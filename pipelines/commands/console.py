@@ -93,8 +93,8 @@ def say_table(
     """Print rows that have the same keys as a table, if there are any.
 
     Numbers, and the columns `right`, are set to the right. `colours` has the style of a text, by column. Of a table
-    that is too wide, the widest column of texts is wrapped, or stands below each row. Where that does not help, each
-    cell has a line.
+    that is too wide, the widest column of texts is wrapped. Where that does not help, it stands below each row, with
+    the last columns if they have no room either.
     """
     if not rows:
         return
@@ -110,24 +110,28 @@ def say_table(
     widths = {
         name: max(cell_len(it) for it in (name, *(row[name].plain for row in cells))) for name in rows[0]
     }
-    text = max(widths.keys() - numeric, key=lambda name: widths[name], default="")
+    texts = [name for name, width in widths.items() if name not in numeric and width > NARROWEST]
+    text = max(texts, key=lambda name: widths[name], default="")
     word = max((cell_len(it) for row in cells for it in row[text].plain.split()), default=0) if text else 0
-    out = console()
+    out, kept, used = console(), list[str](), 0
     room = out.width - sum(widths.values()) - 2 * len(widths) + 2 + widths.get(text, 0)
     if room >= min(widths.get(text, 0), max(word, NARROWEST)):
-        print(*_lines(out, _table(cells, numeric, text)), sep="\n", flush=True)
-    elif room >= -2 and len(widths) > 2:
-        texts = [None, *(row.pop(text) for row in cells)]
-        for line, below in zip(_lines(out, _table(cells, numeric)), texts, strict=True):
-            print(line)
-            if below:
-                print(*_wrapped(below, out, 4), sep="\n")
-    else:
-        for row in cells:
-            grid = Table.grid(padding=(0, 2, 0, 0))
-            for name, it in row.items():
-                grid.add_row(Text(printable(name), style="bold", no_wrap=True), it)
-            print(*_lines(out, grid), "", sep="\n", flush=True)
+        kept = list(widths)
+    for name in widths if not kept else ():
+        if name != text and used + widths[name] <= out.width:
+            kept.append(name)
+            used += widths[name] + 2
+    head, *lines = _lines(out, [{name: row[name] for name in kept} for row in cells], numeric, text)
+    print(head)
+    if len(kept) == len(widths):
+        print(*lines, sep="\n", flush=True)
+        return
+    for line, row in zip(lines, cells, strict=True):
+        rest = [
+            row[text].plain if text else "",
+            *(f"{name} {row[name]}" for name in widths if name not in (text, *kept)),
+        ]
+        print(line, *_wrapped(Text("; ".join(filter(None, rest))), out, 4), sep="\n", flush=True)
 
 
 def _cell(value: Any, styles: Mapping[str, str]) -> Text:
@@ -135,19 +139,16 @@ def _cell(value: Any, styles: Mapping[str, str]) -> Text:
     return Text(text, style=styles.get(text, ""))
 
 
-def _table(cells: Sequence[Mapping[str, Text]], right: Collection[str], wrapped: str = "") -> Table:
-    """A table of which only the column `wrapped` may be narrower than its cells."""
+def _lines(
+    out: Console, cells: Sequence[Mapping[str, Text]], right: Collection[str], wrapped: str
+) -> list[str]:
+    """The lines of a table of which only the column `wrapped` may be narrower than its cells."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in cells[0]:
         justify: Any = "right" if name in right else "left"
         table.add_column(Text(printable(name)), justify=justify, no_wrap=name != wrapped)
     for row in cells:
         table.add_row(*row.values())
-    return table
-
-
-def _lines(out: Console, table: Table) -> list[str]:
-    """The lines of a table without the blanks that fill them."""
     with out.capture() as captured:
         out.print(table)
     return [line.rstrip() for line in captured.get().splitlines()]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines.graph.graph import Graph
-from pipelines.history import scores
 from pipelines.project.names import CHECK
 from pipelines.project.text import table
 from pipelines.run import checks
@@ -60,10 +59,12 @@ REPORT_PATH = "/report/"
 COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "rejected"}
 
 
-def scores_page(session: Session, rows: scores.Rows, kind: str) -> list[str]:
+def scores_page(session: Session, rows: list[dict[str, Any]], kind: str) -> list[str]:
     """What the page of a run begins with: the link to the report, and the scores with their change since the last run
     of that kind, none if they cannot be read.
     """
+    from pipelines.history import scores  # here, not above: it takes long to load
+
     lines = []
     if (session.root / REPORT).is_file():
         lines += [f"[The report]({session.url}{REPORT_PATH}{REPORT.name}): `{REPORT.as_posix()}`", ""]
@@ -92,6 +93,8 @@ class Artifacts:
 
     def report(self, graph: Graph, results: Mapping[str, Result]) -> None:
         """Add the page of the run: the scores of the stages of `graph` that are good, and the state of every stage."""
+        from pipelines.history import scores  # here, not above: it takes long to load
+
         rows: scores.Rows = []
         good = [it for name, it in graph.stages.items() if name not in results or results[name].state in GOOD]
         try:

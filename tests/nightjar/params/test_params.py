@@ -73,7 +73,11 @@ def test_params_yaml_names_every_key() -> None:
         ("split.train_task", 5, "unknown key split.train_task; did you mean train_tasks?"),
         ("benchmark", {}, "unknown key benchmark; did you mean benchmarks?"),
         ("train.combned", {}, "the group train.combned is not used; did you mean train.combined?"),
-        ("predict.zeroscroll", {}, "the group predict.zeroscroll is not used; did you mean predict.zeroscrolls?"),
+        (
+            "predict.zeroscroll",
+            {},
+            "the group predict.zeroscroll is not used; did you mean predict.zeroscrolls?",
+        ),
         ("seed", "42", "seed = '42' is not allowed"),
         ("seed", -1, "seed = -1 is not allowed"),
         ("seed", None, "seed = None is not allowed"),
