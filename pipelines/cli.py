@@ -26,6 +26,7 @@ GROUPS = {
     },
     "Evaluate": {
         "evaluate": "Evaluate any model: predictions, scores, a report.",
+        "tasks": "List the benchmarks, or check a task file of your own.",
         "score": "Score anybody's predictions.",
         "compare": "Compare two prediction sets: difference, interval, p.",
         "analyse": "Analyse a benchmark's references with a file of yours.",

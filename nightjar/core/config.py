@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import lru_cache
@@ -214,22 +214,52 @@ def refused(
     problems = error.errors(include_url=False)
     # A mistyped key is both unknown and missing: the unknown one is what the user wrote.
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
-    key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    if first["type"] == "extra_forbidden":
-        beside = [it["loc"] for it in problems if it["type"] == "missing"]
-        meant = [str(loc[-1]) for loc in beside if loc[:-1] == first["loc"][:-1]] + _keys(
-            model, *first["loc"][:-1]
-        )
-        what = f"unknown key {key}{more}"
-        fix = did_you_mean(str(first["loc"][-1]), meant, "remove it, or correct its spelling")
-    elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
-        what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
-    else:
-        wrong, fix = _explained(first["type"], first["msg"])
-        shown = _shown(_repr(first["input"]))
-        what = f"{key} = {shown} is not allowed{_shown(wrong)}{more}"
+    fields = _keys(model, *first["loc"][:-1])
+    what, fix = _told(first, problems, group, fields, "profiles/sample.yaml has every key", more)
     return NightjarError(what, where, fix)
+
+
+def problems_of(error: ValidationError, fields: Iterable[str], keys: str) -> list[tuple[str, str, str]]:
+    """Every problem that pydantic found: the key of the mapping, what is wrong, and what to do.
+
+    `fields` as in `refused`; `keys` says where all keys stand. A key that is missing because it is mistyped is left
+    out. Of a value that may be of several types one problem is given.
+    """
+    found: dict[Any, Any] = {}
+    for it in error.errors(include_url=False):
+        loc = tuple(part for at, part in enumerate(it["loc"]) if at == 0 or isinstance(part, int))
+        if loc[:1] not in found or not it["type"].endswith("_type"):
+            found[loc[:1]] = {**it, "loc": loc}
+    problems = list(found.values())
+    told = [(str(it["loc"][0]), *_told(it, problems, (), fields, keys)) for it in problems if it["loc"]]
+    meant = {fix for _, _, fix in told}
+    return [
+        one for one in told if f"did you mean {one[0]}?" not in meant or not one[1].endswith("is missing")
+    ]
+
+
+def _told(
+    problem: Any,
+    problems: Iterable[Any],
+    group: Iterable[str],
+    fields: Iterable[str],
+    keys: str,
+    more: str = "",
+) -> tuple[str, str]:
+    """What is wrong, and what to do, of one of the problems that pydantic found."""
+    key = _shown(".".join([*group, *(str(part) for part in problem["loc"])]))
+    if problem["type"] == "extra_forbidden":
+        beside = [
+            it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == problem["loc"][:-1]
+        ]
+        meant = [*(str(loc[-1]) for loc in beside), *fields]
+        fix = did_you_mean(str(problem["loc"][-1]), meant, "remove it, or correct its spelling")
+        return f"unknown key {key}{more}", fix
+    if problem["type"] == "missing" and isinstance(problem["loc"][-1], str):
+        return f"key {key} is missing{more}", f"add it; {keys}"
+    wrong, fix = _explained(problem["type"], problem["msg"])
+    return f"{key} = {_shown(_repr(problem['input']))} is not allowed{_shown(wrong)}{more}", fix
 
 
 def _keys(model: Any, *group: int | str) -> list[str]:

@@ -201,6 +201,7 @@ def report(against: str, output: Path) -> dict[str, Any]:
             with provided(Path(), against, COMPARED) as scratch:
                 found = comparison.compare(paths.DATA, scratch / paths.DATA)
         for name, text in comparison.files(found, against).items():
+            (made / name).parent.mkdir(exist_ok=True)
             (made / name).write_text(text, encoding="utf-8")
     return {**found, "page": output / "index.html"}
 

@@ -94,9 +94,9 @@ def _calls(tool: str, settings: Augment) -> Tool:
 def _publish(files: Mapping[str, str], output: Path) -> None:
     """Write all files or none."""
     temporary = temporary_sibling(output)
-    temporary.mkdir()
     try:
         for name, text in files.items():
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
         replace(temporary, output)
     except BaseException:

@@ -251,6 +251,6 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
 def foreign(folder: Path) -> str:
     """What in a folder is not the page of a comparison, "" for nothing."""
     found = recorded(folder / VALUES)
-    known = {PAGE, VALUES} if {"numbers", "answers"} <= found.keys() else set()
+    known = {PAGE, VALUES, "assets"} if {"numbers", "answers"} <= found.keys() else set()
     other = sorted(it.name for it in folder.iterdir() if it.name not in known)
     return f"{other[0]} in it is no part of a comparison" if other else ""

@@ -19,7 +19,7 @@ from stages.report.plots import drawings
 from stages.report.project import augmented, calls, contamination, data, provenance, ran
 from stages.report.project.calls import Tool
 from stages.report.read import facts, results
-from stages.report.site import Site
+from stages.report.site import Menu, Site
 
 
 def build(
@@ -51,12 +51,11 @@ def build(
         "provenance": origin | {"several": len(benchmarks) > 1},
         "stages": ran.context(nodes, sources),
     }
-    links = [
-        ("index.html", "Overview"),
-        *((f"{card.name}.html", card.title) for card in cards),
-        *((f"{name}.html", TITLES[name]) for name, context in other.items() if context),
+    menus: list[Menu] = [
+        ("Benchmarks", [(f"{card.name}.html", card.title) for card in cards]),
+        ("Run", [(f"{name}.html", TITLES[name]) for name, context in other.items() if context]),
     ]
-    site = Site(links, ran.footer(nodes))
+    site = Site(menus, ran.footer(nodes))
     columns = [leaderboard.column(one) for one in benchmarks if one.results.tracks]
     unscored = [one.unscored for one in benchmarks if one.unscored]
     shared: dict[str, Any] = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -28,18 +26,25 @@ from nightjar.benchmarks.sections import (
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
 from stages.report import numbers
-from stages.report.plots import curves, drawings, svg
+from stages.report.plots import curves, drawings
 from stages.report.plots.svg import Plot
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES, ASSETS = (Path(__file__).parent / name for name in ("templates", "assets"))
+# A title with its pages: (file, title).
+Menu = tuple[str, Sequence[tuple[str, str]]]
 
 
 class Site:
-    """Files by name. `links` are the pages in the navigation of every page: (file, title)."""
+    """Files by name, with the scripts and styles of the pages in `assets/`. Every page has the `menus`.
 
-    def __init__(self, links: Sequence[tuple[str, str]], footer: str) -> None:
-        self.files: dict[str, str] = {}
-        self._shared = {"links": links, "footer": footer}
+    A page loads the scripts that its template names in the block `scripts`, all from `assets/`.
+    """
+
+    def __init__(self, menus: Sequence[Menu], footer: str) -> None:
+        self.files = {
+            f"assets/{file.name}": file.read_text(encoding="utf-8") for file in sorted(ASSETS.iterdir())
+        }
+        self._shared = {"menus": menus, "footer": footer}
 
     def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
         """Add a page and the files of the plots that its context holds."""
@@ -93,7 +98,7 @@ def _escaped(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The templates. Every text is escaped and `marked`; the one script is allowed by its hash alone."""
+    """The templates. Every text is escaped and `marked`; a page runs no script but those in `assets/`."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -103,10 +108,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    script = (TEMPLATES / "tables.js").read_text(encoding="utf-8")
-    made.globals["script"] = Markup(script)  # noqa: S704 - our own file
-    made.globals["script_hash"] = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    made.globals["colours"] = Markup(svg.variables())  # noqa: S704 - our own constants
     made.filters["prose"] = prose
     made.filters["count"] = numbers.count
     return made

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from nightjar.benchmarks.protoqa.partitions import MOST_TOKENS, Edge, TooManyStates, best_score
-from nightjar.benchmarks.protoqa.wordnet import WordNet, WuPalmer, wordnet
+from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 from nightjar.core.json_text import shown
 
 log = logging.getLogger("nightjar")
@@ -141,7 +141,7 @@ class WordNetSimilarity:
 
     def __call__(self, answer: str, string: str) -> float:
         x, y = self.parsed(answer), self.parsed(string)
-        if x.limited or y.limited or self._differ(x, y):
+        if x.limited or y.limited or x.keys.isdisjoint(y.keys):
             return float(x.tokens == y.tokens)
         score = self._scores.get((answer, string))
         if score is None:
@@ -172,52 +172,24 @@ class WordNetSimilarity:
         return Parsed(words, tuple(spans), keys, False)
 
     def _score(self, x: Parsed, y: Parsed, of: tuple[str, str]) -> float:
-        weighted = (
-            (one, other, weight)
-            for one, other in product(x.spans, y.spans)
-            if (weight := self._weight(one, other))
-        )
         # The search wants the shorter string second.
-        swapped = len(x.tokens) < len(y.tokens)
-        ordered = (
-            (other, one, weight) if swapped else (one, other, weight) for one, other, weight in weighted
-        )
+        long, short = (y, x) if len(x.tokens) < len(y.tokens) else (x, y)
         edges = [
-            Edge(one.start, one.end, (1 << other.end) - (1 << other.start), weight)
-            for one, other, weight in ordered
+            Edge(one.start, one.end, (1 << other.end) - (1 << other.start))
+            for one, other in product(long.spans, short.spans)
+            if one.text == other.text or not one.synsets.isdisjoint(other.synsets)
         ]
         try:
-            return best_score(max(len(x.tokens), len(y.tokens)), min(len(x.tokens), len(y.tokens)), edges)
+            return best_score(len(long.tokens), len(short.tokens), edges)
         except TooManyStates as error:
             what = f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}"
             self._report(of[0], what)
             return error.best
 
-    def _differ(self, x: Parsed, y: Parsed) -> bool:
-        """Whether it is certain, from what all spans have, that none of them match."""
-        return x.keys.isdisjoint(y.keys)
-
-    def _weight(self, one: Span, other: Span) -> float:
-        return float(one.text == other.text or not one.synsets.isdisjoint(other.synsets))
-
     def _report(self, text: str, what: str) -> None:
         if text not in self.limited:
             self.limited.add(text)
             log.warning("warning: %s: %s", shown(text), what)
-
-
-class WuPalmerSimilarity(WordNetSimilarity):
-    """As the WordNet similarity, with the Wu-Palmer similarity of two groups that are not equal (scoring.py)."""
-
-    def __init__(self, database: WordNet) -> None:
-        super().__init__(database)
-        self._wu_palmer = WuPalmer(database)
-
-    def _differ(self, x: Parsed, y: Parsed) -> bool:
-        return False
-
-    def _weight(self, one: Span, other: Span) -> float:
-        return 1.0 if one.text == other.text else self._wu_palmer.strings(one.text, other.text)
 
 
 @cache
@@ -258,12 +230,6 @@ class Kind(NamedTuple):
     rounded: Callable[[], Similarity]
 
 
-@cache
-def wu_palmer_similarity() -> WuPalmerSimilarity:
-    """The Wu-Palmer similarity with this machine's WordNet. Raises NightjarError if WordNet is not installed."""
-    return WuPalmerSimilarity(wordnet())
-
-
 def _rounded(make: Callable[[], Similarity]) -> Callable[[], Similarity]:
     def rounded() -> Similarity:
         similarity = make()
@@ -279,9 +245,4 @@ SIMILARITIES: Mapping[str, Kind] = {
     "longest_common_subsequence": Kind(
         lambda: longest_common_subsequence, _above_half(longest_common_subsequence)
     ),
-}
-# With the one that the paper's tables do not have; it takes some ten times as long as all others together.
-ALL_SIMILARITIES: Mapping[str, Kind] = {
-    **SIMILARITIES,
-    "wu_palmer": Kind(wu_palmer_similarity, _rounded(wu_palmer_similarity)),
 }

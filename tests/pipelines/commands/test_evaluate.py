@@ -19,8 +19,8 @@ from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.models.weights import digest, write_checksums
+from nightjar.predict import sources
 from pipelines.cli import main
-from pipelines.commands import sources
 from tests import tiny_models
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT

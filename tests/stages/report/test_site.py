@@ -20,7 +20,7 @@ def test_two_files_of_one_name_are_an_error() -> None:
     site.add({"data.html": "first"})
     with pytest.raises(NightjarError, match="rename the benchmark"):
         site.add({"data.html": "second"})
-    assert site.files == {"data.html": "first"}
+    assert site.files["data.html"] == "first"
 
 
 def test_plots_are_found_wherever_they_are() -> None:

@@ -16,7 +16,7 @@ from nightjar.benchmarks import files
 from nightjar.benchmarks.capabilities import Match, Matching
 from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.metrics import RULES, cleaned, counted_answers, explained, matches, score
-from nightjar.benchmarks.protoqa.similarity import ALL_SIMILARITIES, SIMILARITIES
+from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import Question
 
 GOLDEN_NAMES = {"max_answers_None": "unlimited", "set_intersection": "set_intersection"}
@@ -128,11 +128,6 @@ def test_where_the_best_list_scores_0_there_is_no_score(caplog: pytest.LogCaptur
     assert np.isnan(found["exact_match/unlimited"])
     assert found["wordnet/unlimited"] == 1.0
     assert "best list scores 0" in caplog.text
-
-
-def test_wu_palmer_is_scored_on_demand() -> None:
-    found = score([question({("ear wax",): 5})], [["ear muffs"]], ALL_SIMILARITIES)
-    assert (found["wu_palmer/unlimited"][0], found["wordnet/unlimited"][0]) == (1.0, 0.0)
 
 
 def test_explained() -> None:

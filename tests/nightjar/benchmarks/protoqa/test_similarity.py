@@ -23,9 +23,8 @@ from nightjar.benchmarks.protoqa.similarity import (
     longest_common_substring,
     tokens,
     wordnet_similarity,
-    wu_palmer_similarity,
 )
-from nightjar.benchmarks.protoqa.wordnet import WuPalmer, wordnet
+from nightjar.benchmarks.protoqa.wordnet import wordnet
 
 
 @pytest.fixture(scope="module")
@@ -110,22 +109,6 @@ def test_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: st
 
     expected = brute_force(answer, string, matches)
     assert wordnet_similarity()(answer, string) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("answer", "string", "expected"), [("ear muffs", "ear wax", 2 / 3), ("", "", 1), ("x", "", 0)]
-)
-def test_wu_palmer(answer: str, string: str, expected: float) -> None:
-    assert wu_palmer_similarity()(answer, string) == pytest.approx(expected, abs=1e-12)
-
-
-@given(TEXTS, TEXTS)
-def test_wu_palmer_equals_the_maximum_over_all_pairs_of_partitions(answer: str, string: str) -> None:
-    words = WuPalmer(wordnet())
-    expected = brute_force(
-        answer, string, lambda one, other: 1.0 if one == other else words.strings(one, other)
-    )
-    assert wu_palmer_similarity()(answer, string) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_string_of_more_than_twenty_tokens_is_compared_as_a_whole_and_reported(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.protoqa import wordnet as module
-from nightjar.benchmarks.protoqa.wordnet import FILES, WordNet, WuPalmer, wordnet
+from nightjar.benchmarks.protoqa.wordnet import FILES, WordNet, wordnet
 from nightjar.core.errors import NightjarError
 
 
@@ -59,19 +59,6 @@ def test_synsets_and_hypernyms_are_those_of_nltk(theirs: Any) -> None:
             assert sorted(int(it[1:]) for it in database.hypernyms(one)) == sorted(
                 it.offset() for it in above
             )
-
-
-@pytest.mark.slow
-def test_wu_palmer_similarities_are_those_of_nltk(theirs: Any) -> None:
-    ours, source = WuPalmer(wordnet()), random.Random(6)
-    text = "dog cat run walk happy well city Paris red angry be move ear muff wax spread lie think"
-    known = [
-        (one, theirs.synsets(word)[place])
-        for word in text.split()
-        for place, one in enumerate(wordnet().synsets(word))
-    ]
-    for (one, first), (other, second) in (source.sample(known, 2) for _ in range(800)):
-        assert ours.synsets(one, other) == pytest.approx(first.wup_similarity(second) or 0.0, abs=1e-12)
 
 
 def test_both_line_ends_are_read(plain: Path) -> None:
