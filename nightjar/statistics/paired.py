@@ -15,7 +15,7 @@ sampled anew. p depends neither on the order of the instances nor on which of tw
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import Bootstrap
-from nightjar.statistics.resample import as_rows, blocks
-from nightjar.statistics.statistic import Floats, OfSums, Statistic, contrast, enough, mean
+from nightjar.statistics.resample import as_rows
+from nightjar.statistics.statistic import Floats, Statistic, contrast, enough, mean
 
 SAMPLES = 10_000
 # Up to so many instances whose runs differ, all ways are tried: 65,536.
@@ -88,7 +88,7 @@ def contrast_p(
         forward = contrast(weights, rows)
         backward, observed, scale = -forward, float(forward.sum()), float(np.abs(forward).sum())
     else:
-        terms = statistic.terms(stacked) if isinstance(statistic, OfSums) else stacked
+        terms = statistic.terms(stacked)
         forward, backward = (np.concatenate(list(each), axis=1) for each in (terms, terms[::-1]))
         values = statistic(stacked)
         observed, scale = float(np.dot(weights, values)), max(1.0, float(np.abs(values).max()))
@@ -105,14 +105,13 @@ def contrast_p(
         return int((~(np.abs(contrasts) < limit)).sum())
 
     if len(sizes) <= _ENUMERATED:
-        every = np.concatenate(list(_contrasts(*found, None, 0)))
+        every = _contrasts(*found, None, 0)
         return extreme(every) / len(every)
-    count = beyond = 0
-    for count in (samples, 10 * samples):
-        beyond = sum(map(extreme, _contrasts(*found, rng, count)))
-        if beyond:
-            break
-    return (1 + beyond) / (1 + count)
+    beyond = extreme(_contrasts(*found, rng, samples))
+    if not beyond:
+        samples *= 10
+        beyond = extreme(_contrasts(*found, rng, samples))
+    return (1 + beyond) / (1 + samples)
 
 
 def _canonical(forward: Floats, backward: Floats) -> tuple[Floats, Floats]:
@@ -132,28 +131,17 @@ def _contrasts(
     fixed: Floats,
     rng: np.random.Generator | None,
     count: int,
-) -> Iterator[Floats]:
+) -> Floats:
     """The contrasts of `count` sampled ways to choose the first or the second row of each instance.
 
     Without a generator, those of all ways, each as often. `fixed` are the rows of the instances that do not change. A
     row has the terms of all runs, one run after another; for a mean, its contrast.
     """
-    n, runs = len(first) + len(fixed), len(weights)
-    if not isinstance(statistic, OfSums):
-        for start, stop in blocks(count if rng else 2 ** len(first), n * first.shape[1]):
-            if rng:
-                swapped = rng.integers(0, 2, size=(stop - start, len(first)), dtype=np.bool_)
-            else:
-                swapped = (np.arange(start, stop)[:, None] >> np.arange(len(first)) & 1) > 0
-            mixed = np.where(swapped[..., None], second, first)
-            whole = np.concatenate([mixed, np.broadcast_to(fixed, (len(mixed), *fixed.shape))], axis=1)
-            yield contrast(weights, [statistic(part) for part in np.split(whole, runs, axis=2)])
-        return
     totals = _totals(first, second, rng, count) + fixed.sum(axis=0)
     if statistic is mean:
-        yield totals[:, 0]
-    else:
-        yield contrast(weights, [statistic.value(part, n) for part in np.split(totals, runs, axis=1)])
+        return totals[:, 0]
+    n, parts = len(first) + len(fixed), np.split(totals, len(weights), axis=1)
+    return contrast(weights, [statistic.value(part, n) for part in parts])
 
 
 def _totals(first: Floats, second: Floats, rng: np.random.Generator | None, count: int) -> Floats:

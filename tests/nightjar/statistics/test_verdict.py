@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.false_alarms import simulated_night
-from nightjar.statistics import Bootstrap, Contrast, binomial_interval, matthews
+from nightjar.statistics import Bootstrap, Contrast, Statistic, binomial_interval, matthews
 from nightjar.statistics.verdict import Cell, Measure, Scored, cells, decide, holm, judge, summary
 
 ALPHA = 0.05
@@ -89,9 +89,8 @@ def test_what_cannot_be_compared_says_why_and_counts_in_no_correction() -> None:
     assert summary([rows["gone"]]) == summary([]) == "not comparable"
 
 
-def ratio(values: np.ndarray) -> np.ndarray:
-    """Sum of the first part over that of the second, as in perplexity before exp; of shape (draws,)."""
-    return values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
+# Sum of the first part over that of the second, as in perplexity before exp.
+ratio = Statistic("ratio", 2, lambda values: values, lambda sums, n: sums[:, 0] / sums[:, 1])
 
 
 def test_scale_and_direction_are_those_of_the_metric() -> None:
@@ -133,11 +132,12 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
 
 
 def test_a_resample_without_a_value_moves_nothing() -> None:
-    def undefined(values: np.ndarray) -> np.ndarray:
-        found = values[:, :, 0].mean(axis=1)
+    def undefined(sums: np.ndarray, n: int) -> np.ndarray:
+        found = sums[:, 0] / n
         return np.where(np.arange(len(found)) % 2, found, np.nan) if len(found) > 2 else found
 
-    pair = Contrast.between(Measure("odd", ("a", "b"), undefined), np.ones((40, 2)), np.zeros((40, 2)))
+    measure = Measure("odd", ("a", "b"), Statistic("odd", 2, lambda values: values, undefined))
+    pair = Contrast.between(measure, np.ones((40, 2)), np.zeros((40, 2)))
     (row,) = decide([pair], ALPHA)
     assert (row["verdict"], row["value"], row["low"], row["high"]) == ("unchanged", 100, None, None)
     assert row["p"] >= 0.5
