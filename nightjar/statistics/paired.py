@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from nightjar.core.config import Name
 from nightjar.core.errors import NightjarError
-from nightjar.statistics.bootstrap import Bootstrap
+from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
 from nightjar.statistics.resample import as_rows
 from nightjar.statistics.statistic import Floats, Statistic, contrast, enough, mean
 
@@ -164,24 +167,32 @@ def _sign_test(above: int, count: int) -> float:
     return min(1.0, 2 * float(bdtr(min(above, count - above), count, 0.5)))
 
 
-class Measured(Protocol):
-    """A metric: its value is `statistic` of the `parts` of the instances, times `scale`, with so many `decimals`."""
+@dataclass(frozen=True)
+class Metric:
+    """One number that a benchmark reports for a set of instances.
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def parts(self) -> tuple[str, ...]: ...
-    @property
-    def statistic(self) -> Statistic: ...
-    @property
-    def scale(self) -> float: ...
-    @property
-    def higher_is_better(self) -> bool: ...
-    @property
-    def decimals(self) -> int: ...
+    `parts` are the numbers kept for each instance (one named like the metric, if none are given); `statistic` makes the
+    reported number of them, times `scale`: 100 for percentages. `range` is that of the reported number, which has so
+    many `decimals`. One that is not `judged` describes answers, such as their length: the nightly does not compare it.
+    One that says what is `right` has one part, which is 1 for a right answer and less for another.
+    """
+
+    name: Name
+    title: str = ""
+    parts: tuple[str, ...] = ()
+    statistic: Statistic = mean
+    range: tuple[float, float] = (0.0, 100.0)
+    scale: float = 100.0
+    higher_is_better: bool = True
+    judged: bool = True
+    right: bool = False
+    decimals: Annotated[int, Field(ge=0, le=15)] = DECIMALS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", self.parts or (self.name,))
 
 
-def estimate(measure: Measured, values: Floats) -> float:
+def estimate(measure: Metric, values: Floats) -> float:
     """The number of instances, `values` of shape (n, parts), in the unit of the metric; a mean is summed in order, as
     published.
     """
@@ -193,7 +204,7 @@ def estimate(measure: Measured, values: Floats) -> float:
     return scaled(measure, float(measure.statistic(values[None])[0]))
 
 
-def scaled(measure: Measured, number: float) -> float:
+def scaled(measure: Metric, number: float) -> float:
     """A value of the metric's statistic in the unit and with the decimals of the metric."""
     return round(measure.scale * number, measure.decimals) + 0.0  # never -0.0
 
@@ -203,12 +214,12 @@ class Contrast(NamedTuple):
     run. The weights add up to 0, so runs with equal scores have a contrast of exactly 0.
     """
 
-    measure: Measured
+    measure: Metric
     runs: Sequence[Floats]
     weights: Sequence[float]
 
     @classmethod
-    def between(cls, measure: Measured, now: Floats, before: Floats) -> Contrast:
+    def between(cls, measure: Metric, now: Floats, before: Floats) -> Contrast:
         """The difference now - before."""
         return cls(measure, (now, before), (1.0, -1.0))
 
