@@ -54,6 +54,8 @@ def begun(
         listen = listeners(session.listen, artifacts.add)
         run = Run(graph, stages, logs, listen, stop, jobs, keep_going)
         session.name(name(graph))
+        if what := graph.blocked():  # a rebuild on the terminal was refused before
+            session.log(what, "warning")
         yield run
         _bring_back(whole, run.results, logs, stop)
         artifacts.report(graph, run.results)
