@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
-from nightjar.statistics import enough, verdict
-from nightjar.statistics.paired import Measured
+from nightjar.statistics import Metric, enough, verdict
 from pipelines.nightly.facts import question
 from pipelines.project.names import StageName
 
@@ -95,7 +94,7 @@ def _declines(
     }
 
 
-def measures(benchmark: str, names: Collection[str]) -> Sequence[Measured]:
+def measures(benchmark: str, names: Collection[str]) -> Sequence[Metric]:
     """The metrics of a benchmark by its card that are judged; of one that the registry does not know, the mean of each
     of `names`.
 
@@ -104,7 +103,7 @@ def measures(benchmark: str, names: Collection[str]) -> Sequence[Measured]:
     from nightjar.benchmarks import registry
 
     if benchmark not in registry.names():
-        return [verdict.Measure(name) for name in sorted(names)]
+        return [Metric(name) for name in sorted(names)]
     return [it for it in registry.card(benchmark).metrics if it.judged]
 
 

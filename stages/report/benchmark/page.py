@@ -11,7 +11,6 @@ from typing import Any
 from markupsafe import Markup
 
 from nightjar.benchmarks.aggregate import ByCall
-from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
@@ -38,7 +37,6 @@ from stages.report import numbers, site
 from stages.report.benchmark import (
     answers,
     calls,
-    clusters,
     differences,
     gains,
     instances,
@@ -66,7 +64,6 @@ class Benchmark:
     answers: answers.Answers
     calls: Sequence[ByCall]
     evaluated: Evaluated
-    instances: instances.Instances
 
     @property
     def scores(self) -> Sequence[SystemScores]:
@@ -93,7 +90,6 @@ def read(
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
     given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
-    listed = [params.predict.systems[f"{card.name}-{system}"] for system in systems.models]
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
@@ -104,7 +100,6 @@ def read(
         given,
         calls.of(card, scores, systems.models, given),
         Evaluated(card, params, systems.models, questions, scores, table, facts, folder, reads),
-        instances.read(listed, predicted, questions, params.seed),
     )
 
 
@@ -134,12 +129,12 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "side_by_side": len(found.tracks) > 3
         and all(len(found.headline(track)) == 1 for track in found.tracks),
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
-        "questions": clusters.file(card) if card.capability(Matching) else "",
+        "explorer": instances.file(card),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "sections": [site.section_context(it, order) for it in listed if it],
         "examples": answers.context(card, one.answers),
         "answered": one.answers.counts,
-        "instances": {name: instances.file(card, name) for name in one.instances.given},
+        "instances": {name: instances.file(card, name) for name in one.systems.models},
     }
 
 

@@ -15,7 +15,7 @@ from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.benchmarks.sections import Evaluated
 from nightjar.statistics import Bootstrap
-from stages.report.benchmark import answers, instances
+from stages.report.benchmark import answers
 from stages.report.benchmark import page as benchmark
 from stages.report.read.results import Results
 from stages.report.read.systems import Systems
@@ -54,7 +54,6 @@ def shown() -> Mapping[str, Any]:
         ),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
-        instances.Instances([], 0, {}, {}),
     )
     return benchmark.context(one, {name: at for at, name in enumerate(MODELS)}, PARAMS)
 
