@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -145,11 +146,11 @@ def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[
         if benchmark in facts.get("benchmarks", ()) or StageName.of(name).item == item:
             found |= facts.get("params", {})
     neutral = {"threads", *(f"benchmarks.{benchmark}.{name}" for name in ("code", "data", "split"))}
-    return {
-        key: found[key]
-        for key in found
-        if key not in neutral and not key.startswith(("predict.systems.", "evaluate."))
-    }
+    return {key: found[key] for key in found if key not in neutral and not _NEUTRAL.match(key)}
+
+
+# How a system is asked counts of its line.
+_NEUTRAL = re.compile(r"evaluate\.|predict\.systems\.[^.]+\.(?!chat|calls)")
 
 
 def _show(values: Mapping[str, Any], key: str) -> str:

@@ -170,9 +170,9 @@ def main(
         params = params_module.load()
         allowed = graph.items(params).get(folder)
         if bool(arguments) if allowed is None else len(arguments) != 1 or arguments[0] not in allowed:
-            wanted = "no argument" if allowed is None else f"one of {', '.join(allowed)}"
+            expected = "no argument" if allowed is None else f"one of {', '.join(allowed)}"
             raise NightjarError(
-                f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {wanted}"
+                f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {expected}"
             )
         name = folder if allowed is None else f"{folder}@{arguments[0]}"
         stage = Stage(name, params, shard)

@@ -10,7 +10,7 @@ from nightjar.benchmarks import registry
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
-from stages.report.benchmark import answers, instances
+from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import Benchmark
 from stages.report.plots import drawings
@@ -103,12 +103,12 @@ def _benchmark(
 ) -> None:
     """The page of a benchmark, and the explorer of its instances."""
     card = one.systems.card
-    limits: dict[str, Any] = {
-        "examples_most": answers.MOST,
-        "unjudged": answers.UNJUDGED,
-        "one": benchmark.context(one, order, params),
-    }
-    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
+    site.page(
+        f"{card.name}.html",
+        "benchmark.html.j2",
+        card.title,
+        {**shared, "one": benchmark.context(one, order, params)},
+    )
     site.add({f"scores-{card.name}.csv": one.results.csv()})
     site.page(
         instances.file(card),

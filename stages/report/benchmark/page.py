@@ -35,7 +35,6 @@ from nightjar.params import Params
 from nightjar.statistics import too_few
 from stages.report import numbers, site
 from stages.report.benchmark import (
-    answers,
     calls,
     differences,
     gains,
@@ -51,7 +50,7 @@ from stages.report.read.systems import Systems
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
+    """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers with calls.
 
     `calls` are the scores by call. `evaluated` is what the card makes its own sections of, with the facts of the stage
     evaluate.
@@ -61,7 +60,7 @@ class Benchmark:
     results: Results
     comparisons: Rows
     improvements: Rows
-    answers: answers.Answers
+    answers: calls.Answers
     calls: Sequence[ByCall]
     evaluated: Evaluated
 
@@ -89,7 +88,7 @@ def read(
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
-    given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
+    given = calls.read(card, systems.models, predicted, scores)
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
@@ -132,7 +131,6 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "explorer": instances.file(card),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "sections": [site.section_context(it, order) for it in listed if it],
-        "examples": answers.context(card, one.answers),
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.systems.models},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import shlex
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
 from safetensors.torch import load_file, save_file
 
@@ -19,6 +21,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
+from nightjar.models.http_client import KEY
 from nightjar.models.weights import digest, write_checksums
 from nightjar.predict import sources
 from pipelines.cli import main
@@ -374,6 +377,34 @@ def test_prompts_with_and_without_a_template_are_not_compared_in_silence(
     project.joinpath("mine.jsonl").write_text('{"id": "1-0", "prediction": "0"}\n')
     text = nightjar("compare", "--benchmark", "supernatinst", "--a", "../chat", "--b", "mine.jsonl")
     assert text.startswith(f"The prompts of a and b differ. a: {one}; b: not recorded.\n")
+
+
+@pytest.mark.parametrize("kind", ["server", "chat"])
+def test_a_key_is_in_no_file_message_or_command_line(
+    kind: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, answer = "sk-0123456789-abcdefghijkl", said if kind == "chat" else completion
+    monkeypatch.setenv(KEY, key)
+    healthy = [False]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                assert key.encode() not in file.read_bytes()
+        return answer(f"{key} 0") if healthy[0] else (400, {"error": f"{key} is not allowed"})
+
+    with serving(script, (f"m-{key}",)) as served:
+        arguments = ("--model", f"{kind}:{served.url}", "--benchmark", "supernatinst", "--output", "../run")
+        assert run(*arguments) == 2
+        healthy[0] = True
+        assert run(*arguments) == 0
+    assert {one["Authorization"] for one in served.headers} == {f"Bearer {key}"}
+    told = capsys.readouterr()
+    assert "… is not allowed" in told.err and key not in told.err + told.out
+    for path, data in files(project.parent).items():
+        assert key.encode() not in data, path
+        if path.endswith(".parquet"):
+            assert key not in str(parquet.read_table(path).to_pylist())
 
 
 def _occupied(folder: Path) -> None:
