@@ -23,6 +23,8 @@ from pipelines.run.preflight import check_project
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000
+# Where a setting may add an entry.
+SYSTEMS = "predict.systems"
 EVERY_KEY = "profiles/sample.yaml has every key"
 
 
@@ -62,13 +64,16 @@ def edited(text: str, settings: Mapping[str, Any]) -> str:
 
 
 def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
-    """Set values by dotted keys. Raises NightjarError, with `where` and `fix`, for a key that `values` do not have."""
+    """Set values by dotted keys; a mapping may be a new system. Raises NightjarError, with `where` and `fix`, for a key
+    that `values` do not have.
+    """
     for key, value in settings.items():
         group = values
         *groups, last = key.split(".")
         for name in groups:
             group = group.get(name) if isinstance(group, Mapping) else None
-        if not isinstance(group, Mapping) or (last not in group and not optional(key)):
+        added = ".".join(groups) == SYSTEMS and isinstance(value, Mapping)
+        if not isinstance(group, Mapping) or not (last in group or added or optional(key)):
             near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
             raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
