@@ -62,7 +62,9 @@ def test_data_of_which_dvc_has_a_version_are_pulled(project: Path) -> None:
     (project / "data/fetched").mkdir()
     (project / "data/fetched/protoqa.dvc").touch()
     one = found()["data"]
-    assert "ProtoQA" in one["text"] and "CC-BY-4.0" in one["text"] and "https://github.com/iesl" in one["text"]
+    assert (
+        "ProtoQA" in one["text"] and "CC-BY-4.0" in one["text"] and "https://github.com/iesl" in one["text"]
+    )
     assert one["fix"] == "bring it from a remote: dvc pull; or fetch it: nightjar fetch protoqa"
 
 
