@@ -1,7 +1,7 @@
 """Profiles as values: what each gives to every key of params.yaml, and which one a set of values is nearest to.
 
 profiles/sample.yaml has every key. Another profile names what it changes; `extends` names the profile that it changes,
-and `replaces` the mappings that it gives whole. `targets` and `supply` are read by `nightjar plan --profile`.
+and `replaces` the mappings that it gives whole. `targets` and `takes` are read by `nightjar plan --profile`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from nightjar.core.config import Gigabytes, Model, Name, checked, read_yaml
+from nightjar.core.config import Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.json_text import shown
 from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
@@ -48,24 +48,15 @@ OPEN: Mapping[str, type[Model] | None] = {
 }
 
 
-class Supply(Model):
-    """What a profile reads and the repository does not have: its publisher's address, its licence and its size."""
-
-    what: Name
-    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
-    licence: Name
-    gigabytes: Gigabytes
-
-
 class About(Model):
     """What a profile says about itself: the profile that it changes, the mappings that it replaces (dotted keys), the
-    stages that it is for (none: all), and a supply for each source, which is a path, or hub:NAME.
+    stages that it is for (none: all), and how long it `takes` on which machine.
     """
 
     extends: Name = BASE
     replaces: list[Name] = Field(default_factory=list)
     targets: list[Name] = Field(default_factory=list)
-    supply: dict[Name, Supply] = Field(default_factory=dict)
+    takes: Name | None = None
 
 
 @dataclass(frozen=True)
@@ -133,12 +124,12 @@ def lay_over(values: Any, root: Path, profile: str) -> About:
             _empty(values, over, key, path)
         _overlay(values, over, "", path)
         _check_names(values, over, path)
-        together = About(targets=own.targets or together.targets, supply={**together.supply, **own.supply})
+        together = About(targets=own.targets or together.targets, takes=own.takes or together.takes)
     return together
 
 
 def about(root: Path, profile: str) -> About:
-    """What `profile` and those it extends say about themselves: targets and supplies. Raises NightjarError as
+    """What `profile` and those it extends say about themselves: targets and time. Raises NightjarError as
     `lay_over` does."""
     return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
 
@@ -161,7 +152,8 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         for name in groups:
             group = group.get(name) if isinstance(group, Mapping) else None
         if not isinstance(group, Mapping) or (last not in group and not optional(key)):
-            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, fix)
+            near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
+            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
             one = f"give one of them, such as {key}.KEY=VALUE"
             raise NightjarError(f"{key} is a group of keys", where, one)
@@ -235,7 +227,8 @@ def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> 
     for key, value in over.items():
         path = f"{prefix}{key}"
         if key not in values and prefix.removesuffix(".") not in OPEN and not optional(path):
-            raise NightjarError(f"unknown key {path}", where, "remove it, or correct its spelling")
+            fix = did_you_mean(str(key), map(str, values), "remove it, or correct its spelling")
+            raise NightjarError(f"unknown key {path}", where, fix)
         if isinstance(value, Mapping) and isinstance(values.get(key), Mapping):
             _overlay(values[key], value, f"{path}.", where)
         else:

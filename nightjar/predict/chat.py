@@ -14,11 +14,12 @@ from typing import Any
 from nightjar.benchmarks.capabilities import Turns
 from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Asking, Question
+from nightjar.models.chat_template import arguments_of
 from nightjar.models.model import Decoding, Message, Model, Request, ToolCall
 from nightjar.params.predict import Chat
 from nightjar.tools import Call, Toolbox
-from nightjar.tools.by_text import Executed, Written
 from nightjar.tools.syntax import write
+from nightjar.tools.toolbox import Answered, Executed
 
 # What a model reads in the place of a result.
 NO_RESULT, NO_MORE = "no result", "no more calls: give the answer"
@@ -60,10 +61,10 @@ class _Open:
         """The request with all messages so far."""
         return replace(self.request, messages=tuple(self.messages))
 
-    def answered(self, text: str) -> Written:
+    def answered(self, text: str) -> Answered:
         """The answer, with the calls that were executed before it."""
         calls = "".join(write(Call(one.tool, one.input), one.result) for one in self.executed)
-        return Written(calls + text, text.strip(), tuple(self.executed), self.tokens)
+        return Answered(calls + text, text.strip(), tuple(self.executed), self.tokens)
 
 
 def conversing(
@@ -73,20 +74,17 @@ def conversing(
     max_calls: int,
     decoding: Decoding,
     tokens_of: Callable[[Any], int],
-) -> Callable[[Sequence[int]], Iterator[tuple[int, Written, int | None]]]:
+) -> Callable[[Sequence[int]], Iterator[tuple[int, Answered, int | None]]]:
     """A function that answers requests by their numbers: number, answer, and the tokens of the prompt if known."""
 
-    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, Written, int | None]]:
+    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, Answered, int | None]]:
         waiting = {
             number: _Open(requests[number], list(requests[number].conversation), []) for number in numbers
         }
         while waiting:
             for names, own in _by_tools(waiting, toolbox, max_calls).items():
                 schemas = [one for one in toolbox.schemas if one["name"] in names]
-                asked = {
-                    number: replace(waiting[number].request, messages=tuple(waiting[number].messages))
-                    for number in own
-                }
+                asked = {number: waiting[number].now for number in own}
                 for number, reply in model.converse(asked, own, schemas, decoding):
                     one = waiting[number]
                     one.tokens += tokens_of(reply.text)
@@ -129,10 +127,7 @@ def _run(one: _Open, calls: Sequence[ToolCall], toolbox: Toolbox, max_calls: int
 
 def _input(arguments: str) -> str:
     """The input of a tool: the argument of this name, else the only text among the arguments, else nothing."""
-    try:
-        found = json.loads(arguments)
-    except ValueError:
-        return arguments
+    found = arguments_of(arguments)
     if isinstance(found, str):
         return found
     if not isinstance(found, dict):

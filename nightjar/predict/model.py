@@ -20,7 +20,7 @@ from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
-from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.params.predict import SERVER, Chat, PredictBenchmark
 from nightjar.predict.chat import conversing, named_choice
 from nightjar.predict.predictor import (
     NOTHING_WRITTEN,
@@ -34,9 +34,10 @@ from nightjar.predict.predictor import (
 )
 from nightjar.predict.requests import evidence_of, requests_of
 from nightjar.tools import Calls, Tool, Toolbox, make
-from nightjar.tools.by_text import Piece, Written
+from nightjar.tools.by_text import Piece
 from nightjar.tools.by_text import answer as answer_by_text
-from nightjar.tools.decode import Answered, controller_for
+from nightjar.tools.decode import controller_for
+from nightjar.tools.toolbox import Answered
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
@@ -168,7 +169,9 @@ class ModelPredictor(Predictor):
         )
         if self._chat:
             named = "choose" in self._kinds and "score" not in self._model.can
-            own["chat"] = {**self._chat.model_dump(), **({"choices": "named in the answer"} if named else {})}
+            template = self._model.identity.get("chat_template", SERVER)
+            choices = {"choices": "named in the answer"} if named else {}
+            own["chat"] = {"template": template, **self._chat.model_dump(), **choices}
         return {**self._model.facts(), **own}
 
 
@@ -264,7 +267,7 @@ def _tokens(one: Text, tokenizer: Tokenizer) -> int:
     return len(tokenizer.continuation(one.text)) if one.tokens is None else one.tokens
 
 
-def answer_row(given: Answered | Written, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
+def answer_row(given: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
     """The columns of contracts.PREDICTIONS that an answer decides; `prompt_tokens` if the model counted them."""
     if given.tokens > MOST_TOKENS:
         what = "the counts of an answer's requests are too large"

@@ -173,7 +173,7 @@ def _plan(
         reason = next(reason for reasons in lacking.values() for reason in reasons.values())
         fix = "choose other tasks, or another model"
         raise NightjarError(f"no task can be answered: {reason}", options.model, fix)
-    name = name_of(options.model)
+    name = name_of(options.model) + ("" if options.chat is None else "_chat")
     for one in chosen:
         card = registry.card(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from nightjar.core.display import counted_as, duration
+from nightjar.core.errors import NightjarError
 from pipelines.commands import show
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
@@ -66,10 +67,11 @@ def rebuild(
             from pipelines.run import preflight
 
             preflight.check(graph)
+            _reachable(whole, graph)
             if unchanged := len(graph.stages) - len(ahead):
                 counts = f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at"
                 say(f"{counts}{_about(root, ahead)}.", err=as_json)
-            with show.Progress(graph, ahead, verbose, as_json) as progress:
+            with show.Progress(root, ahead, verbose, as_json) as progress:
 
                 def ended(end: End) -> None:
                     progress.close()
@@ -79,11 +81,11 @@ def rebuild(
                         facts = [_facts(name, results.get(name)) for name in graph.stages]
                         show.as_json(root, facts, stale, left)
                     else:
-                        show.summary(graph, progress.results)
+                        show.restoring(graph, progress.results)
                         good = (name for name in graph.stages if _good(results.get(name)))
                         _scores(graph, good, stale)
                     if end.state != "completed":
-                        say(f"nightjar: rebuild: {end.message}", err=True)
+                        say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
 
                 prepared = (whole, worker)
                 with flow_run(root, "rebuild", progress.tell, ended, prepared, as_json) as terminal:
@@ -97,6 +99,19 @@ def rebuild(
                 say(f"Nothing to do: {counted_as(len(graph.stages), 'stage')} up to date.")
                 _scores(graph, graph.stages, stale)
     raise SystemExit(code)
+
+
+def _reachable(whole: Graph, graph: Graph) -> None:
+    """Raise NightjarError if a stage cannot run: hours later the report would be missing."""
+    if not (what := graph.blocked()):
+        return
+    from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: they take long to load
+    from pipelines.fetch.needs import fetches, of_graph
+
+    values = read_optional(graph.root / PARAMS_FILE)
+    missing = [one for one in of_graph(whole, graph, values) if one.state == "missing"]
+    get = fetches(missing) or (missing[0].fix if missing else "supply it")
+    raise NightjarError(what, "rebuild", f"{get}; or name the stages to rebuild without it")
 
 
 def _about(root: Path, ahead: Collection[str]) -> str:

@@ -28,7 +28,8 @@ class Column:
     """The number of one benchmark: the row of its systems, and their differences from `reference` by system.
 
     `tracks` are those that it is the mean of; empty for the number of one track, `track`. `counts` are the numbers of
-    instances by system, `published` the values of papers with their sources by system.
+    instances by system, `published` the values of papers with their sources by system, `chats` how systems were asked
+    that were asked through a chat template.
     """
 
     card: Card
@@ -38,6 +39,7 @@ class Column:
     reference: str
     differences: Mapping[str, Mapping[str, Any]]
     published: Mapping[str, tuple[float, str]]
+    chats: Mapping[str, str]
 
     @property
     def title(self) -> str:
@@ -93,7 +95,7 @@ def _of_track(one: Benchmark, track: str) -> Column:
         it.system: (it.values[track], it.source) for it in one.systems.card.papers.rows if track in it.values
     }
     known = {system: found for system, found in paired.items() if found}
-    return Column(one.systems.card, track, (), row, reference, known, published)
+    return Column(one.systems.card, track, (), row, reference, known, published, one.systems.chats)
 
 
 def _mean(one: Benchmark, mean: Average) -> Column:
@@ -125,7 +127,8 @@ def _mean(one: Benchmark, mean: Average) -> Column:
         if len(of) == len(tracks)
     }
     row = Row("overall", "overall", card.metric(mean.name), n, lanes)
-    return Column(one.systems.card, tracks[0], tracks, row, reference.system, paired, published)
+    chats = one.systems.chats
+    return Column(one.systems.card, tracks[0], tracks, row, reference.system, paired, published, chats)
 
 
 def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> dict[str, Any]:
@@ -144,7 +147,12 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
             for it in columns
         ],
         "rows": [
-            {"system": system, "cells": [_cell(it, system, pages) for it in columns]} for system in systems
+            {
+                "system": system,
+                "chat": "; ".join(_chats(columns).get(system, ())),
+                "cells": [_cell(it, system, pages) for it in columns],
+            }
+            for system in systems
         ],
         "published": [
             {
@@ -164,6 +172,15 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
             if it.published
         ],
     }
+
+
+def _chats(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """How the systems were asked that were asked through a chat template."""
+    found: dict[str, dict[str, None]] = {}
+    for it in columns:
+        for system, how in it.chats.items():
+            found.setdefault(system, {})[how] = None
+    return {system: list(ways) for system, ways in found.items()}
 
 
 def _cell(it: Column, system: str, pages: Mapping[tuple[str, str], str]) -> dict[str, Any] | None:
@@ -238,6 +255,7 @@ def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
     signs = "+ and -: significantly better and worse than the system it is compared with."
     notes = [signs] if any(it.differences for it in columns) else []
     notes += [shortened(_note(it), _WIDTH) for it in columns]
+    notes += [f"{system}: {'; '.join(ways)}" for system, ways in _chats(columns).items()]
     tables = [_block(block, systems, first) for block in blocks]
     return "\n\n".join([*tables, "\n".join([*notes, *unscored])]) + "\n"
 

@@ -11,7 +11,6 @@ from typing import Any
 from markupsafe import Markup
 
 from nightjar.benchmarks.aggregate import ByCall
-from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
@@ -36,9 +35,7 @@ from nightjar.params import Params
 from nightjar.statistics import too_few
 from stages.report import numbers, site
 from stages.report.benchmark import (
-    answers,
     calls,
-    clusters,
     differences,
     gains,
     instances,
@@ -53,7 +50,7 @@ from stages.report.read.systems import Systems
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
+    """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers with calls.
 
     `calls` are the scores by call. `evaluated` is what the card makes its own sections of, with the facts of the stage
     evaluate.
@@ -63,10 +60,9 @@ class Benchmark:
     results: Results
     comparisons: Rows
     improvements: Rows
-    answers: answers.Answers
+    answers: calls.Answers
     calls: Sequence[ByCall]
     evaluated: Evaluated
-    instances: instances.Instances
 
     @property
     def scores(self) -> Sequence[SystemScores]:
@@ -92,8 +88,7 @@ def read(
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
-    given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
-    listed = [params.predict.systems[f"{card.name}-{system}"] for system in systems.models]
+    given = calls.read(card, systems.models, predicted, scores)
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
@@ -104,7 +99,6 @@ def read(
         given,
         calls.of(card, scores, systems.models, given),
         Evaluated(card, params, systems.models, questions, scores, table, facts, folder, reads),
-        instances.read(listed, predicted, questions, params.seed),
     )
 
 
@@ -134,12 +128,11 @@ def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[st
         "side_by_side": len(found.tracks) > 3
         and all(len(found.headline(track)) == 1 for track in found.tracks),
         "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
-        "questions": clusters.file(card) if card.capability(Matching) else "",
+        "explorer": instances.file(card),
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "sections": [site.section_context(it, order) for it in listed if it],
-        "examples": answers.context(card, one.answers),
         "answered": one.answers.counts,
-        "instances": {name: instances.file(card, name) for name in one.instances.given},
+        "instances": {name: instances.file(card, name) for name in one.systems.models},
     }
 
 
@@ -154,6 +147,7 @@ def _headline(one: Benchmark, track: str, order: Mapping[str, int], notes: Seque
             {
                 "system": system,
                 "bound": system == BOUND,
+                "chat": one.systems.chats.get(system, ""),
                 "cells": [_cell(row, system) | {"strip": _strip(row, system, order)} for row in rows],
             }
             for system in one.results.systems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Baseline, Card
 from nightjar.core import paths
 from nightjar.params import Params
+from nightjar.params.predict import PLAIN, prompting
 from nightjar.params.train import Recipe
 from stages.report.read.facts import Node
 from stages.report.read.results import BOUND, CONTROL
@@ -29,13 +30,18 @@ class Systems:
     card: Card
     baselines: Mapping[str, Baseline]
     models: Sequence[str]
+    # How those were asked that were asked through a chat template.
+    chats: Mapping[str, str] = field(default_factory=dict)
 
 
-def of(params: Params, name: str) -> Systems:
+def of(params: Params, name: str, nodes: Sequence[Node] = ()) -> Systems:
     """The systems of the benchmark `name`. Raises NightjarError for one that there is not."""
+    facts = {node.item: node.details for node in nodes if node.stage == "predict"}
+    asked = {system: prompting(facts.get(f"{name}-{system}", {})) for system in params.predict.of(name)}
     card = registry.card(name)
     settings = registry.settings(card, params.benchmarks[name].settings())
-    return Systems(card, card.baselines(settings), params.predict.of(name))
+    chats = {system: how for system, how in asked.items() if how != PLAIN}
+    return Systems(card, card.baselines(settings), list(asked), chats)
 
 
 def weights(params: Params, benchmark: str, system: str) -> Path:
@@ -71,7 +77,8 @@ def sentences(
         for name, answer in one.baselines.items():
             found.setdefault((name, _baseline(answer)), []).append(one.card.title)
         for name in one.models:
-            sentence = _model(params, one.card.name, name, by_name)
+            chat = f" Asked through the {one.chats[name]}." if name in one.chats else ""
+            sentence = _model(params, one.card.name, name, by_name) + chat
             found.setdefault((name, sentence), []).append(one.card.title)
     return [
         {"name": name, "sentence": sentence, "benchmarks": ", ".join(titles)}

@@ -1,4 +1,4 @@
-"""A benchmark whose tasks have different metrics: the paper's tables, the scores and the examples of the page."""
+"""A benchmark whose tasks have different metrics: the paper's tables and the scores of the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.benchmarks.sections import Evaluated
 from nightjar.statistics import Bootstrap
-from stages.report.benchmark import answers, instances
+from stages.report.benchmark import calls
 from stages.report.benchmark import page as benchmark
 from stages.report.read.results import Results
 from stages.report.read.systems import Systems
@@ -49,12 +49,9 @@ def shown() -> Mapping[str, Any]:
         Results(CARD, aggregate(CARD, made, bootstrap), {}),
         compare(CARD, made, [("toolformer", "untuned")], bootstrap),
         [],
-        answers.Answers(
-            {}, {}, {it: {} for it in MODELS}, {}, dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, N)
-        ),
+        calls.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, 0), dict.fromkeys(MODELS, N)),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
-        instances.Instances([], 0, {}, {}),
     )
     return benchmark.context(one, {name: at for at, name in enumerate(MODELS)}, PARAMS)
 
