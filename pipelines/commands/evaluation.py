@@ -21,7 +21,7 @@ from nightjar import params as params_module
 from nightjar.benchmarks import evaluation, registry
 from nightjar.benchmarks.capabilities import TaskSource
 from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_subset
+from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_samples, write_subset
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.core import paths
@@ -39,18 +39,20 @@ from nightjar.params.profiles import put
 from nightjar.predict.predictor import lacking
 from nightjar.predict.sources import Source, name_of, resolve
 from nightjar.predict.standalone import questions_of, values_for
-from pipelines.commands.options import prepare_model
+from pipelines.commands.options import prepare_model, use_device
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
-from stages._runtime.stage import Stage, before_models, carry_out
+from stages._runtime.stage import Show, Stage, before_models, carry_out
 
 
 @dataclass(frozen=True)
 class Options:
     """What the user asked for; None is all benchmarks of the project, all tasks, all questions, the model's own use of
-    tools, or, of `chat`, prompts without a template. `data` are published files of the one benchmark, `task` is a task
-    file; `settings` are parameters by their dotted keys."""
+    tools, or, of `chat`, prompts without a template.
+
+    `engine` has what of precision, threads, batch_size and device is not as the parameters say. `data` are published
+    files of the one benchmark, `task` is a task file; `settings` are parameters by their dotted keys."""
 
     model: str
     benchmarks: list[str] | None
@@ -58,6 +60,7 @@ class Options:
     limit: int | None
     calls: str | None
     chat: dict[str, Any] | None = None
+    engine: dict[str, Any] | None = None
     data: str | None = None
     task: str | None = None
     settings: dict[str, Any] | None = None
@@ -72,8 +75,8 @@ class Options:
         return {**told, "limit": None, "chat": None if self.chat is None else chat}
 
 
-def evaluate(options: Options, output: Path) -> dict[str, Any]:
-    """Evaluate a model; returns the record of the run.
+def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[str, Any]:
+    """Evaluate a model; returns the record of the run. `show`: as of a `Stage`.
 
     "unscored" of the record says which benchmarks have nothing to score, and how to hand their predictions in.
 
@@ -83,16 +86,21 @@ def evaluate(options: Options, output: Path) -> dict[str, Any]:
     known = evaluation.read(output) if (output / RECORD).is_file() else None
     if not known:
         check_folder(output)
+    engine = options.engine or {}
     own = own_card(options)
     values = read_yaml(PARAMS_FILE) if own is None else values_for(*own)
     put(values, options.settings or {}, "--set", "params.yaml has every key")
     project = params_module.validate(values, PARAMS_FILE if own is None else "--set")
-    before_models(project)
+    before_models(project.model_copy(update={"threads": engine.get("threads", project.threads)}))
     model = resolve(options.model)
+    if engine and model.remote:
+        fix = f"leave --{next(iter(engine)).replace('_', '-')} out"
+        raise NightjarError("settings of weights, and this model is elsewhere", options.model, fix)
     if model.remote and own and not paths.LANGUAGE_MODEL.is_dir():
         # Its tokenizer limits the prompts.
         model = replace(model, language_model=project.models.language_model.source)
     prepare_model(model.language_model)
+    use_device(engine.get("device"))
     with questions_of(own[0], project) if own else nullcontext(paths.QUESTIONS) as asked:
         record, params = _plan(options, model, project, values, asked)
         if not known:
@@ -105,7 +113,9 @@ def evaluate(options: Options, output: Path) -> dict[str, Any]:
             if options.limit != evaluation.read(output).asked.get("limit"):
                 _ask_more(record, output)
             _write_questions(record, output, params.seed, asked)
-            _run_stages(model, record, params, output)
+            _run_stages(model, record, params, output, show)
+            for one in record["tasks"]:
+                write_samples(output, one, record["name"], output / f"samples_{one}.jsonl")
     again = f"delete {output / paths.metrics_file('report')} and run again"
     scores = read(output / paths.REPORT / "headline.json", again)
     _write(output / RECORD, record := {**record, "scores": scores})
@@ -235,6 +245,11 @@ def _with_system(
             "chat": options.chat,
         }
     values["predict"]["systems"] = systems
+    engine = options.engine or {}
+    values["threads"] = engine.get("threads", values["threads"])
+    for one in benchmarks:  # what is given here is stronger than what the benchmark has of its own
+        own = {key: engine[key] for key in ("precision", "batch_size") if key in engine}
+        values["predict"][one] = {**(values["predict"].get(one) or {}), **own}
     values["models"]["language_model"] = {"source": options.model if model.remote else model.language_model}
     values["consistency"]["benchmarks"] = {}  # of the project's readers
     values["benchmarks"] = {one: values["benchmarks"][one] for one in benchmarks}
@@ -299,7 +314,9 @@ def _stages(record: Mapping[str, Any]) -> list[str]:
     return [*predict, *(f"evaluate@{one}" for one in record["tasks"]), "report"]
 
 
-def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _run_stages(
+    model: Source, record: Mapping[str, Any], params: Params, output: Path, show: Show | None
+) -> None:
     """Run the stages that are not done."""
     from stages.evaluate import __main__ as evaluate
     from stages.predict import __main__ as predict
@@ -315,5 +332,8 @@ def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output
         kind = name.partition("@")[0]
         if not (output / paths.metrics_file(name)).is_file():
             run, packages = runs[kind]
-            carry_out(Stage(name, params, folder=output), run, packages, models=kind == "predict")
+            if show:
+                show(name.partition("-")[0], 0, None)
+            stage = Stage(name, params, folder=output, show=show)
+            carry_out(stage, run, packages, models=kind == "predict")
             gc.collect()  # the model of this stage, before the next one is loaded

@@ -32,12 +32,12 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     Comments of profiles/sample.yaml are kept. If entries are removed that no profile has, PARAMS_BEFORE gets the file
     as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
     """
-    given = dict(map(setting, settings))
+    overrides = dict(map(setting, settings))
     base_path = root / PROFILES / f"{BASE}.yaml"
     read_yaml(base_path)  # for its one-line errors
     values = deepcopy(_loaded(base_path.read_text(encoding="utf-8")))
     lay_over(values, root, profile)
-    put(values, given, "--set", EVERY_KEY)
+    put(values, overrides, "--set", EVERY_KEY)
     # Checked without the comments: a plain copy of what will be written.
     text = _dump(values)
     target = root / PARAMS_FILE
