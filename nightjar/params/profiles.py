@@ -28,6 +28,8 @@ from nightjar.params.search import RerankModel, Retrieval
 from nightjar.params.train import RecipeInputs, Training
 
 PROFILES = Path("profiles")
+# Where a setting may add an entry.
+SYSTEMS = "predict.systems"
 BASE = "sample"
 # Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool. An
 # entry may have every key of its model; without one, those that it has already.
@@ -145,13 +147,16 @@ def unpin(values: Any, settings: Mapping[str, Any]) -> None:
 
 
 def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
-    """Set values by dotted keys. Raises NightjarError, with `where` and `fix`, for a key that `values` do not have."""
+    """Set values by dotted keys; a mapping may be a new system. Raises NightjarError, with `where` and `fix`, for a key
+    that `values` do not have.
+    """
     for key, value in settings.items():
         group = values
         *groups, last = key.split(".")
         for name in groups:
             group = group.get(name) if isinstance(group, Mapping) else None
-        if not isinstance(group, Mapping) or (last not in group and not optional(key)):
+        added = ".".join(groups) == SYSTEMS and isinstance(value, Mapping)
+        if not isinstance(group, Mapping) or not (last in group or added or optional(key)):
             near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
             raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
