@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Value:
     """A number of a metric in its unit, with the interval below it; without one, the mark of too few of `n` instances.
 
-    `n` is 0 where no interval is meant. `signed`: a difference. `bold`: the best one, or a significant difference.
+    `n` is 0 where no interval is meant. `signed`: a difference. `bold`: significantly the best, or a significant
+    difference. `heat`: the share, from 0 to 1, of the colour behind the number; None for none.
     """
 
     metric: Metric
@@ -31,6 +32,7 @@ class Value:
     n: int = 0
     signed: bool = False
     bold: bool = False
+    heat: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, tables
-from stages.report.plots import curves, svg
+from stages.report.plots import kinds
 
 THRESHOLDS = (0.0, 0.25, 0.5, 1.0, 2.0)
 STATUSES = ("kept", "below_threshold", "no_result", "malformed")
@@ -106,8 +106,8 @@ def context(tools: Sequence[Tool]) -> dict[str, Any]:
     steps = sorted({step for tool in tools for step, _ in tool.thresholds})
     best, worst = best_and_worst(tools)
     return {
-        "plot": curves.histograms("calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]),
-        "steps": [svg.n(step) for step in steps],
+        "plot": kinds.histograms("calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]),
+        "steps": [f"{step:g}" for step in steps],
         "tools": [_tool(tool, steps) for tool in tools],
         "extremes": [("The %d that save most", best), ("The %d that save least", worst)],
     }

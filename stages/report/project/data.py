@@ -6,13 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.papers import Collection
-from stages.report.plots import svg
-from stages.report.plots.curves import shortened
-from stages.report.plots.svg import Plot
+from stages.report.plots import kinds
+from stages.report.plots.spec import Plot
 from stages.report.read.facts import Node
 from stages.report.read.results import category_title
 
@@ -89,7 +86,7 @@ def plot(name: str, counts: Sequence[Sequence[Any]], title: str) -> Plot:
     """A distribution as bars, tasks on the left and instances on the right."""
     shown = fold(counts)
     rows = [(row.name, row.tasks, row.instances) for row in shown]
-    return Plot(name, bars(shown, f"{title}: tasks and instances"), ("value", "tasks", "instances"), rows)
+    return kinds.bars(name, f"{title}: tasks and instances", rows)
 
 
 def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[Bar]:
@@ -100,26 +97,3 @@ def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[Bar]:
         tasks, instances = (sum(count[at] for count in rest) for at in (1, 2))
         listed.append(Bar(f"other, {len(rest)} values", tasks, instances, True))
     return listed
-
-
-def bars(rows: Sequence[Bar], label: str) -> Markup:
-    """Two panels of horizontal bars in one order, each on its own scale from zero."""
-    left, panel, gap, lane, top = 232.0, 270.0, 78.0, 21.0, 26.0
-    body = []
-    for place, heading in enumerate(("tasks", "instances")):
-        start = left + place * (panel + gap)
-        body.append(svg.text(start, 14, heading, 12, fill="muted"))
-        body.append(svg.line(start, top - 4, start, top + lane * len(rows)))
-        most = max((getattr(row, heading) for row in rows), default=0) or 1
-        for at, row in enumerate(rows):
-            count, y = getattr(row, heading), top + lane * at
-            width = panel * count / most
-            fill = "s1" if row.folded else "s4"
-            body.append(svg.rect(start, y, width, lane - 7, fill, fill))
-            body.append(svg.text(start + width + 6, y + 11, f"{count:,}", 11, fill="muted"))
-    for at, row in enumerate(rows):
-        words = shortened(row.name, 34)
-        body.append(
-            svg.text(left - 10, top + lane * at + 11.5, words, 12.5, "end", "muted" if row.folded else "ink")
-        )
-    return svg.drawing(left + 2 * panel + gap + 70, top + lane * len(rows) + 6, label, body)

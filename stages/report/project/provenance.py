@@ -46,7 +46,8 @@ def context(
     models, data = _models(params, by_name), _data(nodes, [one.card for one in benchmarks])
     split = by_name.get("split")
     return {
-        "summary": _summary(models[0], profile, len(changes), data),
+        "summary": _summary(models[0], profile, len(changes)),
+        "evaluated": _evaluated(data),
         "code": {
             package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
         },
@@ -95,19 +96,19 @@ def _models(params: Params, by_name: Mapping[str, Node]) -> list[dict[str, str]]
     return lines
 
 
-def _summary(
-    model: Mapping[str, str], profile: str | None, changed: int, data: Sequence[Mapping[str, Any]]
-) -> str:
-    """What a reader needs to know first: the model, the profile and the data."""
-    parts = [f"Language model: {model['source']} ({model['files']})."]
-    if profile:
-        values = f", with {systems.count(changed, 'value')} changed" if changed else ""
-        parts.append(f"Nearest profile: {profile}{values}.")
-    if sources := dict.fromkeys(
+def _summary(model: Mapping[str, str], profile: str | None, changed: int) -> str:
+    """The model and the profile."""
+    values = f", with {systems.count(changed, 'value')} changed" if changed else ""
+    nearest = f" Nearest profile: {profile}{values}." if profile else ""
+    return f"Language model: {model['source']} ({model['files']}).{nearest}"
+
+
+def _evaluated(data: Sequence[Mapping[str, Any]]) -> str:
+    """The end of a sentence that says what data were evaluated; empty if no stage read any."""
+    sources = dict.fromkeys(
         line["kind"] if line["kind"] == _SAMPLE else line["folder"] for line in data if line["benchmark"]
-    ):
-        parts.append(f"Data: {', '.join(sources)}.")
-    return " ".join(parts)
+    )
+    return f", from {', '.join(sources)}" if sources else ""
 
 
 def _recipes(params: Params, by_name: Mapping[str, Node]) -> dict[str, Any]:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from stages.report.plots import curves, drawings
-from stages.report.plots.svg import Plot
-from stages.report.read.facts import Edges, Node
+from nightjar.core import paths
+from stages.report.plots import kinds
+from stages.report.plots.spec import Plot
+from stages.report.read import facts
+from stages.report.read.facts import Node
+
+# The losses of a training, beside its weights.
+_STEPS = "steps.jsonl"
 
 # Reasons of one stage that get a line of their own.
 _REASONS = 12
 
 
-def context(nodes: Sequence[Node], sources: Edges) -> dict[str, Any]:
-    """What the template shows; `sources` are the edges without those that a longer way implies."""
+def context(nodes: Sequence[Node]) -> dict[str, Any]:
+    """What the template shows."""
     return {
-        "graph": drawings.graph(nodes, sources),
+        "graph": graph(nodes),
         "nodes": nodes,
         "rejected": list(_rejected(nodes)),
         "remarks": [
@@ -25,6 +32,39 @@ def context(nodes: Sequence[Node], sources: Edges) -> dict[str, Any]:
             for remark, count in (node.details.get("remarks") or {}).items()
         ],
     }
+
+
+def graph(nodes: Sequence[Node]) -> Plot:
+    """The stages with the rows of all their items; an edge where an item of one reads from an item of another.
+
+    An edge that a longer way implies is left out. Of two stages with items that read from each other, as a dataset of
+    training inputs does from the split, the one whose first item comes earlier is the upper one.
+    """
+    edges = facts.edges(nodes)
+    level, reduced = kinds.layers(edges), facts.reduced(edges)
+    grouped: dict[str, list[Node]] = {}
+    for node in nodes:
+        grouped.setdefault(node.stage, []).append(node)
+    first = {stage: (min(level[node.name] for node in some), stage) for stage, some in grouped.items()}
+    reads = {
+        stage: {one.partition("@")[0] for node in some for one in edges[node.name]} - {stage}
+        for stage, some in grouped.items()
+    }
+    above = {stage: facts.leading_to(direct, reads) for stage, direct in reads.items()}
+    sources = {
+        stage: {one for one in direct if stage not in above[one] or first[one] < first[stage]}
+        for stage, direct in reads.items()
+    }
+    boxes = {}
+    for stage, some in grouped.items():
+        into, out = (sum(getattr(node, f"rows_{name}") for node in some) for name in ("in", "out"))
+        items = f"{len(some)} items" if len(some) > 1 else some[0].item
+        boxes[stage] = [it for it in (items, f"{into:,} → {out:,} rows") if it]
+    rows = [
+        (it.name, it.rows_in, it.rows_out, it.rows_rejected, " ".join(sorted(reduced[it.name])))
+        for it in nodes
+    ]
+    return kinds.graph("stages", boxes, facts.reduced(sources), rows)
 
 
 def footer(nodes: Iterable[Node]) -> str:
@@ -58,26 +98,51 @@ def _rejected(nodes: Iterable[Node]) -> Iterable[dict[str, Any]]:
             yield {"stage": node.name, "reason": reason, "count": count, "kept_in": ", ".join(node.outputs)}
 
 
-def training(nodes: Sequence[Node], order: Mapping[str, int]) -> dict[str, Any] | None:
-    """What the template shows; None if no training recorded anything. `order` is as in `plot`."""
-    losses, perplexity = plot(nodes, order), perplexity_plot(nodes, order)
+def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> dict[str, Any] | None:
+    """What the template shows; None if no training recorded anything. `roles` are those of the systems."""
+    trained = {node.item: node for node in nodes if node.stage == "train"}
+    losses: dict[str, Mapping[str, Sequence[tuple[int, float]]]] = {}
+    for recipe, node in trained.items():
+        curves = {"training": _steps(paths.TRAINED / recipe), "dev": _values(node, "dev_losses", "loss")}
+        if found := {name: pairs for name, pairs in curves.items() if pairs}:
+            losses[recipe] = found
+    perplexity = {
+        recipe: {"held-out documents": pairs}
+        for recipe, node in trained.items()
+        if (pairs := _values(node, "perplexities", "perplexity"))
+    }
     if not losses and not perplexity:
         return None
-    return {"losses": losses, "perplexity": perplexity, "perplexities": perplexities(nodes)}
+    kept = {recipe: node.details.get("chosen_step") for recipe, node in trained.items()}
+    label = "Loss of every step of training, and on the dev split, by recipe"
+    held_out = "Perplexity of the held-out documents by step"
+    return {
+        "losses": kinds.curves("losses", label, "loss (nats a token)", losses, roles, kept)
+        if losses
+        else None,
+        "perplexity": kinds.curves("perplexities", held_out, "perplexity", perplexity, roles, kept)
+        if perplexity
+        else None,
+        "perplexities": perplexities(nodes),
+    }
 
 
-def plot(nodes: Iterable[Node], order: Mapping[str, int]) -> Plot | None:
-    """The losses on the dev split of every recipe by step; None if no training recorded any.
-
-    `order` is the place of each system among all; a recipe that is no system has a place after them.
-    """
-    return _plot("dev-losses", nodes, order, "dev_losses", "loss", "Loss on the dev split by step")
+def steps_files(nodes: Iterable[Node]) -> list[Path]:
+    """The weights whose training recorded its steps."""
+    folders = [paths.TRAINED / node.item for node in nodes if node.stage == "train"]
+    return [folder for folder in folders if (folder / _STEPS).is_file()]
 
 
-def perplexity_plot(nodes: Iterable[Node], order: Mapping[str, int]) -> Plot | None:
-    """The perplexities of the held-out documents, as `plot`."""
-    label = "Perplexity of the held-out documents by step"
-    return _plot("perplexities", nodes, order, "perplexities", "perplexity", label)
+def _steps(folder: Path) -> list[tuple[int, float]]:
+    """The loss of every step of a training; empty if it is not there."""
+    if not (folder / _STEPS).is_file():
+        return []
+    lines = (folder / _STEPS).read_text(encoding="utf-8").splitlines()
+    return [(row["step"], row["loss"]) for row in map(json.loads, lines)]
+
+
+def _values(node: Node, name: str, value: str) -> list[tuple[int, float]]:
+    return [(int(one["step"]), float(one[value])) for one in node.details.get(name) or ()]
 
 
 def perplexities(nodes: Iterable[Node]) -> list[dict[str, Any]]:
@@ -101,15 +166,3 @@ def perplexities(nodes: Iterable[Node]) -> list[dict[str, Any]]:
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:,.2f}"
-
-
-def _plot(
-    file: str, nodes: Iterable[Node], order: Mapping[str, int], name: str, value: str, label: str
-) -> Plot | None:
-    lines = []
-    for at, node in enumerate(node for node in nodes if node.stage == "train"):
-        found = [(int(one["step"]), float(one[value])) for one in node.details.get(name) or []]
-        if found:
-            place = order.get(node.item, len(order) + at)
-            lines.append((node.item, place, found, node.details.get("chosen_step")))
-    return curves.losses(file, lines, value, label) if lines else None
