@@ -29,6 +29,7 @@ COMMANDS = {
     "fetch": "Fetch published data by name, checked, with its licence.",
     "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
     "evaluate": "Evaluate any model: predictions, scores, a report.",
+    "tasks": "List the benchmarks, or check a task file of your own.",
     "ask": "Ask a trained system a question; its tool calls are shown.",
     "export": "Write a trained system as a model that transformers loads.",
     "score": "Score anybody's predictions.",

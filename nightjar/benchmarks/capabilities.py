@@ -17,6 +17,7 @@ from pydantic import ConfigDict
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 
 if TYPE_CHECKING:
+    from nightjar.benchmarks.card import Choice
     from nightjar.params.predict import PredictBenchmark
 
 Floats = NDArray[np.float64]
@@ -52,6 +53,22 @@ class Query(Capability):
     """The text that evidence is searched by, from a question's parts; without it their text `question`."""
 
     text: Callable[[Mapping[str, Any]], str]
+
+
+@dataclass(frozen=True)
+class Choices(Capability):
+    """The choices of a question, for tasks of the kind choose whose questions have choices of their own."""
+
+    choices: Callable[[Question], tuple[Choice, ...]]
+
+
+@dataclass(frozen=True)
+class TaskSource(Capability):
+    """The file that a card was made from, its digest, and the file with its data (`own_task`)."""
+
+    file: Path
+    sha256: str
+    data: Path
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,16 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from nightjar.benchmarks.capabilities import Average, Capability, EncoderMetrics, Level, Query, Score, Tracks
+from nightjar.benchmarks.capabilities import (
+    Average,
+    Capability,
+    Choices,
+    EncoderMetrics,
+    Level,
+    Query,
+    Score,
+    Tracks,
+)
 from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.core.config import Count, Item, Limit, Model, Name
@@ -72,7 +81,8 @@ class Task:
     """What holds for the questions of one task. None and empty: as the parameters say.
 
     The prompt of a task of the kind perplexity is the text whose likelihood is computed. A task of the kind choose has
-    `choices`: the answer is one of theirs. Of equally likely ones it is the first.
+    `choices`, or its questions have (`capabilities.Choices`): the answer is one of theirs. Of equally likely ones it is
+    the first.
     """
 
     title: str = ""
@@ -174,6 +184,11 @@ class Card:
     def task(self, task_id: str) -> Task:
         """The settings of a task."""
         return self.tasks.get(task_id) or self.tasks.get(OTHERS, _ANY)
+
+    def choices(self, question: Question) -> tuple[Choice, ...]:
+        """The choices of a question, those of its task or its own; none if it is not answered by a choice."""
+        found = self.capability(Choices)
+        return self.task(question.task_id).choices or (found.choices(question) if found else ())
 
     def metric(self, name: str) -> Metric:
         """The metric of that name. Raises NightjarError if there is none."""

@@ -1,4 +1,7 @@
-"""The benchmarks: Nightjar's own cards, and those of other packages by the entry point group `nightjar.benchmarks`.
+"""The benchmarks: Nightjar's own cards, those of other packages by the entry point group `nightjar.benchmarks`, and
+those that are made from task files (`own_task`), by the name in the file.
+
+A task file is known in the project whose params.yaml names it as `benchmarks.NAME.code`, and where `add` was called.
 
 Cards of other packages are held to what a card promises: checked once when loaded, their functions at every call. The
 annotations of `Card`, of its capabilities and of the classes that they hold are the rules.
@@ -9,19 +12,22 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from nightjar.benchmarks.capabilities import Average, Capability, Form, Ranking
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks import own_task
+from nightjar.benchmarks.capabilities import Average, Capability, Choices, Form, Ranking, TaskSource
+from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Question
 from nightjar.core import plugins
-from nightjar.core.config import PARAMS_FILE, checked, refused
+from nightjar.core.config import PARAMS_FILE, checked, read_yaml, refused
 from nightjar.core.errors import NightjarError
 from nightjar.core.plugins import FIX, calling
 from nightjar.params.predict import PredictBenchmark
@@ -43,12 +49,18 @@ OWN = {
 
 def names() -> list[str]:
     """The names of all benchmarks, Nightjar's own first."""
-    return list(_points())
+    return list(dict.fromkeys([*_points(), *_task_files()]))
+
+
+def card(name: str) -> Card:
+    """The card of that name. Raises NightjarError if there is none, or its module or its task file is broken."""
+    if name not in _points() and (file := _task_files().get(name)):
+        return _of_file(file, name)
+    return _packaged(name)
 
 
 @functools.cache
-def card(name: str) -> Card:
-    """The card of that name. Raises NightjarError if there is none, or its module is broken."""
+def _packaged(name: str) -> Card:
     if name in OWN:
         own: Card = import_module(OWN[name]).CARD
         return own
@@ -58,9 +70,50 @@ def card(name: str) -> Card:
     return held(plugins.load(point), name, plugins.place(point))
 
 
+# The task files of this process, by the name of their task.
+_added: dict[str, Path] = {}
+
+
+def add(file: Path) -> Card:
+    """The card of a task file, which `card` finds by its name from now on. Raises NightjarError if it is broken, or a
+    benchmark of an installed package has the name."""
+    made = own_task.card(file)
+    if made.name in _points():
+        fix = "give the task another name"
+        raise NightjarError(f"there is a benchmark {made.name} already", file, fix)
+    _added[made.name] = file
+    return made
+
+
+def is_task_file(code: str) -> bool:
+    """Whether `benchmarks.NAME.code` of the parameters is a task file."""
+    return code.endswith(own_task.SUFFIXES)
+
+
+def _task_files() -> dict[str, Path]:
+    """The task files that were added, and those of the project in this folder, by the name of their task."""
+    found = dict(_added)
+    with suppress(NightjarError):  # whoever reads the parameters says what is wrong with them
+        groups = read_yaml(PARAMS_FILE).get("benchmarks")
+        for name, group in groups.items() if isinstance(groups, dict) else ():
+            code = group.get("code") if isinstance(group, dict) else None
+            if isinstance(code, str) and is_task_file(code):
+                found[name] = Path(code)
+    return found
+
+
+def _of_file(file: Path, name: str) -> Card:
+    made = own_task.card(file)
+    if made.name != name:
+        raise NightjarError(f"this task has the name {made.name!r}", file, f"name it {name}")
+    return made
+
+
 def place(name: str) -> str:
     """Where the card of that name is, for a message."""
     point = _points().get(name)
+    if point is None and (file := _task_files().get(name)):
+        return str(file)
     return plugins.place(point) if point else f"nightjar.benchmarks, {name}"
 
 
@@ -74,13 +127,28 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
     """Raise NightjarError for a benchmark in the parameters that there is not, whose settings its card refuses, or
     whose code is not what the graph watches."""
     for name, group in params.benchmarks.items():
-        settings(card(name), group.settings(), where)
+        if is_task_file(group.code) and name in _points():
+            fix = "give the task another name"
+            raise NightjarError(
+                f"there is a benchmark {name} already", f"{where}: benchmarks.{name}.code", fix
+            )
+        made = card(name)
+        settings(made, group.settings(), where)
+        _check_data(made, group.data, where)
         if name not in OWN and (point := _points().get(name)):
             plugins.check_watched(point, group.code, f"benchmarks.{name}.code", where)
     for system in params.predict.systems.values():
         if system.benchmark not in params.benchmarks:
             what = f"predict.systems has {system.benchmark}-{system.system}"
             raise NightjarError(what, where, f"add {system.benchmark} to the group benchmarks")
+
+
+def _check_data(card: Card, data: str, where: object) -> None:
+    """Raise NightjarError if the data of a task file are not those that the graph watches."""
+    made = card.capability(TaskSource)
+    if made and Path(data).resolve() != made.data.resolve():
+        what = f"benchmarks.{card.name}.data is {data}, but {made.file} reads {made.data}"
+        raise NightjarError(what, where, f"set it to {made.data}")
 
 
 @functools.lru_cache(maxsize=1)
@@ -91,7 +159,7 @@ def _points() -> dict[str, EntryPoint]:
 
 _RULES = Capability.__pydantic_config__
 # Names in annotations that their modules import for type checkers alone.
-_NAMES = {"PredictBenchmark": PredictBenchmark, "Question": Question}
+_NAMES = {"Choice": Choice, "PredictBenchmark": PredictBenchmark, "Question": Question}
 # Written as JSON.
 _JSON = {"EvaluationFacts.facts": dict[str, JsonValue], "Explain.line": dict[str, JsonValue]}
 # Compared by identity: they stay the objects that they are.
@@ -151,7 +219,7 @@ def _faults(card: Card) -> Iterator[str]:
     if average and (unknown := [track for track in average.tracks if track not in card.tasks]):
         yield f"Average names the track {unknown[0]!r}, which is none of tasks"
     for name, task in card.tasks.items():
-        if (task.kind == "choose") != bool(task.choices):
+        if (task.kind == "choose") != bool(task.choices or card.capability(Choices)):
             yield f"the task {name!r} has the kind {task.kind} and {len(task.choices)} choices"
         if task.kind == "sample" and not card.capability(Ranking):
             yield f"the task {name!r} has the kind sample, but the capability Ranking is missing"

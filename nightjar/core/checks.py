@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,18 +21,16 @@ import pyarrow.parquet as pq
 from nightjar.core import contracts as of
 from nightjar.core import tables
 from nightjar.core.arguments import AnyPath, as_path
-from nightjar.core.contracts import REJECTED, TOKENS, TOKENS_FILE, Table
+from nightjar.core.contracts import REJECTED, TOKENS_FILE, Table
 from nightjar.core.errors import NightjarError, first_line
-from nightjar.core.files import FILE, kind
-from nightjar.core.rules import MOST_ROWS, Finding, Findings, Keys, broken, broken_values
+from nightjar.core.files import FILE, check_input, kind
+from nightjar.core.rules import MOST_ROWS, Finding, Findings, Keys, broken_values
 from nightjar.core.tables import REJECTED_FILE, UNREADABLE
 
 # The counts that the facts of a stage have.
 ROWS = ("rows_in", "rows_out", "rows_rejected")
 TOKENS_FOLDER = "tokens"
 REBUILD = "rebuild it: nightjar rebuild"
-# A table with one of these cannot be compared with others: the relations of its artifact wait until it is fixed.
-_FIRST = frozenset({"readable", "schema", "nulls"})
 # The tables of a name; where it has several, an artifact's own columns tell which.
 _TABLES: dict[str, list[Table]] = {}
 for _table in vars(of).values():
@@ -69,11 +67,13 @@ def _contract(folder: Path) -> Table:
 def inventory(path: Path) -> dict[str, dict[str, int]]:
     """The rows of every table of the artifact at `path`, and the contract's version: what its stage's facts keep.
 
-    Reads footers only. Raises what pyarrow raises for a file that cannot be read.
+    Reads footers only. Raises what pyarrow raises for a file that cannot be read, and NightjarError for a pipe.
     """
     files = [(table, _parts(path, table.name)) for table in tables_in(path)]
-    if (path / REJECTED_FILE).is_file():
+    if kind(path / REJECTED_FILE):
         files.append((REJECTED, [path / REJECTED_FILE]))
+    for part in (part for _, parts in files for part in parts):
+        check_input(part)
     found = {
         table.name: {
             "rows": sum(pq.read_metadata(part).num_rows for part in parts),
@@ -99,15 +99,11 @@ def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> l
     if not is_artifact(path):
         what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"
         return [Finding("present", "", what, "build it: nightjar rebuild", artifact=path.as_posix())]
-    if odd := _odd_files(path):
-        return odd
-    found = _check_tables(path)
-    if not _FIRST & {check for _, check, _ in found}:
-        homes = [home for home in near if is_artifact(home)]
+    found = Findings(path)
+    _check_tables(found)
+    if not found:
         try:
-            if odd := [it for home in homes for it in _odd_files(home)]:
-                raise OSError(f"{odd[0].where}/{odd[0].what}")
-            _check_relations(found, homes, shared_inputs)
+            _check_relations(found, [home for home in near if is_artifact(home)], shared_inputs)
         except (*UNREADABLE, NightjarError) as error:
             what = f"what it refers to cannot be read ({first_line(error)})"
             found.add([Finding("references", "", what, "check what its stage reads")])
@@ -136,58 +132,42 @@ def check_stage(
         found.append(Finding("accounts", "", what, fix, artifact=stage))
     for name in names:
         if name in counted or is_artifact(root / name):
-            found += _check_accounts(root / name, counted.get(name), rejected)
+            if name in counted:
+                found += _check_accounts(root / name, counted[name], rejected)
             results += check(root / name, [root / it for it in inputs], shared_inputs)
     return found + results
 
 
-def _check_accounts(path: Path, counted: Mapping[str, Any] | None, rejected: int) -> Iterator[Finding]:
+def _check_accounts(path: Path, counted: Mapping[str, Any], rejected: int) -> Iterator[Finding]:
     """Every table has the rows, and the contract's version, that its stage counted when it wrote them."""
     try:
-        if counted is None or _odd_files(path):
-            return
         here = inventory(path)
-    except UNREADABLE:
+    except (*UNREADABLE, NightjarError):
         return  # the check of the tables names the file
     for name in sorted({*counted, *here}):
-        wrote, has, check = counted.get(name, {}), here.get(name, {}), "accounts"
-        if not has:
-            what = f"the table is gone; its stage wrote {wrote['rows']:,} rows"
-        elif not wrote:
-            what = f"{has['rows']:,} rows in a table that its stage did not write"
-        elif has["rows"] != wrote["rows"]:
-            what = f"{has['rows']:,} rows on disk, but its stage wrote {wrote['rows']:,}"
-        elif has.get("version") != wrote.get("version"):
-            check = "schema"
-            what = f"version {wrote.get('version')} of the contract; this release has {has.get('version')}"
-        else:
-            continue
-        yield Finding(check, name, what, REBUILD, artifact=path.as_posix())
+        wrote, has = (_said(tables.get(name)) for tables in (counted, here))
+        if wrote != has:
+            what = f"{has} on disk, but its stage wrote {wrote}"
+            yield Finding("accounts", name, what, REBUILD, artifact=path.as_posix())
     if (refused := here.get(REJECTED.name, {"rows": 0})["rows"]) > rejected:
         what = f"{refused:,} rejected rows on disk, but its stage counted {rejected:,}"
         yield Finding("accounts", REJECTED.name, what, REBUILD, artifact=path.as_posix())
 
 
-def _odd_files(path: Path) -> list[Finding]:
-    """The files of the artifact at `path` that are not ordinary ones; a read from them could wait for ever."""
-    files = (path / REJECTED_FILE, *sorted(path.glob("*/*.parquet")), path / TOKENS_FOLDER / TOKENS_FILE)
-    kinds = {file.relative_to(path).as_posix(): kind(file) for file in files}
-    return [
-        Finding("readable", "", f"{name} is {here}", REBUILD, artifact=path.as_posix())
-        for name, here in kinds.items()
-        if here not in ("", FILE)
-    ]
+def _said(counted: Mapping[str, Any] | None) -> str:
+    if not counted:
+        return "no table"
+    return f"{counted['rows']:,} rows" + (f" of version {counted['version']}" if "version" in counted else "")
 
 
-def _check_tables(path: Path) -> Findings:
-    """Schema, nulls, allowed values, ranges and keys of every table of the artifact."""
-    found = Findings(path)
+def _check_tables(found: Findings) -> None:
+    """Schema, allowed values, ranges and keys of every table of the artifact."""
+    path = found.path
     for contract in tables_in(path):
         keys = Keys(contract)
         ruled = {*(contract.allowed or {}), *(contract.ranges or {}), *contract.key}
-        columns = [name for name in contract.schema.names if name in ruled]
         for file in _parts(path, contract.name):
-            table = _part(found, file, contract, columns)
+            table = _part(found, file, contract, [name for name in contract.schema.names if name in ruled])
             if table is not None:
                 found.add(broken_values(contract, table), part=file.stem)
                 found.add(keys.add(table, file.stem))
@@ -195,97 +175,38 @@ def _check_tables(path: Path) -> Findings:
     names = {folder.name for folder in path.iterdir() if folder.is_dir() and any(folder.glob("*.parquet"))}
     for name in sorted(names - _TABLES.keys()):
         found.add([Finding("contract", name, "there is no such table", "remove the folder")])
-    if (path / REJECTED_FILE).is_file():
+    if kind(path / REJECTED_FILE):
         _part(found, path / REJECTED_FILE, REJECTED, [])
     else:
         found.add([Finding("contract", REJECTED.name, f"{REJECTED_FILE} is missing", REBUILD)])
-    if (path / TOKENS_FOLDER / TOKENS_FILE).is_file():
-        found.add(_check_tokens(path / TOKENS_FOLDER / TOKENS_FILE))
-    return found
 
 
 def _part(found: Findings, file: Path, contract: Table, columns: list[str]) -> pa.Table | None:
     """Columns of a part whose schema is the contract's; None, with what differs, of another."""
-    wanted, differs = contract.schema, list[str]()
-    table: Any = None
     try:
+        check_input(file)
         part = pq.ParquetFile(file, memory_map=True)
-        schema = part.schema_arrow
-        if schema.names == wanted.names:
-            loose = [it.name for it in schema if it.nullable and not wanted.field(it.name).nullable]
-            table = part.read(list(dict.fromkeys([*columns, *loose])), use_threads=False)
-    except UNREADABLE as error:
-        found.add([_unreadable(contract.name, file, error)])
-        return None
-    if table is None:
-        lacks = ", ".join(name for name in wanted.names if name not in schema.names)
-        more = ", ".join(name for name in schema.names if name not in wanted.names)
-        named = "; ".join(filter(None, (lacks and f"without {lacks}", more and f"with {more}")))
-        differs.append(f"other columns: {named or 'in another order'}")
-    for own, needed in zip(schema, wanted, strict=True) if table is not None else ():
-        if own.name in loose and table[own.name].null_count:
-            what, nulls = f"column {own.name} has nulls", pc.is_null(table[own.name])
-            fix = "fill or reject those rows"
-            found.add(broken("nulls", contract, what, fix, table, nulls), part=file.stem)
-        elif not own.equals(needed):
-            kinds = [f"{it.type}{'' if it.nullable else ' not null'}" for it in (own, needed)]
-            differs.append(f"column {own.name} is {kinds[0]}, not {kinds[1]}")
-    fix, rows = f"version {contract.version} of the contract is needed: {REBUILD}", ({"part": file.stem},)
-    found.add(Finding("schema", contract.name, what, fix, rows=rows) for what in differs)
-    return table if schema.equals(wanted) else None
+        if part.schema_arrow.equals(contract.schema):
+            return part.read(columns, use_threads=False)
+        has, needs = (schema.to_string().splitlines() for schema in (part.schema_arrow, contract.schema))
+        differ = [f"with {it}" for it in has if it not in needs] + [
+            f"without {it}" for it in needs if it not in has
+        ]
+        named = "; ".join(it for it in differ if " -- " not in it) or "in another order"
+        check, what = "schema", f"columns differ from version {contract.version} of the contract: {named}"
+    except (*UNREADABLE, NightjarError) as error:
+        check, what = "readable", f"a part cannot be read: {first_line(error)}"
+    found.add([Finding(check, contract.name, what, REBUILD, rows=({"part": file.stem},))])
+    return None
 
 
-def _unreadable(table: str, file: Path, error: BaseException) -> Finding:
-    row = {"part": file.stem, "error": first_line(error)}
-    return Finding("readable", table, "a part cannot be read", REBUILD, rows=(row,))
-
-
-def _check_tokens(file: Path) -> Iterator[Finding]:
-    """The one Arrow file that training maps into memory: readable, of its schema, its keys unique."""
-    keys = Keys(Table(TOKENS_FOLDER, 1, TOKENS, key=("side", "task_id", "id")))
-    try:
-        with pa.memory_map(str(file)) as source:
-            reader = pa.ipc.open_file(source)
-            if not reader.schema.equals(TOKENS):
-                yield Finding("schema", TOKENS_FOLDER, "the columns are not the contract's", REBUILD)
-                return
-            for at in range(reader.num_record_batches):
-                yield from keys.add(pa.Table.from_batches([reader.get_batch(at)]), file.stem)
-            yield from keys.end()
-    except UNREADABLE as error:
-        yield _unreadable(TOKENS_FOLDER, file, error)
-
-
-class _Reference(NamedTuple):
-    """The `columns` of every row of `table` (of those where a column has a value) are in the table `to`."""
-
-    table: Table
-    columns: tuple[str, ...]
-    to: Table
-    to_columns: tuple[str, ...]
-    where: tuple[str, str] | None = None
-
-
-_INSTANCE = ("task_id", "id")
-_ASKED = {"train": of.TRAIN_QUESTIONS, "dev": of.DEV_QUESTIONS, "test": of.QUESTIONS}
-_CALLS = (of.CANDIDATES, of.CALLS_MERGED)
+# Table, columns, table: the columns of every row of the first are in the second.
+_INSTANCE = ["task_id", "id"]
 _REFERENCES = (
-    _Reference(of.INSTANCES, ("task_id",), of.TASKS, ("task_id",)),
-    _Reference(of.SPLIT_TASKS, ("task_id",), of.TASKS, ("task_id",)),
-    _Reference(of.PASSAGES, ("document_id",), of.DOCUMENTS, ("id",)),
-    *(_Reference(of.EVIDENCE, _INSTANCE, it, _INSTANCE, ("split", it.name)) for it in (of.TRAIN, of.DEV)),
-    _Reference(of.EVIDENCE, _INSTANCE, of.QUESTIONS, _INSTANCE, ("split", "test")),
-    *(_Reference(of.RANKINGS, _INSTANCE, it, _INSTANCE, ("split", split)) for split, it in _ASKED.items()),
-    _Reference(of.EVIDENCE, ("passage", "document_id"), of.PASSAGES, ("passage", "document_id")),
-    *(_Reference(it, ("id",), of.DOCUMENTS, ("id",), ("source", "corpus")) for it in _CALLS),
-    _Reference(of.HELD_OUT, ("id",), of.DOCUMENTS, ("id",)),
-    *(_Reference(it, _INSTANCE, of.TRAIN, _INSTANCE, ("source", "train")) for it in _CALLS),
-    _Reference(of.QUESTIONS, _INSTANCE, of.TEST, _INSTANCE),
-    *(
-        _Reference(it, _INSTANCE, of.QUESTIONS, _INSTANCE)
-        for it in (of.PREDICTIONS, of.INSTANCE_SCORES, of.MATCHES)
-    ),
-    _Reference(of.IMPROVEMENTS, ("task_id",), of.QUESTIONS, ("task_id",)),
+    (of.SPLIT_TASKS, ["task_id"], of.TASKS),
+    (of.QUESTIONS, _INSTANCE, of.TEST),
+    (of.PREDICTIONS, _INSTANCE, of.QUESTIONS),
+    (of.INSTANCE_SCORES, _INSTANCE, of.QUESTIONS),
 )
 
 
@@ -298,28 +219,24 @@ def _check_relations(found: Findings, near: list[Path], shared_inputs: int) -> N
     """
     homes = {table.name: home for home in (*reversed(near), found.path) for table in tables_in(home)}
     own = {table.name for table in tables_in(found.path)}
-    for reference in _REFERENCES:
-        if reference.table.name in own and reference.to.name in homes:
-            _refer(found, homes[reference.to.name], reference)
+    for table, columns, to in _REFERENCES:
+        if table.name in own and to.name in homes:
+            _refer(found, table, columns, to, homes[to.name])
     if {of.TRAIN.name, of.TEST.name} <= own:
         _disjoint(found, shared_inputs)
         if of.SPLIT_TASKS.name in own and of.TASKS.name in homes:
             _sources(found, homes[of.TASKS.name])
 
 
-def _refer(found: Findings, home: Path, it: _Reference) -> None:
-    where = pc.equal(pc.field(it.where[0]), it.where[1]) if it.where else None
-    rows = tables.read(found.path, it.table, list(it.columns), where)
-    distinct = rows.group_by(list(it.columns), use_threads=False).aggregate([([], "count_all")])
-    known = tables.read(home, it.to, list(it.to_columns))
-    lost = distinct.join(known, list(it.columns), list(it.to_columns), "left anti", use_threads=False)
+def _refer(found: Findings, table: Table, columns: list[str], to: Table, home: Path) -> None:
+    rows = tables.read(found.path, table, columns)
+    distinct = rows.group_by(columns, use_threads=False).aggregate([([], "count_all")])
+    lost = distinct.join(tables.read(home, to, columns), columns, join_type="left anti", use_threads=False)
     if len(lost):
-        side = f" of {it.where[0]} {it.where[1]}" if it.where else ""
-        what = f"rows{side} whose {', '.join(it.columns)} is not in {home.as_posix()}/{it.to.name}"
+        what = f"rows whose {', '.join(columns)} is not in {home.as_posix()}/{to.name}"
         fix = "one of the two is older than the other: nightjar rebuild"
-        shown = tuple(lost.select(list(it.columns)).slice(0, MOST_ROWS).to_pylist())
-        count = pc.sum(lost["count_all"]).as_py()
-        found.add([Finding("references", it.table.name, what, fix, count, shown)])
+        shown = tuple(lost.select(columns).slice(0, MOST_ROWS).to_pylist())
+        found.add([Finding("references", table.name, what, fix, pc.sum(lost["count_all"]).as_py(), shown)])
 
 
 # What `str.strip` removes; the last of them is U+3000.

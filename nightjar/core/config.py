@@ -213,23 +213,52 @@ def refused(error: ValidationError, where: object, *group: str, fields: Iterable
     problems = error.errors(include_url=False)
     # A mistyped key is both unknown and missing: the unknown one is what the user wrote.
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
-    key = _shown(".".join([*group, *(str(part) for part in first["loc"])]))
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    if first["type"] == "extra_forbidden":
-        what, fix = f"unknown key {key}{more}", "remove it, or correct its spelling"
-        beside = [
-            it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == first["loc"][:-1]
-        ]
-        meant = [*(str(loc[-1]) for loc in beside), *(fields if len(first["loc"]) == 1 else ())]
-        if near := get_close_matches(str(first["loc"][-1]), meant, 1):
-            fix = f"write {near[0]}"
-    elif first["type"] == "missing" and isinstance(first["loc"][-1], str):
-        what, fix = f"key {key} is missing{more}", "add it; profiles/sample.yaml has every key"
-    else:
-        wrong, fix = _explained(first["type"], first["msg"])
-        shown = _shown(_repr(first["input"]))
-        what = f"{key} = {shown} is not allowed{_shown(wrong)}{more}"
+    what, fix = _told(first, problems, group, fields, "profiles/sample.yaml has every key", more)
     return NightjarError(what, where, fix)
+
+
+def problems_of(error: ValidationError, fields: Iterable[str], keys: str) -> list[tuple[str, str, str]]:
+    """Every problem that pydantic found: the key of the mapping, what is wrong, and what to do.
+
+    `fields` as in `refused`; `keys` says where all keys stand. A key that is missing because it is mistyped is left
+    out. Of a value that may be of several types one problem is given.
+    """
+    found: dict[Any, Any] = {}
+    for it in error.errors(include_url=False):
+        loc = tuple(part for at, part in enumerate(it["loc"]) if at == 0 or isinstance(part, int))
+        if loc[:1] not in found or not it["type"].endswith("_type"):
+            found[loc[:1]] = {**it, "loc": loc}
+    problems = list(found.values())
+    told = [(str(it["loc"][0]), *_told(it, problems, (), fields, keys)) for it in problems if it["loc"]]
+    meant = {fix.removeprefix("write ") for _, _, fix in told if fix.startswith("write ")}
+    return [one for one in told if not (one[0] in meant and one[1].endswith("is missing"))]
+
+
+def _told(
+    problem: Any,
+    problems: Iterable[Any],
+    group: Iterable[str],
+    fields: Iterable[str],
+    keys: str,
+    more: str = "",
+) -> tuple[str, str]:
+    """What is wrong, and what to do, of one of the problems that pydantic found."""
+    key = _shown(".".join([*group, *(str(part) for part in problem["loc"])]))
+    if problem["type"] == "extra_forbidden":
+        beside = [
+            it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == problem["loc"][:-1]
+        ]
+        meant = [*(str(loc[-1]) for loc in beside), *(fields if len(problem["loc"]) == 1 else ())]
+        near = get_close_matches(str(problem["loc"][-1]), meant, 1)
+        return (
+            f"unknown key {key}{more}",
+            f"write {near[0]}" if near else "remove it, or correct its spelling",
+        )
+    if problem["type"] == "missing" and isinstance(problem["loc"][-1], str):
+        return f"key {key} is missing{more}", f"add it; {keys}"
+    wrong, fix = _explained(problem["type"], problem["msg"])
+    return f"{key} = {_shown(_repr(problem['input']))} is not allowed{_shown(wrong)}{more}", fix
 
 
 def _repr(value: Any) -> str:

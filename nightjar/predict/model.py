@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from nightjar.benchmarks.capabilities import Reranking
+from nightjar.benchmarks.capabilities import Choices, Reranking
 from nightjar.benchmarks.card import Choice
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -75,8 +75,19 @@ class ModelPredictor(Predictor):
             calls=[calls, toolbox.versions],
             choices={one.task_id: card.task(one.task_id).choices for one in self.questions},
         )
+        own = card.capability(Choices)
         self.keys = [
-            digest({"asked": [*one.key, request.prompt, request.ids, str(one.day)]})
+            digest(
+                {
+                    "asked": [
+                        *one.key,
+                        request.prompt,
+                        request.ids,
+                        str(one.day),
+                        *(own.choices(one) if own else ()),
+                    ]
+                }
+            )
             for one, request in zip(self.questions, requests, strict=True)
         ]
 
@@ -99,7 +110,7 @@ class ModelPredictor(Predictor):
         return ((number, one.prompt) for number, one in self._requests.items() if self._kinds[number] == kind)
 
     def _choices(self, number: int) -> tuple[Choice, ...]:
-        return self._job.card.task(self.questions[number].task_id).choices
+        return self._job.card.choices(self.questions[number])
 
     def _choose(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The choice whose text is likeliest after the prompt; of equal ones the first of the task.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import Ranking
+from nightjar.benchmarks.capabilities import Ranking, TaskSource
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
@@ -111,10 +111,11 @@ class Job:
             from nightjar.models.load import device_name
 
             own["machine"] = [device_name(), self.params.threads]
+        made = self.card.capability(TaskSource)
         return {
             "settings": self.settings.model_dump(),
             "seed": self.params.seed,
-            "card": [self.card.name, self.card.version],
+            "card": [self.card.name, self.card.version, *([made.sha256] if made else [])],
             "code": [
                 code("nightjar/models", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
                 *map(version, ("torch", "transformers", "peft")),

@@ -114,9 +114,7 @@ def write_prompts(
             "id": id,
             card.files.task: question.task_id,
             **({"messages": [it.as_json() for it in one.messages]} if chat else {"prompt": one.prompt}),
-            **(
-                {"choices": [it.answer for it in own]} if (own := card.task(question.task_id).choices) else {}
-            ),
+            **({"choices": [it.answer for it in own]} if (own := card.choices(question)) else {}),
             "stop": one.stop,
             "max_tokens": one.max_new_tokens,
         }

@@ -76,7 +76,8 @@ def flow_run(
             terminal = session.Terminal(getattr(flows, kind), stop, listen, begin, end, prepared)
             context = session.TERMINAL.set(terminal)
             try:
-                yield terminal
+                with session.temporary_settings(session.PATIENT):
+                    yield terminal
             except BaseException as error:
                 if not number[0] and not stop.is_set():  # no stage has begun
                     what = f"the Prefect server did not take the run ({type(error).__name__})"

@@ -1,12 +1,10 @@
 """The checks of what a stage made, as a rebuild runs them: after the stage, and again where something changed since.
 
-What was found is kept in .nightjar/checks, a file a stage, with a fingerprint of the files that were looked at. An
-artifact that passed is not read again while they stay as they are; one that failed is, until it passes.
+What was found is kept in .nightjar/checks, a file a stage. One that failed is checked again until it passes.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -15,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core import identity, paths
+from nightjar.core import paths
 from nightjar.core.display import counted_as
 from nightjar.core.files import FILE, kind, write_text
 from nightjar.core.identity import safe_name
@@ -71,24 +69,18 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     Paths in the findings are from the current folder. Raises NightjarError for a bad group `checks` in params.yaml.
     """
     here = Path(os.path.relpath(root))
-    made, before = Made.by(stage, here), _before(root, stage.name)
-    failed_before = before.get("passed") is False
+    made, failed_before = Made.by(stage, here), _before(root, stage.name).get("passed") is False
     if not (made.artifacts or made.faults or failed_before):
         return result
     from nightjar.params.drivers import load_checks  # here, not above: pydantic takes long to load
 
-    shared = load_checks(here / PARAMS_FILE).shared_inputs
-    mark = _fingerprint(here, [*made.artifacts, *made.near, *stage.metrics], shared)
-    if before.get("passed") and before.get("fingerprint") == mark and not made.faults:
-        return result
     began = time.monotonic()
-    found = made.check(here, shared)
+    found = made.check(here, load_checks(here / PARAMS_FILE).shared_inputs)
     lines = [str(it) for it in found]
     if made.artifacts:
         lines.append(f"checked {len(made.artifacts)} artifacts in {time.monotonic() - began:.2f} s")
     bad = [it for it in found if it.blocks]
-    kept = {"stage": stage.name, "passed": not bad, "fingerprint": mark}
-    kept["findings"] = [it.as_dict() for it in found]
+    kept = {"stage": stage.name, "passed": not bad, "findings": [it.as_dict() for it in found]}
     write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
     shown = tuple(_table(stage.name, found, len(made.artifacts))) if found or failed_before else ()
     result = replace(result, lines=tuple(lines), findings=shown or result.findings)
@@ -168,15 +160,3 @@ def _file(root: Path, stage: str) -> Path:
 def _before(root: Path, stage: str) -> dict[str, Any]:
     values = recorded(_file(root, stage))
     return values if values.get("stage") == stage else {}
-
-
-def _fingerprint(root: Path, names: Iterable[str], shared_inputs: int) -> str:
-    """Of the names, sizes and times of all files below `names`, and of the checks' own code."""
-    code = (f"nightjar/core/{name}.py" for name in ("checks", "contracts", "rules"))
-    digest = hashlib.sha256(f"{shared_inputs} {identity.code(*code)}".encode())
-    for name in names:
-        for path in sorted([root / name, *(root / name).rglob("*")]):
-            if path.is_file():
-                state = path.stat()
-                digest.update(f"{name}\0{path.as_posix()}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
-    return digest.hexdigest()

@@ -21,7 +21,7 @@ from prefect.context import FlowRunContext
 from prefect.events.worker import EventsWorker
 from prefect.futures import PrefectFuture
 from prefect.logging.handlers import APILogHandler
-from prefect.settings import PREFECT_API_URL
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelled, Completed, Failed, State
 
 from pipelines.process.signals import at_signals
@@ -42,6 +42,9 @@ FLOWS: dict[str, Callable[..., State[Any]]] = {
     "cancelled": Cancelled,
     "skipped": partial(Cancelled, name="Skipped"),
 }
+# A server with SQLite has one writer: beside other runs it refuses a call, or answers late. A run that begins waits for
+# it. Its stages, whose tasks ask for the limits of their tags, do not wait long for a server that may hang.
+PATIENT, HASTY = {PREFECT_CLIENT_MAX_RETRIES: 6}, {PREFECT_CLIENT_MAX_RETRIES: 2}
 # How long the end of a run waits for its artifacts and its events.
 SENT_SECONDS = 8.0
 # How long a run that was stopped waits for tasks that only sleep before another attempt.
@@ -99,6 +102,7 @@ class Session:
             flow_runs.settle(self.root, Api(self.url))
         if self._terminal or self._alone:
             logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
+        self._held.enter_context(temporary_settings(HASTY))
         self._mark = self._held.enter_context(flow_runs.marked(self.root, self.run, self.kind, self._alone))
         if threading.current_thread() is threading.main_thread():
             self._held.enter_context(at_signals(self.stop.set))

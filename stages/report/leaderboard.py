@@ -119,9 +119,8 @@ def sentences(columns: Sequence[Column], data: str) -> list[str]:
                     f"{' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))} ({it.card.title})"
                 )
     count = sum(_sign(it, system) != " " for it in columns for system in it.differences)
-    parts = [
-        f"{word}: {'; '.join(found[sign])}" for sign, word in (("+", "Better"), ("-", "Worse")) if found[sign]
-    ]
+    words = (("+", "better"), ("-", "worse"))
+    parts = [f"**{word}** {'; '.join(found[sign])}" for sign, word in words if found[sign]]
     return [
         f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
         f"{counted_as(len(columns), 'benchmark')}{data}.",

@@ -184,7 +184,7 @@ def test_a_model_is_evaluated_and_asked(
         assert (asked.returncode, asked.stdout) == (0, "Kyoto.\n")
     finally:
         registry._points.cache_clear()
-        registry.card.cache_clear()
+        registry._packaged.cache_clear()
     record = json.loads(done.stdout)
     assert record["name"] == "gazetteer_capitals_csv"
     assert [(row["system"], row["accuracy"]) for row in record["scores"]] == [(record["name"], 50.0)]

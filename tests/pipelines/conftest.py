@@ -38,10 +38,6 @@ READERS = frozenset({"check", "diff", "judge", "ledger", "plan"})
 RUNS = frozenset({"rebuild", "nightly", "study"})
 
 
-# A run that no stage has begun is refused with this line by a server whose database is locked (503).
-BUSY, BUSY_TIMES = "the Prefect server did not take the run (PrefectHTTPStatusError)", 5
-
-
 @dataclass(frozen=True)
 class Repo:
     """A DVC repository in a temporary folder, and the tests' Prefect server, which is started when it is needed."""
@@ -61,14 +57,9 @@ class Repo:
         return done.stdout
 
     def nightjar(self, *arguments: str, timeout: float = 250) -> subprocess.CompletedProcess[str]:
-        """Run `nightjar`; again where the server, which all workers share, was too busy to take the run."""
         if arguments[0] in READERS:
             return self.here(*arguments)
-        for _ in range(BUSY_TIMES):
-            done = self._run("nightjar", arguments, timeout)
-            if not (done.returncode == 2 and BUSY in done.stderr):
-                break
-        return done
+        return self._run("nightjar", arguments, timeout)
 
     def _run(
         self, program: str, arguments: Sequence[str], timeout: float

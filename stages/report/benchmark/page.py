@@ -179,7 +179,8 @@ def _lines(found: Results) -> list[tuple[str, str, str, Row]]:
 def _heat(found: Results) -> Table:
     """Systems by tasks, tracks, categories or metrics: a darker cell has a better score of its metric."""
     lines, ordered = _lines(found), _by_role(found)
-    several = len({row.metric for _, _, _, row in lines}) > 1
+    titles = [title for _, _, title, _ in lines]
+    several = len({row.metric for *_, row in lines}) > 1 and titles[0] != numbers.heading(lines[0][3].metric)
     rows = []
     for track, level, title, row in lines:
         cells: list[Cell] = [row.metric.title] if several else []
@@ -194,7 +195,8 @@ def _heat(found: Results) -> Table:
                 cells.append(None)
         rows.append(Line((title, *cells)))
     heads = (Column("", "text"), *((Column("metric", "text"),) if several else ()), Column("n"))
-    metric = "" if several else f"{numbers.heading(lines[0][3].metric)}. "
+    metrics = {numbers.heading(row.metric) for *_, row in lines}
+    metric = f"{metrics.pop()}. " if len(metrics) == 1 else ""
     return Table(
         (*heads, *map(Column, ordered)), rows, f"{metric}Bold: significantly better than every other system."
     )

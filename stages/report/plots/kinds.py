@@ -199,7 +199,7 @@ def histograms(name: str, tools: Sequence[tuple[str, Sequence[float], float]]) -
             start, bottom, every = LOW + at * BIN, 0, kept[at] + below[at]
             rows.append((tool, start, start + BIN, every, kept[at]))
             words = f"{start:g} to {start + BIN:g} nats\n{every:,} calls, {kept[at]:,} kept"
-            for count, colour in ((below[at], "soft"), (kept[at], "treatment")):
+            for count, colour in ((below[at], "soft"), (kept[at], "accent")):
                 if count:
                     ends = {"x1": start, "x2": start + BIN, "y1": bottom, "y2": bottom + count}
                     bars.append({**ends, "colour": colour, "edge": "paper", "title": words})
@@ -219,7 +219,7 @@ def bars(name: str, label: str, rows: Sequence[tuple[str, int, int]]) -> Plot:
     for title, column in (("tasks", 1), ("instances", 2)):
         high = rounded(0, max((int(row[column]) for row in rows), default=1))[1]
         made = [
-            {"x1": 0, "x2": row[column], "y1": y - 0.35, "y2": y + 0.35, "colour": "control",
+            {"x1": 0, "x2": row[column], "y1": y - 0.35, "y2": y + 0.35, "colour": "accent",
              "title": f"{row[0]}\n{row[column]:,} {title}"}
             for row, (y, _) in zip(rows, places, strict=True)
         ]  # fmt: skip

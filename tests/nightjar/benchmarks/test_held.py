@@ -47,7 +47,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
     """Installs a package own-package whose card is that of MODULE and these lines."""
 
     def forget() -> None:
-        registry.card.cache_clear()
+        registry._packaged.cache_clear()
         registry._points.cache_clear()
         sys.modules.pop("own_card", None)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import http.server
 import json
 import socket
+import subprocess
+import sys
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -16,7 +20,7 @@ from nightjar.core import paths
 from pipelines.project.names import SECRETS
 from pipelines.serving import server as servers
 from pipelines.serving.server_app import same_origin
-from tests.pipelines.conftest import Api
+from tests.pipelines.conftest import Api, environment
 
 EVIL = "http://evil.example"
 PREFLIGHT = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "content-type"}
@@ -134,3 +138,36 @@ def test_web_sockets_need_the_servers_own_host_and_are_open_to_its_pages_and_cli
     assert handshake(api, Host="evil.example:{port}").startswith("HTTP/1.1 400 ")
     assert handshake(api, Origin="http://localhost:{port}").startswith("HTTP/1.1 101 ")
     assert handshake(api).startswith("HTTP/1.1 101 ")
+
+
+ASK = """
+from pipelines.serving import session
+with session.temporary_settings(session.PATIENT):
+    print(session.get_client(sync_client=True).hello().text)
+"""
+
+
+def test_a_run_that_begins_asks_a_busy_server_again(tmp_path: Path) -> None:
+    # A server whose database is locked refuses a call with 503. It did so four times in a row beside six other runs.
+    asked: list[str] = []
+
+    class Busy(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/api/hello":
+                asked.append(self.path)
+            self.send_response(503 if len(asked) < 5 else 200)
+            self.send_header("Retry-After", "0")
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(b"well")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer((servers.HOST, 0), Busy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = servers.environment(tmp_path, f"http://{servers.HOST}:{server.server_port}")
+        command = [sys.executable, "-c", ASK]
+        done = subprocess.run(command, env=client | environment(), capture_output=True, text=True)
+        server.shutdown()
+    assert (done.stdout, len(asked)) == ("well\n", 5), done.stderr

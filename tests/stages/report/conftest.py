@@ -43,7 +43,7 @@ def _reported(
             add()
             done = run_stage("report")
             assert done.returncode == 0, done.stderr
-        registry.card.cache_clear()
+        registry._packaged.cache_clear()
 
     return made_once(factory, name, make)
 

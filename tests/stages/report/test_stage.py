@@ -112,7 +112,10 @@ def test_the_assets_are_small_and_have_their_licences() -> None:
     sizes = {file.name: file.stat().st_size for file in ASSETS.iterdir()}
     assert sum(sizes.values()) < 600_000, sizes
     licences = (ASSETS / "licences.txt").read_text()
-    assert all(name in licences for name in ("plot.js", "d3.js")) and licences.count("Copyright") >= 2
+    assert (
+        all(name in licences for name in ("plot.js", "d3.js", "datatables.js"))
+        and licences.count("Copyright") >= 2
+    )
 
 
 def test_the_leaderboard(reported: Path) -> None:

@@ -1,0 +1,368 @@
+"""A task of one's own: a card made from a short YAML file, with the data beside it (docs/extending.md).
+
+Prompt, references and choices are templates of a row (`templates`). A row that does not fit them is refused with the
+reason, like a row of any benchmark. The few-shot examples of `examples` come before every prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from nightjar.benchmarks import records
+from nightjar.benchmarks.capabilities import Choices, Floats, Query, TaskSource, Turns
+from nightjar.benchmarks.card import Card, Choice, Metric, Task
+from nightjar.benchmarks.question import Asking, Question, Record, Refused
+from nightjar.benchmarks.rows import ENDINGS, InvalidRow, objects, rows, text
+from nightjar.benchmarks.rows import records as records_of
+from nightjar.benchmarks.templates import InvalidTemplate, Template
+from nightjar.core.config import Count, Item, Model, Name, Positive, parse, problems_of, read_text
+from nightjar.core.errors import NightjarError
+from nightjar.core.identity import contents
+from nightjar.statistics import matthews
+
+SUFFIXES = (".yaml", ".yml")
+KEYS = "docs/extending.md has every key"
+# Between the examples of a prompt.
+BETWEEN = "\n\n"
+# Number of an answer that is none of the choices, for Matthews correlation.
+NO_CHOICE = -1
+
+Texts = list[Name]
+METRICS: Mapping[str, Metric] = {
+    "exact_match": Metric("exact_match", "exact match", right=True),
+    "f1": Metric("f1", "F1"),
+    "rouge_l": Metric("rouge_l", "ROUGE-L"),
+    "accuracy": Metric("accuracy", "accuracy", right=True),
+    "matthews": Metric(
+        "matthews", "Matthews correlation", ("predicted", "gold"), matthews, range=(-100.0, 100.0)
+    ),
+}
+MetricName = Literal["exact_match", "f1", "rouge_l", "accuracy", "matthews"]
+
+
+class TaskFile(Model):
+    """The keys of a task file. `data` and a file of `examples` are named from the folder of the task file.
+
+    `id`, `prompt`, and the texts of `references` and `choices` are templates. `references` or `choices` that are one
+    template give a list of the row. Without `id`, a row has its number. `metric`: accuracy with choices, else
+    exact_match, if none is named; the first one is the main metric.
+    """
+
+    name: Item
+    version: Count = 1
+    title: str = ""
+    source: str = ""
+    data: Name
+    id: Name | None = None
+    prompt: Name
+    references: Name | Annotated[Texts, Field(min_length=1)]
+    choices: Name | Annotated[Texts, Field(min_length=2)] | None = None
+    metric: MetricName | Annotated[list[MetricName], Field(min_length=1)] | None = None
+    stop: Texts = Field(default_factory=list)
+    max_new_tokens: Positive = 32
+    examples: Name | list[dict[str, Any]] = Field(default_factory=list)
+
+
+class Fault(NamedTuple):
+    """What is wrong in a line of a task file, and what to do."""
+
+    line: int
+    what: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Templates:
+    """The templates of a task file; `choices` is None for texts that a model writes."""
+
+    id: Template | None
+    prompt: Template
+    references: Template | list[Template]
+    choices: Template | list[Template] | None
+
+
+class Filled(NamedTuple):
+    """What the templates make of a row."""
+
+    prompt: str
+    references: tuple[str, ...]
+    choices: tuple[str, ...]
+
+
+def read(path: Path) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
+    """A task file, its templates, and all that is wrong with it. Raises NightjarError if it is no YAML."""
+    if not path.is_file():
+        raise NightjarError("no such task file", path, "name a file such as my.yaml")
+    source = read_text(path)
+    values = parse(source, path)
+    lines = source.splitlines()
+
+    def line(key: str) -> int:
+        found = (number for number, it in enumerate(lines, 1) if re.match(rf"['\"]?{re.escape(key)}\b", it))
+        return next(found, 1)
+
+    if not isinstance(values, dict):
+        return None, None, [Fault(1, "not a mapping of keys to values", KEYS)]
+    try:
+        file = TaskFile.model_validate(values)
+    except ValidationError as error:
+        told = problems_of(error, TaskFile.model_fields, KEYS)
+        return None, None, sorted(Fault(line(key), what, fix) for key, what, fix in told)
+    faults: list[Fault] = []
+
+    def template(key: str, source: str) -> Template:
+        try:
+            return Template(source)
+        except InvalidTemplate as error:
+            faults.append(Fault(line(key), f"{key} is no template: {error}", "correct it"))
+            return Template("")
+
+    def templates(key: str, given: str | list[str]) -> Template | list[Template]:
+        return template(key, given) if isinstance(given, str) else [template(key, one) for one in given]
+
+    made = Templates(
+        template("id", file.id) if file.id else None,
+        template("prompt", file.prompt),
+        templates("references", file.references),
+        templates("choices", file.choices) if file.choices else None,
+    )
+    named = _metrics(file)
+    if needs := [name for name in named if name in ("accuracy", "matthews") and not file.choices]:
+        faults.append(Fault(line("metric"), f"{needs[0]} needs choices", "add choices, or name exact_match"))
+    fixed = isinstance(made.choices, list) and all(one.constant for one in made.choices)
+    if "matthews" in named and file.choices and not fixed:
+        faults.append(
+            Fault(line("choices"), "matthews needs the same choices in each row", "list them as texts")
+        )
+    for key, name in (("data", file.data), ("examples", file.examples)):
+        if isinstance(name, str) and not (path.parent / name).is_file():
+            faults.append(
+                Fault(line(key), f"no file {path.parent / name}", "name one from the task file's folder")
+            )
+        elif isinstance(name, str) and not name.endswith(ENDINGS):
+            faults.append(Fault(line(key), f"{name} is no file of rows", f"name one of {', '.join(ENDINGS)}"))
+    return file, made, faults
+
+
+def _metrics(file: TaskFile) -> list[str]:
+    named = file.metric or ("accuracy" if file.choices else "exact_match")
+    return [named] if isinstance(named, str) else list(dict.fromkeys(named))
+
+
+def card(path: Path) -> Card:
+    """The card of a task file. Raises NightjarError, with file and line, for the first thing that is wrong with it."""
+    try:
+        status = path.stat()
+    except OSError:
+        raise NightjarError("no such task file", path, "name a file such as my.yaml") from None
+    return _card(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=32)
+def _card(path: Path, changed: int, size: int) -> Card:
+    file, made, faults = read(path)
+    if faults or file is None or made is None:
+        first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise NightjarError(f"{first.what}{more}", f"{path}:{first.line}", first.fix)
+    task = _Task(path, file, made)
+    sha256 = contents(path, *([path.parent / file.examples] if isinstance(file.examples, str) else []))
+    kind: Literal["choose", "generate"] = "choose" if file.choices else "generate"
+    return Card(
+        name=file.name,
+        version=file.version,
+        title=file.title or file.name,
+        source=file.source or path.name,
+        datasets=(file.name,),
+        metrics=tuple(METRICS[name] for name in _metrics(file)),
+        questions=lambda sources, settings, seed: records.questions(file.name, sources.data),
+        prompt=task.prompt,
+        score=task.score,
+        load=task.load,
+        tasks={
+            file.name: Task(file.title or file.name, kind, file.max_new_tokens, tuple(file.stop)),
+        },
+        capabilities=(
+            Query(lambda parts: task.asked(parts).prompt),
+            Turns(task.turns),
+            TaskSource(path, sha256, path.parent / file.data),
+            *([Choices(task.choices)] if file.choices else []),
+        ),
+    )
+
+
+def checked(path: Path) -> dict[str, Any]:
+    """What is wrong with a task file and its rows, and the first question as a model gets it.
+
+    "faults" have line, what and fix; "rejected" file, row, id, reason and raw of what is refused; "errors" is the
+    number of both. Raises NightjarError if the file is no YAML.
+    """
+    file, _, faults = read(path)
+    rejected: list[dict[str, Any]] = []
+    records: list[Record] = []
+    example: dict[str, Any] | None = None
+    if file and not faults:
+        try:
+            made = card(path)
+            assert made.load
+            data = path.parent / file.data
+            for row, one in zip(rows(data), made.load(data), strict=True):
+                if isinstance(one, Record):
+                    records.append(one)
+                else:
+                    told = {"id": one.id, "reason": one.reason, "raw": one.raw}
+                    rejected.append({"file": one.file, "row": row.number, **told})
+        except NightjarError as error:  # examples or data that cannot be read
+            faults = [Fault(1, f"{error.what} ({error.where})", error.fix)]
+        if not records and not faults:
+            faults = [Fault(1, "no row can be used", f"correct the templates, or {file.data}")]
+    if records:
+        first = records[0]
+        question = Question(made.name, first.task_id, first.id, first.parts, first.references)
+        own = made.task(first.task_id)
+        example = {"id": first.id, "prompt": made.prompt(question, None)}  # type: ignore[arg-type]
+        choices = [it.text for it in made.choices(question)]
+        example |= {"choices": choices} if choices else {"stop": list(own.stop)}
+        example |= {"references": list(first.references)}
+    return {
+        "file": str(path),
+        "name": file.name if file else None,
+        "questions": len(records),
+        "errors": len(faults) + len(rejected),
+        "faults": [one._asdict() for one in faults],
+        "rejected": rejected,
+        "example": example,
+    }
+
+
+class _Task:
+    """What a card does by the templates of its file."""
+
+    def __init__(self, path: Path, file: TaskFile, templates: Templates) -> None:
+        self.file, self.templates = file, templates
+        self._metrics = _metrics(file)
+        given = file.examples
+        listed = rows(path.parent / given) if isinstance(given, str) else objects(given)
+        self.examples = []
+        for row in listed:
+            try:
+                if row.fault:
+                    raise InvalidRow(row.fault)
+                self.examples.append(self.asked(row.value))
+            except InvalidRow as error:
+                where = given if isinstance(given, str) else "examples"
+                raise NightjarError(
+                    f"example {row.number}: {error}", f"{path}, {where}", "correct it"
+                ) from None
+
+    def asked(self, row: Mapping[str, Any]) -> Filled:
+        """A row as it is asked. Raises InvalidRow if it does not fit the templates."""
+        made = self.templates
+        prompt = _made("prompt", lambda: made.prompt.text(row))
+        if not prompt.strip():
+            raise InvalidRow("prompt is blank")
+        references = _texts("references", made.references, row)
+        choices = () if made.choices is None else _texts("choices", made.choices, row)
+        if choices and len(set(choices)) < max(2, len(choices)):
+            raise InvalidRow(f"{len(choices)} choices, of which {len(set(choices))} differ")
+        if choices and (unknown := [one for one in references if one not in choices]):
+            raise InvalidRow(f"the reference {unknown[0]!r} is none of the choices {', '.join(choices)}")
+        return Filled(prompt, references, choices)
+
+    def load(self, path: Path) -> Iterator[Record | Refused]:
+        """The rows of the file `path`, or of the file of that name in the folder `path`."""
+        file = path / Path(self.file.data).name if path.is_dir() else path
+
+        def record(row: Mapping[str, Any], id: str) -> Record:
+            return Record(self.file.name, id, file.name, row, self.asked(row).references)
+
+        template = self.templates.id
+        key = (lambda row: text(_made("id", lambda: template.text(row)), "id")) if template else None
+        return records_of(file.name, rows(file), key, record)
+
+    def prompt(self, question: Question, asking: Asking) -> str:
+        """The examples with their first references, and the prompt of the question."""
+        return self.shown(self._of(question))
+
+    def shown(self, asked: Filled) -> str:
+        """The prompt of a row after the examples."""
+        examples = [f"{one.prompt}{_after(one.prompt)}{one.references[0]}" for one in self.examples]
+        return BETWEEN.join([*examples, asked.prompt])
+
+    def turns(self, question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
+        """The examples as turns of a chat, and the prompt."""
+        return [(one.prompt.strip(), one.references[0]) for one in self.examples], self._of(question).prompt
+
+    def choices(self, question: Question) -> tuple[Choice, ...]:
+        """The choices of a question; a blank comes before their texts unless the prompt ends with one."""
+        asked = self._of(question)
+        return tuple(Choice(one, f"{_after(asked.prompt)}{one}") for one in asked.choices)
+
+    def _of(self, question: Question) -> Filled:
+        try:
+            return self.asked(question.parts)
+        except InvalidRow as error:
+            where = f"{self.file.name} {question.id}"
+            raise NightjarError(str(error), where, "make the questions again from this task file") from None
+
+    def score(self, questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+        """The parts of the metrics from the first answer of each question; NaN for a question without references."""
+        found = {
+            part: np.full(len(questions), np.nan) for name in self._metrics for part in METRICS[name].parts
+        }
+        places = [place for place, one in enumerate(questions) if one.references]
+        given = ["".join(answers[place][:1]) for place in places]
+        wanted = [questions[place].references for place in places]
+        for name, values in self._parts(given, wanted).items():
+            if name in found:
+                found[name][places] = values
+        return found
+
+    def _parts(self, given: Sequence[str], wanted: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+        parts: dict[str, Any] = {}
+        if {"exact_match", "rouge_l"} & set(self._metrics) and given:
+            from nightjar.benchmarks.text.metrics import score
+
+            found = score(given, [list(references) for references in wanted])
+            parts |= {"exact_match": found.exact_match, "rouge_l": found.rougeL}
+        if "f1" in self._metrics:
+            from nightjar.benchmarks.zeroscrolls.text_metrics import best, f1
+
+            parts["f1"] = [best(f1, own, references) for own, references in zip(given, wanted, strict=True)]
+        if "accuracy" in self._metrics:
+            parts["accuracy"] = [own in references for own, references in zip(given, wanted, strict=True)]
+        if "matthews" in self._metrics and isinstance(self.file.choices, list):
+            numbers = {name: number for number, name in enumerate(self.file.choices)}
+            parts["predicted"] = [numbers.get(own, NO_CHOICE) for own in given]
+            parts["gold"] = [numbers.get(references[0], NO_CHOICE) for references in wanted]
+        return parts
+
+
+def _after(prompt: str) -> str:
+    return "" if prompt[-1:].isspace() else " "
+
+
+def _made(key: str, make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except InvalidTemplate as error:
+        raise InvalidRow(f"{key}: {error}") from None
+
+
+def _texts(key: str, templates: Template | list[Template], row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The texts that templates make of a row; one template may give a list."""
+    values = _made(
+        key,
+        lambda: [it.text(row) for it in templates] if isinstance(templates, list) else templates.value(row),
+    )
+    found = [str(it) for it in (values if isinstance(values, list) else [values])]
+    if not found or not all(it.strip() for it in found):
+        raise InvalidRow(f"{key}: a text is blank" if found else f"{key} are empty")
+    return tuple(found)

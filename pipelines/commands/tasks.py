@@ -1,0 +1,63 @@
+"""The command `tasks`: the benchmarks with their tasks, and the check of a task file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines.commands.console import say, say_table, say_text
+from pipelines.commands.options import FILE, printed
+
+# Of refused rows, and of characters of a row.
+SHOWN, SHOWN_CHARACTERS = 20, 100
+
+
+def _print(found: Any) -> None:
+    if isinstance(found, list):
+        say_table([{**row, "tasks": len(row["tasks"]) or ""} for row in found], "benchmarks")
+        return
+    from nightjar.core.json_text import shown
+
+    for fault in found["faults"]:
+        say(f"{found['file']}:{fault['line']}: {fault['what']}; {fault['fix']}")
+    for row in found["rejected"][:SHOWN]:
+        say(f"{row['file']}:{row['row']}: {row['reason']}: {shown(row['raw'], SHOWN_CHARACTERS)}")
+    if (more := len(found["rejected"]) - SHOWN) > 0:
+        say(f"and {more:,} more")
+    if example := found["example"]:
+        for name, value in example.items():
+            say(f"--- {name}")
+            say_text(value if isinstance(value, str) else "\n".join(map(repr, value)))
+        say("---")
+    say(
+        f"{found['questions']:,} questions, {len(found['rejected']):,} rows rejected, {len(found['faults'])} faults"
+    )
+
+
+@click.command()
+@click.option(
+    "--check", type=FILE, metavar="FILE", help="A task file: list what is wrong, and show a prompt."
+)
+@printed(_print, failed=lambda found: isinstance(found, dict) and bool(found["errors"]))
+def tasks(check: Path | None) -> Any:
+    """List the benchmarks, or check a task file (docs/extending.md).
+
+    With --check: what is wrong with the file and its rows, line by line, and one prompt as a model gets it. Exit
+    status: 0 without errors, 1 with errors, 2 wrong input.
+
+    \b
+    Example:
+      nightjar tasks
+      nightjar tasks --check my.yaml
+    """
+    from nightjar.benchmarks import own_task, registry
+
+    if check is not None:
+        return own_task.checked(check)
+    return [
+        {"benchmark": name, "version": card.version, "title": card.title, "tasks": list(card.tasks)}
+        for name in registry.names()
+        for card in [registry.card(name)]
+    ]
