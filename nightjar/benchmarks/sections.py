@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nightjar.benchmarks.capabilities import Capability
 from nightjar.benchmarks.card import Card, Metric
@@ -53,6 +53,16 @@ class Column:
 
     title: str
     kind: Literal["text", "number", "words"] = "number"
+
+
+def texts(*titles: str) -> list[Column]:
+    """Columns of texts."""
+    return [Column(title, "text") for title in titles]
+
+
+def numbered(*titles: str) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(title) for title in titles]
 
 
 @dataclass(frozen=True)
@@ -163,7 +173,13 @@ class Fold:
     open: bool = False
 
 
-Block = Text | Table | Intervals | Points | Gains | Fold
+class Drawn(Protocol):
+    """A plot with its files by name: for pages that are not of a benchmark."""
+
+    def files(self) -> dict[str, str]: ...
+
+
+Block = Text | Table | Intervals | Points | Gains | Fold | Drawn
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from stages.report.benchmark import answers, clusters, instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import Benchmark, Number
 from stages.report.plots import kinds
-from stages.report.project import augmented, calls, contamination, data, provenance, ran
+from stages.report.project import augmented, contamination, data, provenance, ran
 from stages.report.project.calls import Tool
 from stages.report.read import facts
-from stages.report.site import Menu, Site
+from stages.report.site import Menu, Site, section_context
 
 
 def build(
@@ -41,18 +41,18 @@ def build(
     cards = [one.systems.card for one in benchmarks]
     roles = {system: role for one in benchmarks for system, role in one.systems.roles.items()}
     track_title = _track_title(params, benchmarks)
-    origin = provenance.context(params, nodes, [one.systems for one in benchmarks], root)
+    origin = provenance.read(params, nodes, [one.systems for one in benchmarks], root)
     other = {
         "training": ran.training(nodes, roles),
-        "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)} if tools else {},
-        "data": data.context(nodes, cards, track_title),
-        "contamination": contamination.context(overlaps, nodes, cards),
-        "provenance": origin | {"several": len(benchmarks) > 1},
-        "stages": ran.context(nodes),
+        "calls": augmented.sections(tools, nodes),
+        "data": data.sections(nodes, cards, track_title),
+        "contamination": contamination.sections(overlaps, nodes, cards),
+        "provenance": origin.sections,
+        "stages": ran.sections(nodes),
     }
     menus: list[Menu] = [
         ("Benchmarks", [(f"{card.name}.html", card.title) for card in cards]),
-        ("Run", [(f"{name}.html", TITLES[name]) for name, context in other.items() if context]),
+        ("Run", [(f"{name}.html", TITLES[name]) for name, found in other.items() if found]),
     ]
     named = _named(origin, roles)
     site = Site(menus, ran.footer(nodes), named)
@@ -66,7 +66,7 @@ def build(
     ]
     about: dict[str, Any] = {
         "provenance": origin,
-        "sentences": leaderboard.sentences(columns, origin["evaluated"]) if columns else [],
+        "sentences": leaderboard.sentences(columns, origin.evaluated) if columns else [],
         "stages": len(nodes),
         "left_out": missing,
         "unscored": unscored,
@@ -78,20 +78,21 @@ def build(
         _benchmark(
             site, one, number, params, {**shared, "named": _named(origin, roles, one.systems.card.title)}
         )
-    for name, context in other.items():
-        if context:
-            site.page(f"{name}.html", f"{name}.html.j2", TITLES[name], {"it": context})
+    for name, found in other.items():
+        if found:
+            shown = [section_context(it, roles) for it in found]
+            site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": shown})
     site.add(
         {"headline.txt": leaderboard.as_text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)}
     )
     return site.files
 
 
-def _named(origin: Mapping[str, Any], roles: Mapping[str, str], title: str = "") -> dict[str, dict[str, str]]:
+def _named(origin: provenance.Origin, roles: Mapping[str, str], title: str = "") -> dict[str, dict[str, str]]:
     """What each system is; of a benchmark, what it is there."""
     return {
         line["name"]: {"role": roles[line["name"]], "text": line["sentence"]}
-        for line in reversed(origin["systems"])
+        for line in reversed(origin.systems)
         if title in line["benchmarks"]
     }
 

@@ -119,10 +119,6 @@ def environment() -> Environment:
     return made
 
 
-# What a page is made of: the blocks of a benchmark's own sections, and plots that are drawn already.
-Shown = Block | Plot
-
-
 def section_context(section: Section, roles: Mapping[str, str]) -> dict[str, Any]:
     """The section with its texts and plots; `roles` are those of the systems."""
     return {
@@ -133,7 +129,7 @@ def section_context(section: Section, roles: Mapping[str, str]) -> dict[str, Any
     }
 
 
-def _block(it: Shown, roles: Mapping[str, str]) -> dict[str, Any]:
+def _block(it: Block, roles: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(it, Text):
         return {"kind": "text", "text": it.text, "note": it.note, "items": it.items}
     if isinstance(it, Fold):

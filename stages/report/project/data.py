@@ -8,6 +8,8 @@ from typing import Any
 
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.papers import Collection
+from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
+from stages.report import numbers
 from stages.report.plots import kinds
 from stages.report.plots.spec import Plot
 from stages.report.read.facts import Node
@@ -31,10 +33,10 @@ class Bar:
 _IN_FULL = "_in_full"
 
 
-def context(
+def sections(
     nodes: Sequence[Node], cards: Sequence[Card], track_title: Callable[[str], str]
-) -> dict[str, Any] | None:
-    """What the templates show; None if no stage described a dataset. `track_title` names a track of the split."""
+) -> list[Section]:
+    """A section a dataset; none if no stage described one. `track_title` names a track of the split."""
     described = [
         _dataset(dataset, card.papers.collection, node.details["collection"])
         for card in cards
@@ -43,43 +45,62 @@ def context(
         for node in nodes
         if node.name == f"ingest@{dataset}" and node.details.get("collection")
     ]
-    if not described:
-        return None
     split = next((node.details for node in nodes if node.name == "split"), {})
-    return {
-        "datasets": described,
-        "tracks": ", ".join(track_title(track) for track in split.get("lists") or ()),
-        "disagreements": [
-            {**line, "track": track_title(line["track"])} for line in split.get("disagreements") or ()
-        ],
-    }
+    return [*described, _rule(split, track_title)] if described else []
 
 
-def _dataset(name: str, paper: Collection, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    found = numbers["distributions"]
-    return {
-        "name": name,
-        "source": paper.source,
-        "notes": paper.notes,
-        "figures": [
-            {
-                "title": it.title,
-                "here": f"{numbers[it.name]:,.{it.decimals}f}",
-                "published": "–" if it.published is None else f"{it.published:,.{it.decimals}f}",
-            }
-            for it in paper.figures
-        ],
-        "distributions": [
-            {
-                "title": category_title(key),
-                "plot": plot(f"data-{name}-{key}", found[key], category_title(key)),
-                "rows": found.get(key + _IN_FULL, found[key]),
-                "in_full": key + _IN_FULL in found,
-            }
-            for key in [it.name for it in paper.figures if it.name in found]
-            if not key.endswith(_IN_FULL)
-        ],
-    }
+def _rule(split: Mapping[str, Any], track_title: Callable[[str], str]) -> Section:
+    """Where the published lists and the rule disagree."""
+    lines = split.get("disagreements") or ()
+    blocks: list[Block]
+    if lines:
+        heads = [*texts("task", "track", "listed", "by the rule"), Column("reason", "words")]
+        rows = [
+            Row((it["task_id"], track_title(it["track"]), it["listed"], it["rule"], it["reason"]))
+            for it in lines
+        ]
+        told = (
+            "Tasks that the published lists assign to another part than the rule of categories, languages and sources "
+            "does."
+        )
+        blocks = [Text(told), Fold(f"{len(lines)} tasks", [Table(heads, rows)], open=len(lines) <= 12)]
+    elif tracks := ", ".join(track_title(track) for track in split.get("lists") or ()):
+        blocks = [Text(f"They agree on every task of these data ({tracks}).")]
+    else:
+        blocks = [
+            Text(
+                "The split was made by the rule: the data have no published lists, or the parameters ignore them."
+            )
+        ]
+    return Section("rule", "Published lists and the rule", blocks)
+
+
+def _dataset(name: str, paper: Collection, found: Mapping[str, Any]) -> Section:
+    figures = [
+        Row(
+            (
+                it.title,
+                f"{found[it.name]:,.{it.decimals}f}",
+                None if it.published is None else f"{it.published:,.{it.decimals}f}",
+            )
+        )
+        for it in paper.figures
+    ]
+    caption = f"The ingested dataset {name} beside the published one: {paper.source}"
+    blocks: list[Block] = [Table([*texts(""), *numbered("here", "published")], figures, caption)]
+    blocks += [Text(paper.notes, note=True)] if paper.notes else []
+    every = found["distributions"]
+    for key in [it.name for it in paper.figures if it.name in every and not it.name.endswith(_IN_FULL)]:
+        full = every.get(key + _IN_FULL, every[key])
+        rows = [Row((value, numbers.count(tasks), numbers.count(of))) for value, tasks, of in full]
+        title = category_title(key)
+        told = f"All {len(full)}" + (", with subdivisions" if key + _IN_FULL in every else "")
+        blocks += [
+            Text(f"**{title}**"),
+            plot(f"data-{name}-{key}", every[key], title),
+            Fold(told, [Table([*texts("value"), *numbered("tasks", "instances")], rows)]),
+        ]
+    return Section(f"data-{name}", "", blocks)
 
 
 def plot(name: str, counts: Sequence[Sequence[Any]], title: str) -> Plot:

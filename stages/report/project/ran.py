@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.sections import Block, Fold, Row, Section, Table, Text, numbered, texts
 from nightjar.core import paths
+from stages.report import numbers
 from stages.report.plots import kinds
 from stages.report.plots.spec import Plot
 from stages.report.read import facts
@@ -20,18 +22,43 @@ _STEPS = "steps.jsonl"
 _REASONS = 12
 
 
-def context(nodes: Sequence[Node]) -> dict[str, Any]:
-    """What the template shows."""
-    return {
-        "graph": graph(nodes),
-        "nodes": nodes,
-        "rejected": list(_rejected(nodes)),
-        "remarks": [
-            {"stage": node.name, "remark": remark, "count": count}
-            for node in nodes
-            for remark, count in (node.details.get("remarks") or {}).items()
-        ],
-    }
+def sections(nodes: Sequence[Node]) -> list[Section]:
+    """The graph of the stages, the rows that they rejected, and those kept with a remark."""
+    ran = [Row((it.name, *_counts(it), ", ".join(it.inputs), ", ".join(it.outputs))) for it in nodes]
+    heads = [*texts("stage"), *numbered("rows in", "rows out", "rejected"), *texts("reads", "writes")]
+    blocks: list[Block] = [
+        Text(
+            "The stages that lead to this report, each with the rows that all its items read and wrote. A line leads "
+            "to a stage that reads what the upper one wrote; a line that a longer path implies is left out."
+        ),
+        graph(nodes),
+        Fold("The same as a table", [Table(heads, ran)]),
+    ]
+    rejected = [Row(line) for line in _rejected(nodes)]
+    told: list[Block] = [Text("No stage rejected a row.")]
+    if rejected:
+        told = [
+            Text(
+                "Every row that a stage reads is either written or rejected. Rejected rows are kept with their text in "
+                "the artifact named here."
+            ),
+            Table([*texts("stage", "reason"), *numbered("rows"), *texts("kept in")], rejected),
+        ]
+    found = [Section("graph", "", blocks), Section("rejected", "Rejected rows", told)]
+    remarks = [
+        Row((node.name, remark, numbers.count(count)))
+        for node in nodes
+        for remark, count in (node.details.get("remarks") or {}).items()
+    ]
+    if remarks:
+        table = Table([*texts("stage", "remark"), *numbered("rows")], remarks)
+        text = Text("Labels and what is odd in a row. A row may have several remarks.")
+        found.append(Section("remarks", "Rows that were kept with a remark", [text, table]))
+    return found
+
+
+def _counts(node: Node) -> list[str]:
+    return [numbers.count(it) for it in (node.rows_in, node.rows_out, node.rows_rejected)]
 
 
 def graph(nodes: Sequence[Node]) -> Plot:
@@ -78,7 +105,7 @@ def footer(nodes: Iterable[Node]) -> str:
     return f"Seed {', '.join(sorted(seeds))}. Made with {listed}."
 
 
-def _rejected(nodes: Iterable[Node]) -> Iterable[dict[str, Any]]:
+def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, str, str]]:
     """A line a stage and reason, from the facts; most frequent first."""
     for node in nodes:
         if not node.rows_rejected:
@@ -95,11 +122,11 @@ def _rejected(nodes: Iterable[Node]) -> Iterable[dict[str, Any]]:
         if rest > 0:
             ordered.append(("other reasons" if reasons else "see the artifact", rest))
         for reason, count in ordered:
-            yield {"stage": node.name, "reason": reason, "count": count, "kept_in": ", ".join(node.outputs)}
+            yield node.name, reason, numbers.count(count), ", ".join(node.outputs)
 
 
-def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> dict[str, Any] | None:
-    """What the template shows; None if no training recorded anything. `roles` are those of the systems."""
+def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
+    """The curves of all trainings; none if no training recorded anything. `roles` are those of the systems."""
     trained = {node.item: node for node in nodes if node.stage == "train"}
     losses: dict[str, Mapping[str, Sequence[tuple[int, float]]]] = {}
     for recipe, node in trained.items():
@@ -111,20 +138,41 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> dict[str, Any] 
         for recipe, node in trained.items()
         if (pairs := _values(node, "perplexities", "perplexity"))
     }
-    if not losses and not perplexity:
-        return None
     kept = {recipe: node.details.get("chosen_step") for recipe, node in trained.items()}
-    label = "Loss of every step of training, and on the dev split, by recipe"
-    held_out = "Perplexity of the held-out documents by step"
-    return {
-        "losses": kinds.curves("losses", label, "loss (nats a token)", losses, roles, kept)
-        if losses
-        else None,
-        "perplexity": kinds.curves("perplexities", held_out, "perplexity", perplexity, roles, kept)
-        if perplexity
-        else None,
-        "perplexities": perplexities(nodes),
-    }
+    made: list[Section] = []
+    if losses:
+        told = (
+            "Mean loss a target token: of every step of training in grey, on the dev split in colour. The star is the "
+            "step whose weights were kept."
+        )
+        label = "Loss of every step of training, and on the dev split, by recipe"
+        plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, kept)
+        made.append(Section("losses", "", [Text(told), plot]))
+    if perplexity:
+        told = (
+            "Perplexity of the held-out documents, without calls, by step: exp of the mean loss a token. Step 0 is the "
+            "model before the training. The star is the step whose weights were kept."
+        )
+        label = "Perplexity of the held-out documents by step"
+        plot = kinds.curves("perplexities", label, "perplexity", perplexity, roles, kept)
+        heads = [
+            *texts("recipe"),
+            *numbered("texts", "held-out texts", "before", "kept", "at the end", "step kept"),
+        ]
+        rows = [_perplexities(recipe, trained[recipe].details) for recipe in perplexity]
+        made.append(Section("perplexity", "", [Text(told), plot, Table(heads, rows)]))
+    return made
+
+
+def _perplexities(recipe: str, facts: Mapping[str, Any]) -> Row:
+    """Before the training, at the chosen step, and after the last."""
+    last = facts["perplexities"][-1]["perplexity"]
+    shown = [
+        None if it is None else f"{it:,.2f}"
+        for it in (facts.get("perplexity_before"), facts.get("perplexity"), last)
+    ]
+    counts = (numbers.count(facts.get(name)) for name in ("train_instances", "dev_instances"))
+    return Row((recipe, *counts, *shown, f"{facts.get('chosen_step')}"))
 
 
 def steps_files(nodes: Iterable[Node]) -> list[Path]:
@@ -143,26 +191,3 @@ def _steps(folder: Path) -> list[tuple[int, float]]:
 
 def _values(node: Node, name: str, value: str) -> list[tuple[int, float]]:
     return [(int(one["step"]), float(one[value])) for one in node.details.get(name) or ()]
-
-
-def perplexities(nodes: Iterable[Node]) -> list[dict[str, Any]]:
-    """A row for every recipe with perplexities: before the training, at the chosen step, and after the last."""
-    rows = []
-    for node in nodes:
-        if node.stage != "train" or not (found := node.details.get("perplexities")):
-            continue
-        before, chosen = (node.details.get(name) for name in ("perplexity_before", "perplexity"))
-        rows.append(
-            {
-                "recipe": node.item,
-                "documents": node.details.get("dev_instances"),
-                "texts": node.details.get("train_instances"),
-                "values": [_shown(before), _shown(chosen), _shown(found[-1]["perplexity"])],
-                "step": node.details.get("chosen_step"),
-            }
-        )
-    return rows
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"

@@ -77,7 +77,7 @@ def test_disagreements(told: Path) -> None:
     line = {"track": "default", "task_id": "task900_x", "listed": "train", "rule": "test", "reason": reason}
     put(SPLIT, lists={"default": {}}, disagreements=[line])
     assert run().returncode == 0
-    assert ["task900_xEnglish track", "train", "test", reason] in parsed().rows
+    assert ["task900_x", "English track", "train", "test", reason] in parsed().rows
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_without_disagreements(told: Path, facts: dict[str, Any], sentence: str)
 
 def test_no_data_no_section(reported: Path) -> None:
     assert "data.html" not in parsed().links and not (OUT / "data.html").exists()
-    assert data.context([Node("split", (), (), 0, 0, 0, {})], [registry.card(NAME)], str) is None
+    assert data.sections([Node("split", (), (), 0, 0, 0, {})], [registry.card(NAME)], str) == []
