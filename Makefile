@@ -14,7 +14,7 @@ BENCH_INPUT ?= data/sample/natural_instructions
 EVIDENCE_MINUTES ?= 120
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
-.PHONY: help rebuild test lint ui bench evidence lock environment
+.PHONY: help rebuild test lint ui pictures bench evidence lock environment
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -53,6 +53,9 @@ lint: $(TOOLS)  ## Check style, types and the direction of imports
 
 ui: $(STAMP)  ## Start the Prefect server and print its address
 	@$(BIN)/nightjar ui
+
+pictures: $(STAMP)  ## Draw the plots of the docs and photograph the report and the Prefect UI
+	@$(BIN)/python -m bench.pictures --screenshots
 
 bench: $(STAMP)  ## Measure speed in a rebuilt project, half an hour; BENCH_INPUT=folder of task files
 	@$(BIN)/python -m bench --input $(BENCH_INPUT)

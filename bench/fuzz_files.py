@@ -20,6 +20,7 @@ from nightjar import params
 from nightjar.benchmarks import evaluation, files
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import checks, contracts, json_text, tables
 from nightjar.core.errors import NightjarError
 from nightjar.judge import files as judge_files
@@ -33,11 +34,9 @@ from pipelines.nightly.run import superseded
 from pipelines.run import checks as verify
 from pipelines.run import profiles
 from stages._runtime import history
-from stages.ingest.accounts import UnreadableFile
 from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.natural_instructions import ingest_natural_instructions
-from stages.ingest.task_file import read_task
 from stages.report.read import facts as report_facts
 
 TASK = {

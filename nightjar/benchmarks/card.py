@@ -250,6 +250,11 @@ class Card:
         found = self.capability(Query)
         return found.text(parts) if found else str(parts["question"])
 
+    def shown(self, parts: Mapping[str, Any]) -> str:
+        """What pages show of a question, from its parts."""
+        found = self.capability(Query)
+        return found.shown(parts) if found and found.shown else self.query(parts)
+
     def with_capabilities(self, *made: Capability) -> Card:
         """The card with these capabilities, in place of those of their types."""
         replaced = {type(one) for one in made}

@@ -16,7 +16,8 @@ from nightjar.benchmarks.records import draw
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
-from nightjar.core.json_text import read_object
+from nightjar.core.json_text import read_object, recorded
+from nightjar.params.predict import prompting
 
 RECORD = "evaluation.json"
 
@@ -66,6 +67,15 @@ def questions(path: Path, benchmark: str) -> Path | None:
 def left_out(folder: Path) -> Mapping[str, Mapping[str, str]]:
     """The tasks of each benchmark that an evaluation left out, with the reason; none in any other folder."""
     return read(folder).left_out if (folder / RECORD).is_file() else {}
+
+
+def prompting_of(predictions: Path) -> str | None:
+    """How prompts were given (`params.predict.prompting`), by the facts of the stage predict beside an artifact with
+    predictions; None for other predictions."""
+    place = predictions.absolute()
+    name = f"predict@{place.parent.name}-{place.name}"
+    facts = recorded(place.parents[3] / paths.metrics_file(name)) if len(place.parents) > 3 else {}
+    return prompting(facts) if facts else None
 
 
 # Tables beside the test questions, which are copied as they are.

@@ -333,9 +333,10 @@ class _Task:
             found = score(given, [list(references) for references in wanted])
             parts |= {"exact_match": found.exact_match, "rouge_l": found.rougeL}
         if "f1" in self._metrics:
-            from nightjar.benchmarks.zeroscrolls.text_metrics import best, f1
+            from nightjar.benchmarks.text.f1 import f1
 
-            parts["f1"] = [best(f1, own, references) for own, references in zip(given, wanted, strict=True)]
+            pairs = zip(given, wanted, strict=True)
+            parts["f1"] = [max(f1(own, reference) for reference in references) for own, references in pairs]
         if "accuracy" in self._metrics:
             parts["accuracy"] = [own in references for own, references in zip(given, wanted, strict=True)]
         if "matthews" in self._metrics and isinstance(self.file.choices, list):

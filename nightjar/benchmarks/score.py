@@ -20,6 +20,7 @@ from nightjar.benchmarks.aggregate import (
 from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.capabilities import Analysis, Explain, Progress
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.evaluation import prompting_of
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
@@ -125,7 +126,9 @@ def compare_files(
 ) -> dict[str, Any]:
     """Two prediction sets on the same ids: is a better than b, by how much, and could it be chance?
 
-    Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "confidence", "metrics", "by_category"}. `metrics`
+    Returns {"benchmark", "tracks", "n", "missing": {"a", "b"}, "prompts": {"a", "b"}, "confidence", "metrics",
+    "by_category"}. `prompts` say whether and how each system was asked through a chat template, as far as facts of the
+    stage predict stand beside its predictions (else None). `metrics`
     gives for each metric {"a", "b", "value", "low", "high", "p", "better", "worse", "equal", "n", "significant"}:
     both values, their difference a - b in the unit of the metric, its paired bootstrap interval, the two-sided p of
     the permutation test (both None below 20 instances), and how many instances a does better, worse and equally well
@@ -149,6 +152,7 @@ def compare_files(
         "tracks": list(tracks),
         "n": len(questions),
         "missing": {name: answers.count(None) for name, answers in zip("ab", given, strict=True)},
+        "prompts": {"a": prompting_of(a), "b": prompting_of(b)},
         "confidence": bootstrap.confidence,
         **_differences(card, ours, theirs, range(len(questions)), bootstrap),
     }

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any, ClassVar
 
 from nightjar.core.errors import NightjarError
+from nightjar.models.chat_template import without_reasoning
 from nightjar.models.http_client import Limits, Refused
 from nightjar.models.model import (
     Capability,
@@ -24,7 +26,7 @@ from nightjar.models.model import (
     ToolCall,
     at_once,
 )
-from nightjar.models.server import Address, Server
+from nightjar.models.server import NEUTRAL, Address, Server
 
 PATH = "/v1/chat/completions"
 # What a server may refuse, and the name that newer ones have for it; those without one are left out.
@@ -35,14 +37,12 @@ ADAPTABLE: Mapping[str, str | None] = {
     "stop": None,
     "seed": None,
     "n": None,
-    "repeat_penalty": None,
-    "repetition_penalty": None,
+    **dict.fromkeys(NEUTRAL),
 }
 # More stop texts are refused by some servers; all are looked for here as well.
 MOST_STOPS = 4
 # Calls of tools in one answer, and characters of the arguments of one.
 MOST_CALLS, MOST_ARGUMENTS = 16, 10_000
-_REASONING = re.compile(r"\A\s*(?:<think>)?.*</think>", re.DOTALL)
 
 
 class ChatServer(Server):
@@ -124,6 +124,7 @@ class ChatServer(Server):
             "max_tokens": request.max_new_tokens,
             **(drawn if decoding.temperature else {"temperature": 0}),
             **({"stop": list(request.stop)[:MOST_STOPS]} if request.stop else {}),
+            **NEUTRAL,
         }
 
     def _asked(self, body: dict[str, Any]) -> Mapping[str, Any]:
@@ -170,17 +171,20 @@ class ChatServer(Server):
         content = choice["message"].get("content")
         if content is not None and not isinstance(content, str):
             raise self._fault("the content of the message is not a text")
-        text = _REASONING.sub("", content or "", count=1)
-        places = {place: one for one in stop if (place := text.find(one)) >= 0}
-        end = min(places, default=None)
         counts = used if isinstance(used, dict) else {}
-        return Text(
-            text if end is None else text[:end],
-            choice.get("finish_reason") == "length" and end is None,
-            self._count(counts, "completion_tokens"),
-            self._count(counts, "prompt_tokens"),
-            None if end is None else places[end],
+        found = without_reasoning(
+            Text(
+                content or "",
+                choice.get("finish_reason") == "length",
+                self._count(counts, "completion_tokens"),
+                self._count(counts, "prompt_tokens"),
+            )
         )
+        places = {place: one for one in stop if (place := found.text.find(one)) >= 0}
+        if not places:
+            return found
+        end = min(places)
+        return replace(found, text=found.text[:end], cut=False, stop=places[end])
 
     def _calls(self, given: Any) -> tuple[ToolCall, ...]:
         """The calls of a message; arguments that are no JSON object are passed on as the text that they are."""

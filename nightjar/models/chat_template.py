@@ -11,12 +11,15 @@ from typing import Any, ClassVar
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
+from nightjar.core.json_text import NotJson, parse
 from nightjar.models.headers import refusing
-from nightjar.models.model import Capability, Decoding, Message, Model, Reply, Request, ToolCall
+from nightjar.models.model import Capability, Decoding, Message, Model, Reply, Request, Text, ToolCall
 from nightjar.models.tokenizer import load_tokenizer
 
 # How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
 _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+# What a model writes before its answer; where the limit of tokens ended that, there is no answer.
+_REASONING = re.compile(r"\A(?:.*</think>|\s*<think>.*)", re.DOTALL)
 
 
 class ChatTemplate:
@@ -71,7 +74,19 @@ class TemplatedModel(Model):
     def __init__(self, model: Model, template: ChatTemplate) -> None:
         self._model, self.template, self.tokenizer = model, template, model.tokenizer
         self.identity = {**model.identity, "chat_template": digest({"template": template.source})}
-        self.generate, self.sample, self.score = model.generate, model.sample, model.score  # type: ignore[method-assign]
+        self.score = model.score  # type: ignore[method-assign]
+
+    def generate(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+    ) -> Iterator[tuple[int, Text]]:
+        for number, found in self._model.generate(requests, wanted, decoding):
+            yield number, without_reasoning(found)
+
+    def sample(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+    ) -> Iterator[tuple[int, list[Text]]]:
+        for number, found in self._model.sample(requests, wanted, count, decoding):
+            yield number, [without_reasoning(one) for one in found]
 
     def converse(
         self,
@@ -85,7 +100,7 @@ class TemplatedModel(Model):
         for number in wanted:
             text = self.template.text(requests[number].conversation, tools)
             rendered[number] = replace(requests[number], prompt=text, ids=self.tokenizer.encode(text))
-        for number, found in self._model.generate(rendered, wanted, decoding):
+        for number, found in self.generate(rendered, wanted, decoding):
             text, calls = calls_in(found.text) if tools else (found.text, ())
             yield number, Reply(replace(found, text=text), calls)
 
@@ -101,8 +116,8 @@ def _plain(message: Message) -> dict[str, Any]:
 def arguments_of(text: str) -> Any:
     """The arguments of a call; the text itself if it is no JSON."""
     try:
-        return json.loads(text)
-    except ValueError:
+        return parse(text)
+    except NotJson:
         return text
 
 
@@ -110,10 +125,12 @@ def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
     """The text without the calls of tools in it, and these calls."""
     calls: list[ToolCall] = []
     for found in _CALL.finditer(text):
-        try:
-            given = json.loads(found[1])
-        except ValueError:
-            continue
+        given = arguments_of(found[1])
         if isinstance(given, dict) and isinstance(name := given.get("name"), str):
             calls.append(ToolCall(f"call_{len(calls)}", name, json.dumps(given.get("arguments", {}))))
     return _CALL.sub("", text).strip() if calls else text, tuple(calls)
+
+
+def without_reasoning(found: Text) -> Text:
+    """The answer alone."""
+    return replace(found, text=_REASONING.sub("", found.text, count=1))

@@ -205,12 +205,12 @@ class HttpClient:
         if status in (404, 405, 501):
             # The message names the reason where the endpoint is there, but not the model.
             what = f"no endpoint {path}, or no model {model!r} ({told})"
-            return self.fault(what, "use a server with the OpenAI interface for completions")
+            return self.fault(what, "use a server with this interface of OpenAI")
         if status < 400:
             return self.fault(f"it redirects to {self._shown(str(reply.location))}", "give that address")
-        if status >= 500:
-            return self.fault(f"it fails ({told})", "see the server's log")
-        fault = Refused(self._hidden(f"it refuses the request ({told})"), self.where, "see the server's log")
+        # Some servers, such as that of llama-cpp-python, answer 500 to a parameter that they do not take.
+        what = "it fails" if status >= 500 else "it refuses the request"
+        fault = Refused(self._hidden(f"{what} ({told})"), self.where, "see the server's log")
         fault.said = said
         return fault
 

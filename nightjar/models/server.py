@@ -7,6 +7,7 @@ are sent, and their limits, are in `http_client`.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
 from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text, at_once
 
+log = logging.getLogger("nightjar")
+
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
 # Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
@@ -28,7 +31,8 @@ NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
 # Two ways to ask for the log-probabilities of a prompt: that of OpenAI (llama.cpp, TGI, vLLM), and that of vLLM alone.
 ECHO: Mapping[str, Any] = {"echo": True, "logprobs": 1}
 PROMPT_LOGPROBS: Mapping[str, Any] = {"prompt_logprobs": 0}
-_PROBE = "One two three"
+# What is continued to try a server, by so many tokens; the difference of their log-probabilities, in nats, at most.
+_PROBE, _PROBED, _MOST_APART = "The capital of France is", 4, 1.0
 
 
 class Unscored(NightjarError):
@@ -135,12 +139,8 @@ class Server(Model):
             "stop": list(stop) or None,
         }
         found = self._complete(body)
-        try:
-            choice = found["choices"][0]
-            text = choice["text"]
-        except (LookupError, TypeError):
-            text = None
-        if not isinstance(text, str):
+        choice = self._choice(found)
+        if choice is None or not isinstance(text := choice.get("text"), str):
             raise self._fault("the answer has no completion")
         counts = {} if (used := found.get("usage")) is None else used
         if not isinstance(counts, dict):
@@ -157,10 +157,26 @@ class Server(Model):
         """With `score` for a server that gives the log-probabilities of a text that it is sent, which is tried."""
         try:
             with cls(argument) as server:
-                server.pieces(_PROBE)
-        except Unscored:
+                server.check_scores()
+        except Unscored as error:
+            log.warning("%s", error)
             return cls.can
         return cls.can | {"score"}
+
+    def check_scores(self) -> None:
+        """Raise Unscored unless what the server writes has the same log-probabilities when it is sent back.
+
+        llama-cpp-python gives those of other tokens for a model that has no token for the beginning of a text.
+        """
+        self.pieces(_PROBE)
+        body = {"model": self.model, "prompt": _PROBE, "max_tokens": _PROBED, "temperature": 0, "logprobs": 1}
+        choice = self._choice(self._complete(body)) or {}
+        text, logprobs = choice.get("text"), choice.get("logprobs")
+        given = logprobs.get("token_logprobs") if isinstance(logprobs, dict) else None
+        if not (isinstance(text, str) and text and isinstance(given, list) and all(map(_is_number, given))):
+            raise self._unscored("its log-probabilities of a given text cannot be checked")
+        if abs(self._score(_PROBE, text).logprob - math.fsum(given)) > _MOST_APART:
+            raise self._unscored("its log-probabilities of a given text are those of other tokens")
 
     def score(
         self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
@@ -195,16 +211,22 @@ class Server(Model):
                 if not re.search("echo|logprobs", error.said):
                     raise
                 continue
-            choices = found.get("choices")
-            choice = choices[0] if isinstance(choices, list) and choices else None
-            pieces = read(choice.get(key), text) if isinstance(choice, dict) else None
+            choice = self._choice(found)
+            pieces = read(choice.get(key), text) if choice else None
             if pieces is not None:
                 self.way = way
                 return pieces
+        raise self._unscored("it gives no log-probabilities of a given text")
+
+    def _unscored(self, what: str) -> Unscored:
         fix = "leave the tasks out that need them, or use another server"
-        raise Unscored(
-            "it gives no log-probabilities of a given text", f"{self.kind}:{self.address.url}", fix
-        )
+        return Unscored(what, f"{self.kind}:{self.address.url}", fix)
+
+    @staticmethod
+    def _choice(found: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The first completion of an answer."""
+        choices = found.get("choices")
+        return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
     def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without a penalty where the server can be asked for that (`neutral`)."""
@@ -284,7 +306,10 @@ def _prompt_logprobs(given: Any, text: str) -> list[Piece] | None:
 def _pieces(given: Sequence[tuple[int, Any]]) -> list[Piece] | None:
     """The pieces; None if one has no probability, other than the first."""
     for place, (_, logprob) in enumerate(given):
-        number = isinstance(logprob, int | float) and not isinstance(logprob, bool) and math.isfinite(logprob)
-        if not number and (place or logprob is not None):
+        if not _is_number(logprob) and (place or logprob is not None):
             return None
     return [Piece(*one) for one in given]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

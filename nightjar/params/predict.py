@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -71,6 +73,22 @@ class Chat(Model):
     examples_as_turns: bool = False
     at_once: Annotated[int, Field(ge=1, le=256)] = 4
     token_limit: Positive | None = None
+
+
+# How a system without a chat template is asked, and what stands for the template of a chat server in facts.
+PLAIN, SERVER = "no chat template", "server"
+
+
+def prompting(facts: Mapping[str, Any]) -> str:
+    """How a system's prompts were given to its model, by the facts of the stage predict."""
+    chat = facts.get("chat")
+    if not isinstance(chat, Mapping):
+        return PLAIN
+    message = chat.get("system_message")
+    parts = ["chat template of the server" if chat.get("template") == SERVER else "chat template"]
+    parts += [] if message is None else [f"system message {json.dumps(message, ensure_ascii=False)}"]
+    parts += ["examples as turns"] if chat.get("examples_as_turns") else []
+    return ", ".join(parts)
 
 
 class System(Model):

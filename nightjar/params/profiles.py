@@ -1,7 +1,7 @@
 """Profiles as values: what each gives to every key of params.yaml, and which one a set of values is nearest to.
 
 profiles/sample.yaml has every key. Another profile names what it changes; `extends` names the profile that it changes,
-and `replaces` the mappings that it gives whole. `targets` and `supply` are read by `nightjar plan --profile`.
+and `replaces` the mappings that it gives whole. `targets` and `takes` are read by `nightjar plan --profile`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from nightjar.core.config import Gigabytes, Model, Name, checked, read_yaml
+from nightjar.core.config import Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
@@ -47,24 +47,15 @@ OPEN: Mapping[str, type[Model] | None] = {
 }
 
 
-class Supply(Model):
-    """What a profile reads and the repository does not have: its publisher's address, its licence and its size."""
-
-    what: Name
-    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
-    licence: Name
-    gigabytes: Gigabytes
-
-
 class About(Model):
     """What a profile says about itself: the profile that it changes, the mappings that it replaces (dotted keys), the
-    stages that it is for (none: all), and a supply for each source, which is a path, or hub:NAME.
+    stages that it is for (none: all), and how long it `takes` on which machine.
     """
 
     extends: Name = BASE
     replaces: list[Name] = Field(default_factory=list)
     targets: list[Name] = Field(default_factory=list)
-    supply: dict[Name, Supply] = Field(default_factory=dict)
+    takes: Name | None = None
 
 
 @dataclass(frozen=True)
@@ -121,12 +112,12 @@ def lay_over(values: Any, root: Path, profile: str) -> About:
             _empty(values, over, key, path)
         _overlay(values, over, "", path)
         _check_names(values, over, path)
-        together = About(targets=own.targets or together.targets, supply={**together.supply, **own.supply})
+        together = About(targets=own.targets or together.targets, takes=own.takes or together.takes)
     return together
 
 
 def about(root: Path, profile: str) -> About:
-    """What `profile` and those it extends say about themselves: targets and supplies. Raises NightjarError as
+    """What `profile` and those it extends say about themselves: targets and time. Raises NightjarError as
     `lay_over` does."""
     return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
 

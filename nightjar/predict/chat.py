@@ -14,6 +14,7 @@ from typing import Any
 from nightjar.benchmarks.capabilities import Turns
 from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Asking, Question
+from nightjar.models.chat_template import arguments_of
 from nightjar.models.model import Decoding, Message, Model, Request, ToolCall
 from nightjar.params.predict import Chat
 from nightjar.tools import Call, Toolbox
@@ -83,10 +84,7 @@ def conversing(
         while waiting:
             for names, own in _by_tools(waiting, toolbox, max_calls).items():
                 schemas = [one for one in toolbox.schemas if one["name"] in names]
-                asked = {
-                    number: replace(waiting[number].request, messages=tuple(waiting[number].messages))
-                    for number in own
-                }
+                asked = {number: waiting[number].now for number in own}
                 for number, reply in model.converse(asked, own, schemas, decoding):
                     one = waiting[number]
                     one.tokens += tokens_of(reply.text)
@@ -129,10 +127,7 @@ def _run(one: _Open, calls: Sequence[ToolCall], toolbox: Toolbox, max_calls: int
 
 def _input(arguments: str) -> str:
     """The input of a tool: the argument of this name, else the only text among the arguments, else nothing."""
-    try:
-        found = json.loads(arguments)
-    except ValueError:
-        return arguments
+    found = arguments_of(arguments)
     if isinstance(found, str):
         return found
     if not isinstance(found, dict):

@@ -20,7 +20,7 @@ from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
-from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.params.predict import SERVER, Chat, PredictBenchmark
 from nightjar.predict.chat import conversing, named_choice
 from nightjar.predict.predictor import (
     NOTHING_WRITTEN,
@@ -168,7 +168,9 @@ class ModelPredictor(Predictor):
         )
         if self._chat:
             named = "choose" in self._kinds and "score" not in self._model.can
-            own["chat"] = {**self._chat.model_dump(), **({"choices": "named in the answer"} if named else {})}
+            template = self._model.identity.get("chat_template", SERVER)
+            choices = {"choices": "named in the answer"} if named else {}
+            own["chat"] = {"template": template, **self._chat.model_dump(), **choices}
         return {**self._model.facts(), **own}
 
 

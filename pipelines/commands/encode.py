@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from nightjar.benchmarks.task_file import TaskFile, UnreadableFile, read_any
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
@@ -19,8 +20,6 @@ from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
 from nightjar.prompts.prefix_caching import with_prefix_cache
 from pipelines.commands.console import say, say_exact, say_json
 from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, as_json_option
-from stages.ingest.accounts import UnreadableFile
-from stages.ingest.task_file import TaskFile, read_any
 
 FORMAT = "give a Super-NaturalInstructions task file"
 

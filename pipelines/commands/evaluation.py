@@ -26,17 +26,17 @@ from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
 from nightjar.models.backends import backend
+from nightjar.models.ready import check_complete
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
 from nightjar.predict.predictor import lacking
+from nightjar.predict.sources import Source, name_of, resolve
 from pipelines.commands.options import prepare_model
-from pipelines.commands.sources import Source, name_of, resolve
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
 from stages._runtime.stage import Stage, before_models, carry_out
-from stages.base_model.prepare import check_complete
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, An
         reason = next(reason for reasons in lacking.values() for reason in reasons.values())
         fix = "choose other tasks, or another model"
         raise NightjarError(f"no task can be answered: {reason}", options.model, fix)
-    name = name_of(options.model)
+    name = name_of(options.model) + ("" if options.chat is None else "_chat")
     for one in chosen:
         card = registry.card(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):

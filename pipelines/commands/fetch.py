@@ -20,8 +20,9 @@ def _print(parts: Sequence[dict[str, Any]]) -> None:
         return
     for part in parts:
         say(f"{part['name']}: {part['state']}, {part['files']} files, {part['licence']}")
-    if settings := dict.fromkeys(f"--set {part['reads']}={part['folder']}" for part in parts):
-        say(f"To read them: nightjar use {parts[0]['profile']} {' '.join(settings)}")
+    settings = {key: text for part in parts for key, text in part["settings"].items()}
+    given = " ".join(f"--set {key}={text}" for key, text in settings.items())
+    say(f"To read them: nightjar use {parts[0]['profile']} {given}")
 
 
 @click.command()
@@ -75,27 +76,26 @@ def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[d
         terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in asked)
         raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
     done = []
-    for part in parts:
-        there = fetching.is_there(root, part)
-        if not there:
-            with bytes_bar(str(part)) as bar:
-                fetching.fetch(root, part, bar or (lambda done, whole: None))
-        files = fetching.records(root, part.dataset)[part.part]["files"]
-        done.append({"name": str(part), "state": "unchanged" if there else "fetched", "files": len(files)})
-    datasets = list(dict.fromkeys(part.dataset for part in parts))
-    if any(one["state"] == "fetched" for one in done):
-        fetching.add_to_dvc(root, datasets)
-    folders = {part.reads: (fetching.FETCHED / part.dataset).as_posix() for part in parts}
+    try:
+        for part in parts:
+            there = fetching.is_there(root, part)
+            if not there:
+                with bytes_bar(str(part)) as bar:
+                    fetching.fetch(root, part, bar or (lambda done, whole: None))
+            files = fetching.records(root, part.dataset)[part.part]["files"]
+            state = "unchanged" if there else "fetched"
+            done.append((part, {"name": str(part), "state": state, "files": len(files)}))
+    finally:  # those before one that failed are complete
+        new = [part.dataset for part, one in done if one["state"] == "fetched"]
+        old = [part.dataset for part, _ in done if not fetching.is_versioned(root, part.dataset)]
+        if datasets := dict.fromkeys([*new, *old]):
+            fetching.add_to_dvc(root, datasets)
+    reads = {part.dataset: {part.reads: fetching.folder_of(part), **part.settings} for part in parts}
     if use_it:
-        write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), folders))
+        settings = {key: text for one in reads.values() for key, text in one.items()}
+        write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), settings))
     profile = paths.PROFILE.read_text("utf-8").strip() if paths.PROFILE.exists() else "sample"
     return [
-        {
-            **one,
-            "licence": part.about.licence,
-            "reads": part.reads,
-            "folder": folders[part.reads],
-            "profile": profile,
-        }
-        for one, part in zip(done, parts, strict=True)
+        {**one, "licence": part.about.licence, "settings": reads[part.dataset], "profile": profile}
+        for part, one in done
     ]

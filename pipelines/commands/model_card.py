@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -18,14 +17,14 @@ from huggingface_hub import ModelCardData
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import number
-from nightjar.core.errors import NightjarError
 from nightjar.models.headers import refusing
 from nightjar.models.weights import find, read_recipe, verify, weight_files
-from nightjar.params import Params, profiles
+from nightjar.params import Params
 from nightjar.params import load as load_params
 from nightjar.params.data import ModelSource
 from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
+from pipelines.fetch.sources import supply_of
 from pipelines.project.git import try_git
 from pipelines.project.text import interval, plain, table
 
@@ -47,8 +46,8 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     """The text of README.md for the trained system in `folder`. Raises NightjarError if it has no recipe."""
     params, recipe = load_params(), read_recipe(folder)
     base = base_of(params.models.language_model)
-    if base.licence == UNKNOWN and (supply := _supply(params.models.language_model.source)):
-        base = replace(base, licence=supply.licence)
+    if base.licence == UNKNOWN and (supplied := supply_of(params.models.language_model.source)):
+        base = replace(base, licence=supplied[1].licence)
     licence, name = plain(licence or base.licence), plain(folder.name)
     kind = str(recipe.get("data", INSTRUCTED[0]))
     names, data = _data(params, kind, str(recipe.get("recipe", folder.name)))
@@ -133,18 +132,9 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
     form = f" in the form of {whole}, not the published dataset" if card else f": {title}"
     if path.startswith(paths.SAMPLE.as_posix()):
         return [f"nightjar-sample-{name}"], f"Sample data written for Nightjar{form}."
-    if supply := _supply(path):
-        return [name], f"{of}{whole}. Licence: {supply.licence}; {supply.url}."
+    if supplied := supply_of(path):
+        return [name], f"{of}{whole}. Licence: {supplied[1].licence}; {supplied[1].url}."
     return None, f"Data of the project's own{form}. Their licence is not recorded."
-
-
-def _supply(source: str) -> profiles.Supply | None:
-    """What the profiles of the project say about a source, a path or a model."""
-    for name in profiles.names(Path()):
-        with suppress(NightjarError):
-            if found := profiles.about(Path(), name).supply.get(source):
-                return found
-    return None
 
 
 def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,16 @@ from pipelines.graph.graph import Graph, Stage
 from pipelines.process.lock import rebuild_lock
 from stages._runtime import history
 
-COLOURS = {"would run": "green", "would be restored": "cyan", "would fail": "bold red", "follows": "yellow"}
+if TYPE_CHECKING:
+    from pipelines.fetch.needs import Need
+
+COLOURS = {
+    "would run": "green",
+    "would be restored": "cyan",
+    "would fail": "bold red",
+    "would be skipped": "red",
+    "follows": "yellow",
+}
 # Stages in these states take time.
 AHEAD: tuple[State, ...] = ("would run", "follows")
 _WORDS: dict[State, str] = {
@@ -29,6 +38,7 @@ _WORDS: dict[State, str] = {
     "would be restored": "would be restored from the cache",
     "would be recorded": "would be recorded as they are",
     "would fail": "would fail",
+    "would be skipped": "would be skipped",
 }
 
 
@@ -62,12 +72,28 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
         from pipelines.run import preflight  # here, not above: it takes long to load
 
         preflight.check(graph)
+    wanted = _missing(whole, graph)
     if as_json:
-        _print_json(graph, left)
+        _print_json(graph, left, wanted)
         return
     _print_table(graph)
+    if wanted:
+        from pipelines.commands.plan_profile import show_missing
+
+        show_missing(wanted)
     for it in left:
         say(str(it))
+
+
+def _missing(whole: Graph, graph: Graph) -> list[Need]:
+    """What keeps a stage of `graph` from running: no need of theirs, where every stage can run."""
+    if not graph.blocked():
+        return []
+    from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: they take long to load
+    from pipelines.fetch.needs import of_graph
+
+    values = read_optional(graph.root / PARAMS_FILE)
+    return [one for one in of_graph(whole, graph, values) if one.state == "missing"]
 
 
 def _ahead(graph: Graph, seconds: Mapping[str, float]) -> tuple[list[float], int]:
@@ -77,7 +103,7 @@ def _ahead(graph: Graph, seconds: Mapping[str, float]) -> tuple[list[float], int
     return known, len(names) - len(known)
 
 
-def _print_json(graph: Graph, left: Sequence[leftovers.Leftover]) -> None:
+def _print_json(graph: Graph, left: Sequence[leftovers.Leftover], wanted: Sequence[Need]) -> None:
     seconds = history.expected(graph.root)
     known, unknown = _ahead(graph, seconds)
     rows = [
@@ -90,9 +116,9 @@ def _print_json(graph: Graph, left: Sequence[leftovers.Leftover]) -> None:
         for name, stage in graph.stages.items()
     ]
     leftover = [asdict(it) for it in left]
-    say_json(
-        {"stages": rows, "seconds": round(sum(known), 1), "without_estimate": unknown, "leftovers": leftover}
-    )
+    missing = [{"source": one.source, "key": one.key, "fix": one.fix} for one in wanted]
+    totals = {"seconds": round(sum(known), 1), "without_estimate": unknown}
+    say_json({"stages": rows, **totals, "leftovers": leftover, "missing": missing})
 
 
 def _print_table(graph: Graph) -> None:

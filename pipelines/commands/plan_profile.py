@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import distributions
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.config import PARAMS_FILE, value
 from nightjar.core.display import counted_as
 from nightjar.params import profiles, validate
-from nightjar.params.profiles import Supply
 from pipelines.commands.console import say, say_table
-from pipelines.graph import repository as graphs
-from pipelines.graph.graph import Graph
+from pipelines.fetch.needs import Need, fetches, needs
 from pipelines.run.preflight import check_project
-
-# Groups of parameters that name weights, which no stage has as a dependency.
-WEIGHTS = ("models", "tools")
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What a profile reads: its `stages` by source. `made` is what the stages of the whole graph write, `above` the
-    folders that it is in, `supply` what the profile says of sources.
-    """
-
-    stages: Mapping[str, Sequence[str]]
-    made: frozenset[str]
-    above: frozenset[str]
-    supply: Mapping[str, Supply]
-
-    def sources(self) -> dict[str, list[str]]:
-        """What must be supplied, with the stages that read it: supplies of the profile, and sources that no stage
-        makes, that are not here and that no supply describes. Packages are installed instead.
-        """
-        found: dict[str, list[str]] = {}
-        for source, stages in self.stages.items():
-            folders = [source, *map(str, Path(source).parents)]
-            described = next((one for one in folders if one in self.supply), None)
-            if described or self._missing(source):
-                readers = found.setdefault(described or source, [])
-                readers += [name for name in stages if name not in readers]
-        return found
-
-    def _missing(self, source: str) -> bool:
-        path = Path(source)
-        made = str(path) in self.made | self.above or any(str(it) in self.made for it in path.parents)
-        return source.startswith("hub:") or (len(path.parts) > 1 and not made and not _present(source))
 
 
 def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
@@ -60,64 +21,30 @@ def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
     root = Path()
     about, values = profiles.about(root, profile), profiles.values(root, profile)
     check_project(validate(values, f"profile {profile}"), root, f"profile {profile}")
-    whole = graphs.outline_with(root, PARAMS_FILE, json.dumps(values))
-    graph = whole.only(stages or about.targets)
-    made = frozenset(out for stage in whole.stages.values() for out in stage.outs)
-    above = frozenset(str(it) for out in made for it in Path(out).parents)
-    needs = Needs(_readers(graph, values), made, above, about.supply)
+    graph, wanted = needs(root, values, stages or about.targets)
     return {
         "profile": profile,
+        "takes": about.takes,
         "stages": [
             {"stage": name, "state": "would run", "description": stage.description}
             for name, stage in graph.stages.items()
         ],
-        "supply": [
-            _supply(source, about.supply.get(source), readers) for source, readers in needs.sources().items()
-        ],
+        "supply": [_supply(one) for one in wanted],
+        "fetch": fetches(wanted),
     }
 
 
-def _readers(graph: Graph, values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The stages that read each source: what they depend on, and what their parameters name as weights."""
-    readers: dict[str, list[str]] = {}
-    for name, stage in graph.stages.items():
-        groups = (key for keys in stage.params.values() for key in keys if key.split(".")[0] in WEIGHTS)
-        named = (text for key in groups for text in _texts(value(values, key)))
-        for source in dict.fromkeys([*stage.deps, *named]):
-            readers.setdefault(source, []).append(name)
-    return readers
-
-
-def _texts(setting: Any) -> Iterator[str]:
-    if isinstance(setting, str):
-        yield setting
-    elif isinstance(setting, Mapping | list):
-        for one in setting.values() if isinstance(setting, Mapping) else setting:
-            yield from _texts(one)
-
-
-def _present(source: str) -> bool:
-    """Whether a path is there, a package is installed, or a model of the hub was fetched before."""
-    kind, sign, name = source.partition(":")
-    if not sign:
-        return Path(source).exists()
-    if kind == "package":
-        return any(distributions(name=name))
-    from huggingface_hub import try_to_load_from_cache
-
-    name, _, revision = name.partition("@")
-    return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or None), str)
-
-
-def _supply(source: str, known: Supply | None, readers: Sequence[str]) -> dict[str, Any]:
-    state = "present" if _present(source) else "to download" if source.startswith("hub:") else "missing"
-    facts = known.model_dump() if known else {}
-    return {"source": source, "state": state, **facts, "described": known is not None, "stages": readers}
+def _supply(one: Need) -> dict[str, Any]:
+    facts = one.supply.model_dump() if one.supply else {}
+    row = {"source": one.source, "state": one.state, **facts, "described": one.supply is not None}
+    return {**row, "stages": one.stages, "fix": one.fix if one.state == "missing" else None}
 
 
 def show(plan: Mapping[str, Any]) -> None:
     """Print the plan as tables."""
     say(f"Profile {plan['profile']}, from nothing: {counted_as(len(plan['stages']), 'stage')} would run.")
+    if plan["takes"]:
+        say(f"It takes {plan['takes']}.")
     say_table([{"stage": row["stage"], "description": row["description"]} for row in plan["stages"]])
     say()
     rows = [
@@ -131,7 +58,18 @@ def show(plan: Mapping[str, Any]) -> None:
     ]
     say_table(rows, right=("GB",), colours={"state": {"missing": "bold red", "present": "green"}})
     for row in plan["supply"]:
-        from_where = f"{row['what']}, {row['url']}" if row["described"] else "not described in the profile"
-        say(f"{row['source']}: {from_where}")
+        from_where = f"{row['what']}, {row['url']}" if row["described"] else "not in the table of sources"
+        say(f"{row['source']}: {from_where}{'; ' + row['fix'] if row['fix'] else ''}")
+    if plan["fetch"]:
+        say(f"To fetch them: {plan['fetch']}")
     if not rows:
         say("Nothing to supply.")
+
+
+def show_missing(wanted: Iterable[Need], err: bool = False, before: str = "") -> None:
+    """Print a line for each need that is missing, and the command that fetches all of them that can be fetched."""
+    missing = [one for one in wanted if one.state == "missing"]
+    for one in missing:
+        say(f"{before}{one}; {one.fix}", err=err)
+    if (command := fetches(missing)) and len(missing) > 1:
+        say(f"{before}to fetch them: {command}", err=err)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from nightjar.core.display import counted_as, duration
+from nightjar.core.errors import NightjarError
 from pipelines.commands import show
 from pipelines.commands.console import say
 from pipelines.commands.options import jobs_option
@@ -66,6 +67,7 @@ def rebuild(
             from pipelines.run import preflight
 
             preflight.check(graph)
+            _reachable(whole, graph)
             if unchanged := len(graph.stages) - len(ahead):
                 counts = f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at"
                 say(f"{counts}{_about(root, ahead)}.", err=as_json)
@@ -97,6 +99,19 @@ def rebuild(
                 say(f"Nothing to do: {counted_as(len(graph.stages), 'stage')} up to date.")
                 _scores(graph, graph.stages, stale)
     raise SystemExit(code)
+
+
+def _reachable(whole: Graph, graph: Graph) -> None:
+    """Raise NightjarError if a stage cannot run: hours later the report would be missing."""
+    if not (what := graph.blocked()):
+        return
+    from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: they take long to load
+    from pipelines.fetch.needs import fetches, of_graph
+
+    values = read_optional(graph.root / PARAMS_FILE)
+    missing = [one for one in of_graph(whole, graph, values) if one.state == "missing"]
+    get = fetches(missing) or (missing[0].fix if missing else "supply it")
+    raise NightjarError(what, "rebuild", f"{get}; or name the stages to rebuild without it")
 
 
 def _about(root: Path, ahead: Collection[str]) -> str:

@@ -14,6 +14,7 @@ from nightjar.benchmarks.files import write_references
 from nightjar.benchmarks.score import analyse as run_analysis
 from nightjar.benchmarks.score import compare_files, difference_rows, parts, score_files, score_rows
 from nightjar.core.display import counted_as, number
+from nightjar.params.predict import PLAIN
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import (
     FILE,
@@ -142,6 +143,7 @@ def _print_differences(result: dict[str, Any]) -> None:
     lacking = [
         f", {count} without a prediction in {name}" for name, count in result["missing"].items() if count
     ]
+    say_prompts(result["prompts"])
     say_head(result, "".join(lacking))
     if card.files.by_task:
         lines = [{"task": task} | line for task, part in by_track.items() for line in _lines(part)]
@@ -163,6 +165,18 @@ def _print_differences(result: dict[str, Any]) -> None:
         say()
         say(ALL)
         say_table(_lines(result))
+
+
+def say_prompts(prompts: Mapping[str, str | None]) -> None:
+    """Print whether one or both of two systems were asked through a chat template; nothing if neither was."""
+    both = {prompts["a"], prompts["b"]}
+    if both <= {None, PLAIN}:
+        return
+    if len(both) == 1:
+        say(f"Prompts of a and b: {prompts['a']}.")
+        return
+    of_each = (f"{name}: {how or 'not recorded'}" for name, how in prompts.items())
+    say(f"The prompts of a and b differ. {'; '.join(of_each)}.")
 
 
 def _lines(part: Mapping[str, Any]) -> list[dict[str, Any]]:

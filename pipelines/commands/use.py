@@ -30,6 +30,14 @@ def _print(changes: list[dict[str, Any]]) -> None:
         say("params.yaml is so already.")
 
 
+def _missing() -> None:
+    from nightjar.core.config import PARAMS_FILE, read_yaml
+    from pipelines.commands.plan_profile import show_missing
+    from pipelines.fetch.needs import needs
+
+    show_missing(needs(Path(), read_yaml(Path(PARAMS_FILE)))[1], err=True, before="nightjar: use: ")
+
+
 @click.command()
 @click.argument("profile")
 @click.option(
@@ -41,8 +49,9 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     """Apply PROFILE to params.yaml and print what it changes.
 
     params.yaml becomes profiles/sample.yaml overlaid with the profile and the settings, checked before it is
-    written. Entries of your own in params.yaml are removed, unless a profile in profiles/ has them; a warning names
-    them and the copy of the file.
+    written. Data and weights that the settings name and that are missing are listed, with what gets them. Entries of
+    your own in params.yaml are removed, unless a profile in profiles/ has them; a warning names them and the copy of
+    the file.
 
     \b
     Example:
@@ -66,4 +75,6 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
         say(f"nightjar: use: {removed}, and in no profile: {', '.join(lost)}; {keep}", err=True)
     if not dry_run:
         write_text(paths.PROFILE, f"{profile}\n")
+        if Path("dvc.yaml").is_file():
+            _missing()
     return [vars(change) for change in changes]

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,10 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder, remove, write_text
 from nightjar.core.identity import digest, sha256_of
 from nightjar.core.json_text import read_object
-from pipelines.fetch.sources import UNKNOWN, Named, Source, checksums
+from pipelines.fetch.sources import FETCHED, UNKNOWN, Named, Source, checksums
 from pipelines.fetch.transfer import Progress, checkout, download, place, take, unpack
 from pipelines.process.lock import rebuild_lock
 
-FETCHED = paths.DATA / "fetched"
 # Transfers that are not complete; Git and DVC ignore the folder.
 PARTIAL = paths.OWN / "fetch"
 # A file may have so many times the bytes of the table: an archive is packed.
@@ -29,6 +29,16 @@ _MEGABYTE = 2**20
 def record_of(dataset: str) -> Path:
     """The file beside a data set's folder that says where its files come from."""
     return FETCHED / f"{dataset}.json"
+
+
+def folder_of(part: Named) -> str:
+    """The folder of a part's data set, from the project's root."""
+    return (FETCHED / part.dataset).as_posix()
+
+
+def is_versioned(root: Path, dataset: str) -> bool:
+    """Whether DVC has the data set, in the state of some fetch."""
+    return (root / FETCHED / f"{dataset}.dvc").exists()
 
 
 def records(root: Path, dataset: str) -> dict[str, Any]:
@@ -137,14 +147,14 @@ def _check(part: Named, names: list[str], ready: Path) -> None:
             raise NightjarError(f"the sha256 of {name} is not {expected}", str(part), fix)
 
 
-def add_to_dvc(root: Path, datasets: list[str]) -> None:
+def add_to_dvc(root: Path, datasets: Iterable[str]) -> None:
     """Version the folders of data sets with DVC, where the project at `root` has it. Raises NightjarError."""
     if not (root / ".dvc").is_dir():
         return
+    names = [(FETCHED / dataset).as_posix() for dataset in datasets]
     with rebuild_lock(root, fix="wait for it, and run the command again"):
-        paths = [(FETCHED / dataset).as_posix() for dataset in datasets]
         done = subprocess.run(
-            [sys.executable, "-m", "dvc", "add", "--quiet", *paths], cwd=root, capture_output=True, text=True
+            [sys.executable, "-m", "dvc", "add", *names], cwd=root, capture_output=True, text=True
         )
     if done.returncode:
         last = (done.stderr.strip() or "dvc add failed").splitlines()[-1]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from nightjar.core.config import Item, Model, Name, checked, read_yaml
+from nightjar.core import paths
+from nightjar.core.config import Gigabytes, Item, Model, Name, checked, read_yaml
 from nightjar.core.errors import NightjarError
 
 UNKNOWN = "unknown"
+FETCHED = paths.DATA / "fetched"
 _TABLE = Path(__file__).with_name("sources.yaml")
 _SUMS = Path(__file__).with_name("sha256sums")
 
@@ -59,14 +61,36 @@ class Part(Model):
 
 
 class Dataset(Model):
-    """A folder of data/fetched: the key of params.yaml that `reads` it, and its parts."""
+    """A folder of data/fetched: the key of params.yaml that `reads` it, with what other `settings`, and its parts."""
 
+    title: Name
     reads: Annotated[str, Field(pattern=r"^ingest\.\w+\.path$")]
+    settings: dict[Name, Name] = Field(default_factory=dict)
     parts: Annotated[dict[Item, Part], Field(min_length=1)]
+
+    def supply(self) -> Supply:
+        """What the data set is as a whole."""
+        parts = self.parts.values()
+        return Supply(
+            what=self.title,
+            url=next(iter(parts)).sources[0].address,
+            licence=", ".join(dict.fromkeys(part.licence for part in parts)),
+            gigabytes=sum(part.megabytes for part in parts) / 1000,
+        )
+
+
+class Supply(Model):
+    """What a profile reads and the repository does not have: its publisher's address, its licence and its size."""
+
+    what: Name
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
+    licence: Name
+    gigabytes: Gigabytes
 
 
 class _Table(Model):
     datasets: dict[Item, Dataset]
+    supplies: dict[Name, Supply]
 
 
 @dataclass(frozen=True)
@@ -77,20 +101,39 @@ class Named:
     part: str
     reads: str
     about: Part
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.dataset}/{self.part}"
 
 
 @cache
+def _read() -> _Table:
+    found = read_yaml(_TABLE)
+    datasets = {name: one for name, one in found.items() if isinstance(one, dict) and "parts" in one}
+    supplies = {name: one for name, one in found.items() if name not in datasets}
+    return checked(_Table, {"datasets": datasets, "supplies": supplies}, _TABLE)
+
+
+@cache
 def table() -> dict[str, Named]:
     """Every part by its name. Raises NightjarError for a table that is not valid."""
-    found = checked(_Table, {"datasets": read_yaml(_TABLE)}, _TABLE).datasets
     return {
-        f"{name}/{part}": Named(name, part, dataset.reads, about)
-        for name, dataset in found.items()
+        f"{name}/{part}": Named(name, part, dataset.reads, about, dataset.settings)
+        for name, dataset in _read().datasets.items()
         for part, about in dataset.parts.items()
     }
+
+
+def supply_of(source: str) -> tuple[str, Supply] | None:
+    """What the table says of a source of params.yaml, by its name or that of a folder around it; None for nothing."""
+    for folder in (source, *map(str, PurePosixPath(source).parents)):
+        if folder in (known := _read().supplies):
+            return folder, known[folder]
+        path = PurePosixPath(folder)
+        if path.parent == PurePosixPath(FETCHED) and path.name in (datasets := _read().datasets):
+            return folder, datasets[path.name].supply()
+    return None
 
 
 @cache

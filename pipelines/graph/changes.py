@@ -17,10 +17,20 @@ LONGEST = 60
 # `missing`: a dependency or a parameter that the stage cannot run without.
 Kind = Literal["new", "command", "parameter", "dependency", "output", "upstream", "always", "missing"]
 # `follows`: it depends on a stage that runs, and DVC decides afterwards. `would be recorded`: DVC records in dvc.lock
-# the files that exist, of a frozen stage or of data that were added by hand.
-State = Literal["up to date", "would run", "would be restored", "would be recorded", "would fail", "follows"]
-# States of stages whose future outputs are unknown.
-OPEN: frozenset[State] = frozenset({"would run", "would fail", "follows"})
+# the files that exist, of a frozen stage or of data that were added by hand. `would be skipped`: it depends on a stage
+# that would fail.
+State = Literal[
+    "up to date",
+    "would run",
+    "would be restored",
+    "would be recorded",
+    "would fail",
+    "would be skipped",
+    "follows",
+]
+# States of stages whose outputs will not be made, and of those whose future outputs are unknown.
+NEVER: frozenset[State] = frozenset({"would fail", "would be skipped"})
+OPEN: frozenset[State] = NEVER | {"would run", "follows"}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dvc.stage import Stage as DvcStage
 from dvc.stage.cache import _can_hash
 from dvc.stage.loader import StageLoader
 
-from pipelines.graph.changes import MISSING, OPEN, Kind, Reason, State, differences
+from pipelines.graph.changes import MISSING, NEVER, OPEN, Kind, Reason, State, differences
 from pipelines.graph.dvc_adapter import Project, tidy
 from pipelines.graph.graph import Graph, Stage
 from pipelines.project.names import stage_keys
@@ -95,14 +95,23 @@ class Status:
         self._project = project
         # By path: outputs that will be made or restored, and whether they are known.
         self._future: dict[str, tuple[Any, bool]] = {}
+        # Stages that would fail or be skipped.
+        self._never: set[str] = set()
 
     def judge(self, stage: DvcStage) -> tuple[State, tuple[Reason, ...]]:
         """What DVC would do about the stage, and why. The objects of the stage are changed."""
         reasons = tuple(self._reasons(stage))
         deps = [] if stage.frozen else stage.deps
-        names = sorted({self._project.name(out.stage) for dep in deps for out in self._unknown(dep)})
-        waits = tuple(Reason("upstream", name) for name in names)
+        names = {self._project.name(out.stage) for dep in deps for out in self._unknown(dep)}
+        # Those that keep it from running are told first.
+        waits = tuple(
+            Reason("upstream", it) for it in sorted(names, key=lambda it: (it not in self._never, it))
+        )
         state = self._state(stage, reasons, bool(waits))
+        if state in ("would run", "follows") and names & self._never:
+            state = "would be skipped"
+        if state in NEVER:
+            self._never.add(self._project.name(stage))
         if known := state == "would be restored":
             for out in stage.outs:
                 self._project.expect(out)

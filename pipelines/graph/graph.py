@@ -45,6 +45,11 @@ class Stage:
         needs = [f"needs {', '.join(before[:SHOWN])}{more}"] if before else []
         return "; ".join([*own, *needs])
 
+    @property
+    def lacks(self) -> str:
+        """Why the stage cannot run, in one line; for one that can, why it would."""
+        return "; ".join(reason.what for reason in self.reasons if reason.kind == "missing") or self.why
+
     def as_json(self) -> dict[str, Any]:
         return {**vars(self), "reasons": [reason.as_json() for reason in self.reasons]}
 
@@ -76,6 +81,20 @@ class Graph:
     def changed(self) -> list[str]:
         """Stages that are not up to date, or may not be once those before them have run."""
         return [name for name, stage in self.stages.items() if stage.state != "up to date"]
+
+    def blocked(self) -> str:
+        """Which stages cannot run, why, and which are skipped therefore, in one line; empty if all can run."""
+        failing = [stage for stage in self.stages.values() if stage.state == "would fail"]
+        if not failing:
+            return ""
+        skipped = [name for name, stage in self.stages.items() if stage.state == "would be skipped"]
+        lost = "; ".join(f"{it.name} cannot run ({it.lacks})" for it in failing[:SHOWN])
+        more = f" and {len(failing) - SHOWN} more" if len(failing) > SHOWN else ""
+        if not skipped:
+            return lost + more
+        needed = skipped[0] if len(skipped) == 1 else f"{len(skipped)} stages"
+        verb = "needs" if len(skipped) == 1 else "need"
+        return f"{lost}{more}, and {needed} {verb} {'it' if len(failing) == 1 else 'them'}"
 
     def only(self, targets: Iterable[str]) -> Graph:
         """The part of the graph that `targets` need, themselves included; all of it if there are none.

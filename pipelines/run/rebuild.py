@@ -55,6 +55,8 @@ def begun(
         listen = listeners(session.listen, artifacts.add)
         run = Run(graph, stages, logs, listen, stop, jobs, keep_going)
         session.name(name(graph))
+        if what := graph.blocked():  # a rebuild on the terminal was refused before
+            session.log(what, "warning")
         yield run
         _bring_back(whole, run.results, logs, stop)
         if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does it

@@ -10,7 +10,8 @@ from stages._runtime.stage import Stage, log, main
 
 
 def run(stage: Stage) -> None:
-    from stages.base_model.prepare import make_encoder_ready, make_ready
+    from nightjar.models.ready import make_ready
+    from stages.base_model.prepare import make_encoder_ready
 
     models = stage.params.models
     work: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {

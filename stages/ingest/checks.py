@@ -16,13 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nightjar.benchmarks.task_file import UnreadableFile, blank_texts, ordinary
 from nightjar.core.contracts import STRINGS
 from nightjar.core.json_text import Doubled, NotJson, doubled_key, exact, has_constant, is_text
-from stages.ingest.accounts import UnreadableFile
 from stages.ingest.check_head import check_head, is_whole, printable
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Found
-from stages.ingest.task_file import blank_texts, ordinary
 
 FEWEST_INSTANCES, MOST_INSTANCES = 25, 6500
 FEW_OUTPUTS, LEAST_ENTROPY = 15, 0.8

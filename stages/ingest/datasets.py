@@ -5,7 +5,6 @@ Those of a benchmark whose card reads its own files become rows of contracts.REC
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -14,7 +13,7 @@ from typing import Any
 
 from nightjar.benchmarks import card as cards
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import FileEncodings
+from nightjar.benchmarks.build import record_row, rows_of
 from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS, INSTANCES, RECORDS, TASKS
 from nightjar.core.errors import NightjarError
@@ -64,7 +63,11 @@ def ingest(
 
 def names() -> list[str]:
     """The datasets that can be ingested: Nightjar's own, and those of benchmarks whose cards read their own files."""
-    return [*DATASETS, *(name for name in registry.names() if registry.card(name).load is not None)]
+    cards = {name: registry.card(name) for name in registry.names()}
+    return [
+        *DATASETS,
+        *(name for name, card in cards.items() if card.load and not DATASETS.keys() & card.datasets),
+    ]
 
 
 def _check_name(dataset: str) -> None:
@@ -86,33 +89,20 @@ def ingest_records(
     """
     if not path.is_dir():
         raise NightjarError("no such folder", path, f"give the folder of {card.title}")
-    if card.load is None:
-        raise NightjarError(f"{card.name} has no files of its own", path, "ingest the dataset it is made of")
-    with_encodings = card.capability(FileEncodings)
-    if encodings and not with_encodings:
-        where = f"ingest.{card.name}.encodings"
-        raise NightjarError(f"{card.name} reads its files in one encoding", where, "remove this key")
     tasks: dict[str, list[dict[str, Any]]] = {}
-    seen: set[tuple[str, str]] = set()
     files: set[str] = set()
     remarks: Counter[str] = Counter()
     with ArtifactWriter(output) as writer:
         ledger = Ledger(card.name, writer)
         numbers = ledger.statistics
-        for found in (
-            with_encodings.load(path, encodings) if with_encodings and encodings else card.load(path)
-        ):
+        for found in rows_of(card, path, encodings):
             numbers.rows_in += 1
             files.add(found.file)
             if isinstance(found, cards.Refused):
                 ledger.refuse(found.file, Refused(found.reason, found.raw, found.id))
-            elif (found.task_id, found.id) in seen:
-                raw = json.dumps(found.parts, ensure_ascii=False)
-                ledger.refuse(found.file, Refused("the same id twice", raw, found.id))
             else:
-                seen.add((found.task_id, found.id))
                 remarks.update(found.remarks)
-                tasks.setdefault(found.task_id, []).append(_row(card.name, found))
+                tasks.setdefault(found.task_id, []).append(record_row(card.name, found))
         for task, rows in sorted(tasks.items()):
             numbers.rows_out += writer.write(RECORDS, rows, part=safe_name(task))
         numbers.tasks, numbers.files = len(tasks), len(files)
@@ -121,16 +111,3 @@ def ingest_records(
         if progress:
             progress(numbers.bytes, numbers.bytes)
         return ledger.close(path)
-
-
-def _row(dataset: str, record: cards.Record) -> dict[str, Any]:
-    return {
-        "dataset": dataset,
-        "file": record.file,
-        "task_id": record.task_id,
-        "category": record.category,
-        "id": record.id,
-        "parts": json.dumps(record.parts, ensure_ascii=False),
-        "references": list(record.references),
-        "day": record.day,
-    }

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.task_file import TaskFile, read_task
 from nightjar.core.contracts import INSTANCES, TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
@@ -28,7 +29,6 @@ from stages.ingest.accounts import (
     read_ahead,
 )
 from stages.ingest.documents import ROLES, TRACKS, read_document
-from stages.ingest.task_file import TaskFile, read_task
 
 DATASET = "natural_instructions"
 LISTS = tuple(f"{role}_tasks.txt" for role in ROLES)

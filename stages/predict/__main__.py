@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
+from nightjar.params.predict import PLAIN, prompting
 from nightjar.predict import Job, Predictor, predictor
 from stages._runtime.stage import Stage, main
 
+log = logging.getLogger("nightjar")
 PACKAGES = ("torch", "transformers", "peft")
 
 
@@ -20,6 +23,8 @@ def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL) -> None:
     source = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
     job = Job(stage.params, stage.item, source, base)
     with predictor(job) as made:
+        if (how := prompting(made.facts())) != PLAIN:
+            log.info("%s: %s", stage.name, how)
         if made.cache_key is None and stage.shard:
             return  # the run that publishes takes seconds
         if made.cache_key is None:

@@ -48,7 +48,7 @@ def run(stage: harness.Stage) -> None:
         raise NightjarError("predict.systems has no system", PARAMS_FILE, "add one, or apply a profile")
     read: list[Path] = []
     benchmarks = [
-        benchmark.read(systems.of(params, name), nodes, params, own, read.append) for name in answered
+        benchmark.read(systems.of(params, name, nodes), nodes, params, own, read.append) for name in answered
     ]
     entries = [entry for one in benchmarks for entry in leaderboard.entries(one.results)]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.

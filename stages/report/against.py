@@ -189,7 +189,7 @@ def _changed(
             {
                 "task": key[0],
                 "id": key[1],
-                "input": cut(card.query(json.loads(asked[key]["parts"])), 280) if key in asked else "",
+                "input": cut(card.shown(json.loads(asked[key]["parts"])), 280) if key in asked else "",
                 "references": [cut(text) for text in asked[key]["references"][:3]] if key in asked else [],
                 "metric": moves[key][0][0],
                 **{

@@ -26,12 +26,13 @@ FILE = "leaderboard.csv"
 @dataclass(frozen=True)
 class Column(Number):
     """The number of one benchmark. `published` are the values of papers with their sources by system, `roles` those of
-    all systems.
+    all systems, `chats` how systems were asked that were asked through a chat template.
     """
 
     card: Card
     published: Mapping[str, tuple[float, str]]
     roles: Mapping[str, str]
+    chats: Mapping[str, str]
 
 
 def column(one: Benchmark) -> Column:
@@ -52,12 +53,12 @@ def _of_track(one: Benchmark, track: str) -> Column:
     }
     known = {system: it for system, it in paired.items() if it}
     best = found.best(track, "overall", row)
-    title = numbers.heading(row.metric)
+    title, of = numbers.heading(row.metric), one.systems
     own = len(one.systems.card.tracks) < 2 or (
         one.systems.card.average and one.systems.card.average.name == track
     )
     title = title if own else f"{title}, {one.systems.card.track_title(track)}"
-    return Column(title, (), row, reference, known, best, one.systems.card, published, one.systems.roles)
+    return Column(title, (), row, reference, known, best, of.card, published, of.roles, of.chats)
 
 
 def _mean(one: Benchmark, mean: Average) -> Column:
@@ -95,7 +96,9 @@ def _mean(one: Benchmark, mean: Average) -> Column:
         against = (difference(ranked[0], other) for other in ranked[1:])
         best = ranked[0] if all(found and found["significant"] for found in against) else ""
     title = f"{numbers.heading(row.metric)}, mean of {len(tracks)} tasks"
-    return Column(title, tracks, row, reference, paired, best, one.systems.card, published, roles)
+    return Column(
+        title, tracks, row, reference, paired, best, one.systems.card, published, roles, one.systems.chats
+    )
 
 
 def sentences(columns: Sequence[Column], data: str) -> list[str]:
@@ -161,7 +164,11 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
             (
                 role,
                 [
-                    {"system": system, "cells": [_cell(it, system, pages) for it in columns]}
+                    {
+                        "system": system,
+                        "chat": "; ".join(_chats(columns).get(system, ())),
+                        "cells": [_cell(it, system, pages) for it in columns],
+                    }
                     for system in some
                 ],
             )
@@ -181,6 +188,15 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
             if it.published
         ],
     }
+
+
+def _chats(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """How the systems were asked that were asked through a chat template."""
+    found: dict[str, dict[str, None]] = {}
+    for it in columns:
+        for system, how in it.chats.items():
+            found.setdefault(system, {})[how] = None
+    return {system: list(ways) for system, ways in found.items()}
 
 
 def _cell(it: Column, system: str, pages: Mapping[tuple[str, str], str]) -> dict[str, Any] | None:
@@ -269,6 +285,7 @@ def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
     signs = "+ and -: significantly better and worse than the system it is compared with."
     notes = [signs] if any(it.differences for it in columns) else []
     notes += [shortened(_note(it), _WIDTH) for it in columns]
+    notes += [f"{system}: {'; '.join(ways)}" for system, ways in _chats(columns).items()]
     tables = [_block(block, systems, first) for block in blocks]
     return "\n\n".join([*tables, "\n".join([*notes, *unscored])]) + "\n"
 

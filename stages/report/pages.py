@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import Matching
-from nightjar.benchmarks.scores import SystemScores
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
-from stages.report.benchmark import answers, clusters, instances
+from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import Benchmark, Number
 from stages.report.plots import kinds
@@ -110,22 +108,18 @@ TITLES = {
 def _benchmark(
     site: Site, one: Benchmark, number: Number | None, params: Params, shared: Mapping[str, Any]
 ) -> None:
-    """The page of a benchmark, that of its questions with clusters, and a page of instances a system."""
+    """The page of a benchmark, and the explorer of its instances."""
     card = one.systems.card
-    limits: dict[str, Any] = {
-        "examples_most": answers.MOST,
-        "unjudged": answers.UNJUDGED,
-        "one": benchmark.context(one, number, params),
-    }
-    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, {**shared, **limits})
+    shown = {**shared, "one": benchmark.context(one, number, params)}
+    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, shown)
     site.add({f"scores-{card.name}.csv": one.results.csv()})
-    if matching := card.capability(Matching):
-        context = clusters.context(matching, one.evaluated)
-        site.page(clusters.file(card), "questions.html.j2", f"{card.title}: the questions", context)
-    scored = {scores.system: scores for scores in one.scores}
-    for system in one.instances.given:
-        context = instances.context(card, one.instances, scored.get(system, SystemScores(system, [], {})))
-        site.page(instances.file(card, system), "instances.html.j2", f"{card.title}: {system}", context)
+    site.page(
+        instances.file(card),
+        "instances.html.j2",
+        f"{card.title}: instances",
+        instances.context(one.evaluated),
+    )
+    site.add(instances.files(one.evaluated))
 
 
 def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:

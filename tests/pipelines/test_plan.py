@@ -98,3 +98,20 @@ def test_with_nothing_to_do_neither_arrow_nor_prefect_load(repo: Repo, command: 
         [sys.executable, "-c", code], cwd=repo.root, env=environment(), capture_output=True, text=True
     )
     assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
+
+
+def test_what_depends_on_a_stage_that_would_fail_is_skipped(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write(dvc=DVC.replace("deps: [a.txt], outs: [c.txt]", "deps: [lost.txt], outs: [c.txt]"), source="1")
+    text = told(repo, monkeypatch)
+    assert "c      would fail        lost.txt is missing" in text.replace("never run; ", "")
+    assert "d      would be skipped  never run; needs c, b" in text
+    assert "Of 4 stages 2 would run, 1 would fail, 1 would be skipped.\n" in text
+
+    done = repo.nightjar("rebuild")
+    assert done.returncode == 2 and not (repo.root / "a.txt").exists()
+    (line,) = done.stderr.splitlines()
+    assert "c cannot run (lost.txt is missing), and d needs it" in line
+    assert "name the stages to rebuild without it" in line
+    assert repo.nightjar("rebuild", "b").returncode == 0

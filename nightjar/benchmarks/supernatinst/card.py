@@ -12,6 +12,7 @@ from nightjar.benchmarks.supernatinst.questions import (
     NAME,
     Settings,
     baselines,
+    load,
     prompt,
     questions,
     turns,
@@ -33,6 +34,7 @@ CARD = Card(
     score=score,
     files=Files(task="task_id", category="task_category", by_task=False, shown=("input", "definition")),
     settings=Settings,
+    load=load,
     baselines=baselines,
     capabilities=(
         Tracks(TRACKS, ("overall", "category", "task"), category_metric),

@@ -1,17 +1,20 @@
 """The questions of Super-NaturalInstructions, their prompts, and the two heuristic baselines.
 
-Questions are the test instances of the split with the texts of their tasks. The baselines are those of Tk-Instruct's
-run_heuristics.py; neither adds a full stop to what it copies.
+Questions are read from the task files themselves (`load`), or they are the test instances of the split with the texts
+of their tasks. The baselines are those of Tk-Instruct's run_heuristics.py; neither adds a full stop to what it copies.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
+from nightjar.benchmarks import records
 from nightjar.benchmarks.card import Baseline
-from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+from nightjar.benchmarks.rows import read_bytes, read_text
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
 from nightjar.prompts.encoding import definition_of, encode
@@ -31,10 +34,15 @@ class Settings(Model):
 
 
 def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
-    """A question for every test instance of the split, in its order.
+    """A question for every test instance of the split, in its order; without a split, for every record of `load`.
 
     Raises NightjarError if there is none, or an instance's task is not among those that were ingested.
     """
+    if sources.split == sources.data:
+        for one in records.questions(NAME, sources.data):
+            shared = {name: one.parts[name] for name in _TASK}
+            yield one._replace(parts={"input": one.parts["input"]}, shared=shared, track=one.parts["track"])
+        return
     # Here, not above: Parquet and the tools take long to load, and scoring files of JSON Lines does without them.
     from nightjar.core import contracts
     from nightjar.core.tables import read_rows
@@ -63,6 +71,49 @@ def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
             dataset=row["dataset"],
             file=row["file"],
         )
+
+
+# Instances of a test task that are evaluated, the first ones of its file.
+TESTED = 100
+
+
+def load(folder: Path) -> Iterator[Record | Refused]:
+    """The first instances of the test tasks among the task files of `folder`, or of its folder tasks.
+
+    The test tasks are those of splits/TRACK/test_tasks.txt in `folder`; without these lists every task is one. A task
+    whose languages are English alone is of the track default, another of xlingual. Raises NightjarError if there is
+    none.
+    """
+    # Here, not above: Arrow takes long to load, and scoring files of JSON Lines does without it.
+    from nightjar.benchmarks.task_file import UnreadableFile, read_task
+    from nightjar.tools.calendar import find_date
+
+    files = sorted((folder / "tasks" if (folder / "tasks").is_dir() else folder).glob("*.json"))
+    lists = sorted(folder.glob("splits/*/test_tasks.txt"))
+    listed = {name.strip() for file in lists for name in read_text(file).splitlines()}
+    if not (tested := [file for file in files if file.stem in listed or not lists]):
+        what = (
+            f"none of its {len(files)} task files is in a list test_tasks.txt" if files else "no task files"
+        )
+        raise NightjarError(what, folder, "give the folder with tasks/*.json, or one of these files")
+    for file in tested:
+        try:
+            task = read_task(read_bytes(file), DATASET, file.name, file.stem)
+        except UnreadableFile as error:
+            yield Refused(file.name, str(error), "")
+            continue
+        head = task.head
+        english = {*head["input_language"], *head["output_language"]} == {"English"}
+        own = {name: head[name] for name in _TASK} | {"track": "default" if english else "xlingual"}
+        category = next(iter(head["categories"]), "none")
+        yield from (Refused(file.name, one.reason, one.raw, one.id) for one in task.refused)
+        for row in task.instances.to_pylist():
+            if row["index"] < TESTED:
+                text = row["input"]
+                parts = {"input": text, **own}
+                yield Record(
+                    file.stem, row["id"], file.name, parts, tuple(row["outputs"]), category, find_date(text)
+                )
 
 
 def prompt(question: Question, asking: Asking) -> str:

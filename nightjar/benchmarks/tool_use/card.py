@@ -8,7 +8,7 @@ from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.benchmarks.tool_use.published import CURVES, PUBLISHED, TABLES
-from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions, shown
 from nightjar.benchmarks.tool_use.tasks import NAME, TASKS
 from nightjar.statistics import perplexity
 
@@ -36,5 +36,5 @@ CARD = Card(
     settings=Settings,
     load=load,
     tasks=TASKS,
-    capabilities=(Query(query), Papers(PUBLISHED, TABLES, CURVES)),
+    capabilities=(Query(query, shown), Papers(PUBLISHED, TABLES, CURVES)),
 )

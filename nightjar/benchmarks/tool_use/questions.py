@@ -96,6 +96,12 @@ def query(parts: Mapping[str, Any]) -> str:
     return str(parts.get("question") or parts.get("text") or parts.get("title", ""))
 
 
+def shown(parts: Mapping[str, Any]) -> str:
+    """The question after the story of a word problem, and before its paragraph."""
+    story = " ".join(parts[name] for name in ("body", "question") if parts.get(name)) or query(parts)
+    return "\n\n".join(filter(None, (story, parts.get("context"))))
+
+
 def prompt(question: Question, asking: Asking) -> str:
     """The published prompt (Schick et al. 2023, appendix C), or a definition and the question in the encoding.
 

@@ -16,6 +16,7 @@ import numpy as np
 from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.text.f1 import f1
 from nightjar.benchmarks.zeroscrolls import text_metrics
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS, LongTask
@@ -26,7 +27,6 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
     best,
     concordance,
     exponential_similarity,
-    f1,
     in_order,
     letter,
     percentage,

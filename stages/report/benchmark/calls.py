@@ -22,7 +22,7 @@ from nightjar.benchmarks.sections import (
     initial,
 )
 from stages.report import numbers
-from stages.report.benchmark.answers import Answers, first, is_right
+from stages.report.benchmark.answers import Answers, first
 
 # Calls of a system that are shown, at most.
 MOST = 12
@@ -59,8 +59,8 @@ def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Seq
 
     `may_call` says of each system whether its decoding calls tools.
     """
-    counts = [_counts(card, found, system) for system in found.given]
-    made = [call for system in found.given for call in _calls(card, found, system)[:MOST]]
+    counts = [_counts(found, system) for system in found.counts]
+    made = [call for system in found.counts for call in _calls(card, found, system)[:MOST]]
     total = sum(of["calls"] for of in counts)
     blocks: list[Block] = []
     if not total:
@@ -72,7 +72,7 @@ def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Seq
     titles += ["right answers with a call"] if judged else []
     heads = (Column("system", "text"), Column("may call", "text"), *map(Column, titles))
     rows = []
-    for system, of in zip(found.given, counts, strict=True):
+    for system, of in zip(found.counts, counts, strict=True):
         some = f"{of['with_calls']:,}" if of["calls"] else "none"
         numbered = [f"{of['answers']:,}", some, *(f"{of[name]:,}" for name in ("calls", "with_result"))]
         numbered += [f"{of['right']:,}"] if judged else []
@@ -108,7 +108,7 @@ def _by_call(card: Card, line: ByCall) -> Row:
     return Row((*of, *cells(line), tools or None))
 
 
-def _counts(card: Card, found: Answers, system: str) -> dict[str, Any]:
+def _counts(found: Answers, system: str) -> dict[str, Any]:
     answers = found.called[system]
     calls = [call for row in answers for call in row["calls"]]
     tools = sorted({call["tool"] for call in calls})
@@ -117,7 +117,7 @@ def _counts(card: Card, found: Answers, system: str) -> dict[str, Any]:
         "calls": len(calls),
         "with_calls": len(answers),
         "with_result": sum(call["result"] is not None for call in calls),
-        "right": sum(_right(card, found, system, row) == "right" for row in answers),
+        "right": sum(_right(found, system, row) == "right" for row in answers),
         "by_tool": ", ".join(f"{tool} {sum(call['tool'] == tool for call in calls):,}" for tool in tools),
     }
 
@@ -133,12 +133,13 @@ def _calls(card: Card, found: Answers, system: str) -> list[Row]:
                 f"{call['tool']}({cut(call['input'])})",
                 "no result" if call["result"] is None else cut(call["result"]),
                 cut(first(row["answers"])) or "(empty)",
-                *([_right(card, found, system, row) or None] if card.right else []),
+                *([_right(found, system, row) or None] if card.right else []),
             )
         )
         for row, call in calls
     ]
 
 
-def _right(card: Card, found: Answers, system: str, row: Mapping[str, Any]) -> str:
-    return is_right(card, found.scores.get((system, row["task_id"], row["id"]), {}))
+def _right(found: Answers, system: str, row: Mapping[str, Any]) -> str:
+    right = found.right[system].get((row["task_id"], row["id"]))
+    return "" if right is None else "right" if right else "wrong"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.aggregate import ByCall
-from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.benchmarks.sections import (
@@ -32,7 +31,6 @@ from stages.report import numbers, site
 from stages.report.benchmark import (
     answers,
     calls,
-    clusters,
     differences,
     gains,
     instances,
@@ -61,7 +59,6 @@ class Benchmark:
     answers: answers.Answers
     calls: Sequence[ByCall]
     evaluated: Evaluated
-    instances: instances.Instances
 
     @property
     def scores(self) -> Sequence[SystemScores]:
@@ -87,8 +84,7 @@ def read(
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
-    given = answers.read(card, systems.models, predicted, scored, asked, params.seed)
-    listed = [params.predict.systems[f"{card.name}-{system}"] for system in systems.models]
+    given = answers.read(card, systems.models, predicted, scored, params.seed)
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
@@ -99,7 +95,6 @@ def read(
         given,
         calls.of(card, scores, systems.models, given),
         Evaluated(card, params, systems.models, questions, scores, table, facts, folder, reads),
-        instances.read(listed, predicted, questions, params.seed),
     )
 
 
@@ -151,13 +146,13 @@ def context(one: Benchmark, number: Number | None, params: Params) -> dict[str, 
         "unscored": one.unscored,
         "heat": site.section_context(Section("heat", "", [_heat(found)]), roles) if found.tracks else None,
         "forest": _forest(found, number) if number else None,
-        "questions": clusters.file(card) if card.capability(Matching) else "",
+        "explorer": instances.file(card),
+        "chats": one.systems.chats,
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "sections": [site.section_context(it, roles) for it in (first,) if it],
         "folded": [site.section_context(it, roles) for it in folded if it],
-        "examples": answers.context(card, one.answers),
         "answered": one.answers.counts,
-        "instances": {name: instances.file(card, name) for name in one.instances.given},
+        "instances": {name: instances.file(card, name) for name in one.systems.models},
     }
 
 

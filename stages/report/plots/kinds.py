@@ -281,7 +281,7 @@ def graph(
 
 
 def layers(edges: Mapping[str, set[str]]) -> dict[str, int]:
-    """The length of the longest way to each node from one that reads from no other; there is no circle."""
+    """How many nodes at most are one after the other above each node; there is no circle."""
     level: dict[str, int] = {}
 
     def of(node: str) -> int:

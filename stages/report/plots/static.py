@@ -35,7 +35,7 @@ _SETTINGS: dict[Any, Any] = {
 
 def drawn(plot: Plot) -> str:
     """The plot as a file of its own, whose colours follow the reader's light or dark scheme."""
-    columns = max(1, min(len(plot.panels), int(_WIDTH // plot.least)))
+    columns = max(1, min(len(plot.panels), int(_WIDTH // (0.8 * plot.least))))
     rows = [plot.panels[at : at + columns] for at in range(0, len(plot.panels), columns)]
     heights = [max(it.height for it in row) + _AROUND for row in rows]
     top = 22.0 if plot.legend else 0.0
@@ -46,7 +46,7 @@ def drawn(plot: Plot) -> str:
         above = top
         for row, height in zip(rows, heights, strict=True):
             for at, panel in enumerate(row):
-                left = min(260.0, 7 + 5.6 * max((len(text) for _, text in panel.y.labels), default=6))
+                left = _left(panel)
                 box = (_WIDTH / columns * at + left, above + 32, _WIDTH / columns - left - 24, panel.height)
                 _panel(figure, panel, box, total)
             above += height
@@ -66,14 +66,22 @@ def drawn(plot: Plot) -> str:
     return re.sub(r"(<svg[^>]*>)", lambda found: found.group(1) + style, text[text.index("<svg") :], count=1)
 
 
+def _left(panel: Panel) -> float:
+    """The pixels that the labels of the axis y need."""
+    return min(260.0, 7 + 5.6 * max((len(text) for _, text in panel.y.labels), default=6))
+
+
 def _panel(figure: Figure, panel: Panel, box: tuple[float, float, float, float], total: float) -> None:
     left, top, width, height = box
+    start = 4 - _left(panel)
     axes = figure.add_axes((left / _WIDTH, 1 - (top + height) / total, width / _WIDTH, height / total))
     axes.set_xlim(panel.x.low, panel.x.high)
     axes.set_ylim(panel.y.low, panel.y.high)
     above = matplotlib.transforms.Affine2D().scale(1 / width, 1 / height) + axes.transAxes
-    axes.text(0, height + 17, printable(panel.title), transform=above, weight="bold", color=_COLOURS["ink"])
-    axes.text(0, height + 5, printable(panel.note), transform=above, color=_COLOURS["muted"])
+    axes.text(
+        start, height + 17, printable(panel.title), transform=above, weight="bold", color=_COLOURS["ink"]
+    )
+    axes.text(start, height + 5, printable(panel.note), transform=above, color=_COLOURS["muted"])
     for side in axes.spines.values():
         side.set_visible(False)
     for it, axis in ((panel.x, axes.xaxis), (panel.y, axes.yaxis)):

@@ -86,7 +86,7 @@ def graph(nodes: Sequence[Node]) -> Plot:
     for stage, some in grouped.items():
         into, out = (sum(getattr(node, f"rows_{name}") for node in some) for name in ("in", "out"))
         items = f"{len(some)} items" if len(some) > 1 else some[0].item
-        boxes[stage] = [it for it in (items, f"{into:,} → {out:,} rows") if it]
+        boxes[stage] = [it for it in (items, f"{into:,} → {out:,}") if it]
     rows = [
         (it.name, it.rows_in, it.rows_out, it.rows_rejected, " ".join(sorted(reduced[it.name])))
         for it in nodes

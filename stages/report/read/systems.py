@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.card import Baseline, Card
 from nightjar.core import paths
 from nightjar.params import Params
+from nightjar.params.predict import PLAIN, prompting
 from nightjar.params.train import Recipe
 from stages.report.read.facts import Node
 from stages.report.read.results import BOUND, CONTROL
@@ -33,15 +34,20 @@ class Systems:
     baselines: Mapping[str, Baseline]
     models: Sequence[str]
     roles: Mapping[str, str]
+    # How those were asked that were asked through a chat template.
+    chats: Mapping[str, str] = field(default_factory=dict)
 
 
-def of(params: Params, name: str) -> Systems:
+def of(params: Params, name: str, nodes: Sequence[Node] = ()) -> Systems:
     """The systems of the benchmark `name`. Raises NightjarError for one that there is not."""
+    facts = {node.item: node.details for node in nodes if node.stage == "predict"}
+    asked = {system: prompting(facts.get(f"{name}-{system}", {})) for system in params.predict.of(name)}
     card = registry.card(name)
     settings = registry.settings(card, params.benchmarks[name].settings())
-    baselines, models = card.baselines(settings), params.predict.of(name)
-    roles = dict.fromkeys(baselines, "baseline") | {system: _role(params, name, system) for system in models}
-    return Systems(card, baselines, models, roles)
+    baselines = card.baselines(settings)
+    chats = {system: how for system, how in asked.items() if how != PLAIN}
+    roles = dict.fromkeys(baselines, "baseline") | {system: _role(params, name, system) for system in asked}
+    return Systems(card, baselines, list(asked), roles, chats)
 
 
 # What the roles are, in the legend.
@@ -101,7 +107,8 @@ def sentences(
         for name, answer in one.baselines.items():
             found.setdefault((name, _baseline(answer)), []).append(one.card.title)
         for name in one.models:
-            sentence = _model(params, one.card.name, name, by_name)
+            chat = f" Asked through the {one.chats[name]}." if name in one.chats else ""
+            sentence = _model(params, one.card.name, name, by_name) + chat
             found.setdefault((name, sentence), []).append(one.card.title)
     return [
         {"name": name, "sentence": sentence, "benchmarks": ", ".join(titles)}

@@ -42,6 +42,8 @@ def test_a_request_has_one_message_of_the_user_and_is_greedy() -> None:
             "max_tokens": 5,
             "temperature": 0,
             "stop": ["\n\n"],
+            "repeat_penalty": 1.0,
+            "repetition_penalty": 1.0,
         }
     ]
 
@@ -69,6 +71,7 @@ def test_the_messages_of_a_request_are_sent_in_their_order() -> None:
         (said("three\n\nAnd more", "length"), "three", False),
         (said("three and", "length"), "three and", True),
         (said(None), "", False),
+        (said("<think>12 boxes", "length"), "", True),
     ],
 )
 def test_reasoning_and_what_follows_a_stop_text_are_no_part_of_the_answer(
@@ -95,6 +98,18 @@ def test_a_refused_parameter_is_renamed_or_left_out_and_recorded() -> None:
     assert facts["refused"] == {"max_tokens": "max_completion_tokens", "temperature": "left out"}
     assert facts["tokens"] == {"prompt": 20, "completion": 4}
     assert len(served.asked) == 4 and served.asked[-1]["max_completion_tokens"] == 5
+
+
+def test_a_server_that_takes_no_penalties_is_asked_without_them() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        extra = next((name for name in body if "penalty" in name), None)
+        return (400, {"error": f"Unrecognized request argument: {extra}"}) if extra else said("three")
+
+    with serving(script) as served, ChatServer(served.url) as chat:
+        chat.reply(ASKED, Decoding())
+        assert chat.facts()["server"]["refused"] == dict.fromkeys(
+            ("repeat_penalty", "repetition_penalty"), "left out"
+        )
 
 
 def test_another_refusal_is_one_line() -> None:

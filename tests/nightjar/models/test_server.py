@@ -10,7 +10,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, Limits
 from nightjar.models.model import Score, Text
-from nightjar.models.server import Address, Server
+from nightjar.models.server import Address, Server, Unscored
 from tests.completions_server import completion, serving
 
 
@@ -173,13 +173,14 @@ def test_addresses() -> None:
 
 def echoed(body: dict[str, Any]) -> tuple[int, Any]:
     """As llama.cpp's server: a token a character, ln p of the n-th is -n, and one more that it wrote."""
-    text = body["prompt"]
+    before, text = (body["prompt"], f"{body['prompt']}!") if body.get("echo") else ("", "!")
+    first = 0 if before else len(body["prompt"])
     logprobs = {
-        "tokens": [*text, "!"],
-        "text_offset": [*range(len(text)), len(text)],
-        "token_logprobs": [None, *(-float(n) for n in range(1, len(text) + 1))],
+        "tokens": list(text),
+        "text_offset": [first + n for n in range(len(text))],
+        "token_logprobs": [-float(first + n) if first + n else None for n in range(len(text))],
     }
-    return 200, {"choices": [{"text": f"{text}!", "logprobs": logprobs}]}
+    return 200, {"choices": [{"text": text, "logprobs": logprobs if "logprobs" in body else None}]}
 
 
 def prompt_logprobs(body: dict[str, Any]) -> tuple[int, Any]:
@@ -190,7 +191,17 @@ def prompt_logprobs(body: dict[str, Any]) -> tuple[int, Any]:
         None,
         *({"7": {"logprob": -float(n), "decoded_token": one}} for n, one in enumerate(body["prompt"]) if n),
     ]
-    return 200, {"choices": [{"text": "!", "prompt_logprobs": tokens}]}
+    _, given = echoed(body)
+    return 200, {"choices": [given["choices"][0] | {"prompt_logprobs": tokens}]}
+
+
+def shifted(body: dict[str, Any]) -> tuple[int, Any]:
+    """As llama-cpp-python with a model without a token for the beginning: each token has the place of the next."""
+    status, given = echoed(body)
+    if body.get("echo"):
+        logprobs = given["choices"][0]["logprobs"]
+        logprobs["token_logprobs"] = [None, *(one - 2 for one in logprobs["token_logprobs"][1:])]
+    return status, given
 
 
 @pytest.mark.parametrize("script", [echoed, prompt_logprobs])
@@ -233,3 +244,16 @@ def test_a_server_without_log_probabilities_is_known_by_one_request(answer: tupl
     with serving(lambda body: answer) as served:
         assert Server.abilities(served.url) == Server.can
         assert len(served.asked) <= 4
+
+
+def test_a_server_that_fails_where_it_should_refuse_has_no_log_probabilities() -> None:
+    """As llama-cpp-python with --logits_all false."""
+    answer = 500, {"error": {"message": "logprobs is not supported for models created with logits_all=False"}}
+    told = pytest.raises(Unscored, match="it gives no log-probabilities of a given text")
+    with serving(lambda body: answer) as served, Server(served.url, Limits(attempts=1)) as server, told:
+        server.check_scores()
+
+
+def test_log_probabilities_of_other_tokens_are_not_used() -> None:
+    with serving(shifted) as served:
+        assert Server.abilities(served.url) == Server.can

@@ -11,7 +11,7 @@ from nightjar.params.profiles import Change, nearest, values
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("name", ["sample", "real", "paper", "paper_appendix", "paper_11b"])
+@pytest.mark.parametrize("name", ["sample", "real", "quick", "paper", "paper_appendix", "paper_11b"])
 def test_every_profile_is_nearest_to_itself(name: str) -> None:
     assert nearest(ROOT, values(ROOT, name)) == (name, [], [])
 
@@ -22,8 +22,8 @@ def test_what_differs_is_named_with_both_values() -> None:
     given["train"]["defaults"]["epochs"] = 7.5
     name, differing, _ = nearest(ROOT, given)
     assert name == "real" and differing == [
-        Change("ingest.natural_instructions.path", "data/natural-instructions", "elsewhere"),
-        Change("train.defaults.epochs", 2.0, 7.5),
+        Change("ingest.natural_instructions.path", "data/fetched/natural_instructions", "elsewhere"),
+        Change("train.defaults.epochs", 1.0, 7.5),
     ]
 
 

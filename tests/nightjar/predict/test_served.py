@@ -156,4 +156,4 @@ def test_a_task_that_needs_log_probabilities_is_refused_after_one_try(
             NightjarError, match="wikitext: a server gives no log-probabilities of a given text"
         ):
             run(Stage("predict@tool_use-served", params.load()))
-    assert {body["prompt"] for body in served.asked} == {"One two three"}
+    assert {body["prompt"] for body in served.asked} == {"The capital of France is"}

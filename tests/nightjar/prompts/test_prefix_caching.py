@@ -10,12 +10,12 @@ import tokenizers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nightjar.benchmarks.task_file import read_task
 from nightjar.prompts.encoding import CUE
 from nightjar.prompts.encodings import named, variants
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
 from nightjar.prompts.model_text import model_input
 from nightjar.prompts.prefix_caching import PrefixCachingTokenizer, with_prefix_cache
-from stages.ingest.task_file import read_task
 from tests.nightjar.prompts.options import options
 
 # What the parts begin with, what may stand before them, and whatever merges, splits or is cut out beforehand.

@@ -22,7 +22,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / ".dvc").mkdir()
     (tmp_path / "data").mkdir()
-    (tmp_path / "data/sample").symlink_to(ROOT / "data/sample")
+    (tmp_path / "data/none").touch()
+    for folder in ("data/sample", "nightjar", "stages", "profiles"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    for folder in ("consistency", "rerank", "retrieve"):
+        (tmp_path / "data" / folder).mkdir()
     git(tmp_path, "init")
     git(tmp_path, "commit", "--allow-empty", "-m", "a")
     monkeypatch.chdir(tmp_path)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.task_file import read_any
 from pipelines.cli import main
-from stages.ingest.task_file import read_any
 from tests.in_process import captured, nightjar
 
 TASK = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shlex
 import shutil
@@ -19,12 +20,12 @@ from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.models.weights import digest, write_checksums
+from nightjar.predict import sources
 from pipelines.cli import main
-from pipelines.commands import sources
 from tests import tiny_models
-from tests.completions_server import completion, serving
+from tests.completions_server import completion, said, serving
 from tests.conftest import ROOT
-from tests.in_process import captured
+from tests.in_process import captured, nightjar
 from tests.questions import question, write_questions
 
 QUESTIONS = Path("data/questions")
@@ -336,6 +337,43 @@ def test_two_folders_are_compared(project: Path, capsys: pytest.CaptureFixture[s
     assert not raised.value.code
     found = json.loads(capsys.readouterr().out)
     assert (found["n"], found["missing"]) == (6, {"a": 0, "b": 0})
+
+
+def test_prompts_with_and_without_a_template_are_not_compared_in_silence(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tiny_models.with_chat_template(Path("models/base/language_model"), project / "chatty")
+    write_checksums(model)
+    options = ("--model", "chatty", "--benchmark", "supernatinst", "--output")
+    assert run(*options, "../plain") == 0
+    assert "chat template" not in capsys.readouterr().out
+    ways = {
+        "chat": ("chat template", ()),
+        "brief": ('chat template, system message "Be brief."', ("--system-message", "Be brief.")),
+    }
+    for name, (how, more) in ways.items():
+        assert run(*options, f"../{name}", "--chat-template", *more) == 0
+        told, report = capsys.readouterr(), project.parent / name / "data/report"
+        assert f"predict@supernatinst-chatty_chat: {how}\n" in told.err
+        assert f"chatty_chat: {how}\n" in told.out
+        shown = f'<small class="note"> {html.escape(how, quote=True).replace("&quot;", "&#34;")}</small>'
+        assert all(shown in (report / page).read_text() for page in ("index.html", "supernatinst.html"))
+        assert f"Asked through the {how}." in html.unescape((report / "provenance.html").read_text())
+    with serving(lambda body: said("0")) as served:
+        assert run("--model", f"chat:{served.url}#chatty", *options[2:], "../served") == 0
+    one, other = ways["chat"][0], ways["brief"][0]
+    for a, b, first in (
+        ("plain", "plain", "supernatinst, "),
+        ("chat", "chat", f"Prompts of a and b: {one}.\n"),
+        ("chat", "brief", f"The prompts of a and b differ. a: {one}; b: {other}.\n"),
+        ("plain", "chat", f"The prompts of a and b differ. a: no chat template; b: {one}.\n"),
+        ("chat", "served", f"The prompts of a and b differ. a: {one}; b: {one} of the server.\n"),
+    ):
+        text = nightjar("compare", "--benchmark", "supernatinst", "--a", f"../{a}", "--b", f"../{b}")
+        assert text.startswith(first)
+    project.joinpath("mine.jsonl").write_text('{"id": "1-0", "prediction": "0"}\n')
+    text = nightjar("compare", "--benchmark", "supernatinst", "--a", "../chat", "--b", "mine.jsonl")
+    assert text.startswith(f"The prompts of a and b differ. a: {one}; b: not recorded.\n")
 
 
 def _occupied(folder: Path) -> None:

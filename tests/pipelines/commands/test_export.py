@@ -144,14 +144,18 @@ def test_the_card_has_the_title_and_the_licence_of_the_data(
         return YAML(typ="safe").load(head), " ".join(text.split())
 
     path = Path("params.yaml")
-    for old, new in (("sample/natural_instructions", "natural-instructions"), ("sample/protoqa", "mine")):
+    for old, new in (
+        ("sample/natural_instructions", "fetched/natural_instructions"),
+        ("sample/protoqa", "mine"),
+    ):
         path.write_text(path.read_text().replace(f"path: data/{old}", f"path: data/{new}"))
     head, text = card("combined", data="train", calls=True)
     assert head["datasets"] == ["Super-NaturalInstructions"] and head["tags"][1:] == [
         "instruction-tuning",
         "tool-use",
     ]
-    assert "Licence: Apache-2.0; https://github.com/allenai/natural-instructions. Their targets" in text
+    assert "Licence: Apache-2.0; each task names the licence of its instances" in text
+    assert "; https://github.com/allenai/natural-instructions. Their targets" in text
     head, text = card("protoqa", data="questions")
     assert "datasets" not in head and "own in the form of ProtoQA (" in text, "these files may be anybody's"
     assert "Their licence is not recorded." in text

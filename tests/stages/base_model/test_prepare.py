@@ -14,12 +14,13 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
+from nightjar.models.ready import make_ready
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import digest, find
 from nightjar.params.data import EncoderSource, ModelSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
-from stages.base_model.prepare import make_encoder_ready, make_ready
+from stages.base_model.prepare import make_encoder_ready
 from tests.gguf_models import as_gguf, in_gguf
 from tests.tiny_models import sentence_encoder
 

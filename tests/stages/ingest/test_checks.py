@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.ingest.accounts import UnreadableFile
+from nightjar.benchmarks.task_file import UnreadableFile, ordinary, read_task
 from stages.ingest.check_head import language_names
 from stages.ingest.checks import check_task
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Finding
-from stages.ingest.task_file import ordinary, read_task
 from tests.stages.ingest.conftest import make_task
 
 NAN = float("nan")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -99,3 +100,17 @@ def built_with_lists(built: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 def built_with_long(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the tasks on long documents, and the report of it."""
     return _reported(tmp_path_factory, "built-with-long", built, add_long)
+
+
+@pytest.fixture()
+def page(browser: Any) -> Iterator[Any]:
+    """A page that may only read files and must report no error."""
+    found = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    found.set_default_timeout(10_000)
+    wrong: list[str] = []
+    found.on("request", lambda it: wrong.append(it.url) if not it.url.startswith("file:") else None)
+    found.on("console", lambda it: wrong.append(it.text))
+    found.on("pageerror", lambda it: wrong.append(str(it)))
+    yield found
+    assert wrong == []
+    found.close()

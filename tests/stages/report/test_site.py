@@ -12,7 +12,7 @@ from nightjar.core.errors import NightjarError
 from stages.report.plots.spec import Plot
 from stages.report.site import Site, environment, plots
 from tests.stages.report.building import NAME
-from tests.stages.report.test_stage import OUT, run
+from tests.stages.report.test_stage import OUT, explorer, run
 
 
 def test_two_files_of_one_name_are_an_error() -> None:
@@ -51,6 +51,8 @@ def test_answers_and_prompts_cannot_turn_the_text_of_a_page(project: Path) -> No
     with tables.ArtifactWriter(folder) as writer:
         writer.write(contracts.PREDICTIONS, rows)
     assert run().returncode == 0
-    pages = {file.name: file.read_text(encoding="utf-8") for file in OUT.glob("*.html")}
-    assert not {mark for mark in "\u202e\u2066\x1b\x07" for page in pages.values() if mark in page}
-    assert "\\u202e" in pages[f"{NAME}.{system}.html"], "marked, not left out"
+    pages = [file.read_text(encoding="utf-8") for file in (*OUT.glob("*.html"), *OUT.glob("instances/*/*"))]
+    assert not {mark for mark in "\u202e\u2066\x1b\x07" for page in pages if mark in page}
+    assert explorer(NAME)[1][0]["systems"][2]["answers"] == [r"left\u202eright\x1b[2J"], (
+        "marked, not left out"
+    )

@@ -97,17 +97,31 @@ def text(*names: str) -> str:
     return " ".join(unescape(words).translate(GLYPHS).split())
 
 
+def explorer(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What the explorer of a benchmark lists, and what it shows of each instance, from the scripts of the report."""
+    folder = OUT / "instances" / name
+    value = re.compile(r"window\.instances(?:\.texts\[\d+\])? = (.*);\n", re.DOTALL)
+
+    def of(file: str) -> Any:
+        found = value.fullmatch((folder / file).read_text(encoding="utf-8"))
+        assert found
+        return json.loads(found[1])
+
+    files = [f"{place}.js" for place in range(len(list(folder.iterdir())) - 1)]
+    return of("list.js"), [one for file in files for one in of(file)]
+
+
 def test_pages_are_self_contained_and_well_formed(reported: Path) -> None:
     ids = {file.name: parsed(file.name).ids for file in OUT.glob("*.html")}
     for name in ids:
         found, page = parsed(name), (OUT / name).read_text()
         for link in found.links:
             file, _, target = link.partition("#")
-            assert (OUT / (file or name)).is_file() and (not target or target in ids[file or name]), link
+            assert (OUT / (file or name)).is_file(), link
+            assert not target or target in ids[file or name] or "=" in target, link
         assert not found.tags & {"iframe", "object"}
-        assert not re.findall(r'<script(?! defer src="assets/| type="application/json")', page), (
-            "no script in a page itself"
-        )
+        inline = re.findall(r'<script(?! defer src="(?:assets|instances)/| type="application/json")', page)
+        assert not inline, "no script in a page itself"
         assert (
             "default-src 'none'; img-src 'self'; style-src 'self' 'unsafe-inline'; script-src 'self'" in page
         )
@@ -148,7 +162,11 @@ def test_the_leaderboard(reported: Path) -> None:
         difference = f"{paired['value']:+.1f} [{paired['low']:+.1f}, {paired['high']:+.1f}]".replace("-", "−")
         words = f"{difference} from untuned, p {p(paired['p'])}, {verdict}"
         assert f'title="{escape(words)}"' in told
-    assert [rows[it][1] for it in SYSTEMS] == ["baseline"] * 3 + ["control", "treatment", "upper bound"]
+    assert [rows[it][1].strip() for it in SYSTEMS] == ["baseline"] * 3 + [
+        "control",
+        "treatment",
+        "upper bound",
+    ]
     assert rows["mTk-Instruct 13B"] == ["mTk-Instruct 13B", "57.1"], "a paper's row"
     assert told.index("other models, other test set") < told.index("mTk-Instruct 13B")
     found = csv.DictReader((OUT / "leaderboard.csv").read_text().splitlines())
@@ -200,15 +218,23 @@ def test_every_name_of_a_system_is_explained(reported: Path) -> None:
     assert all(f">{role}</abbr>" in page for role in ("baseline", "control", "treatment", "upper bound"))
 
 
-def test_the_instances_of_a_system(reported: Path) -> None:
-    predicted = tables.read_rows(Path("data/predict", NAME, "combined"), contracts.PREDICTIONS)
-    page = text(f"{NAME}.combined.html")
-    assert "All 208 instances" in page and "Calendar(2023, <b>) → no result" in page
-    rows = [[cell.strip() for cell in row] for row in parsed(f"{NAME}.combined.html").rows[1:]]
-    assert [row[3] for row in rows] == [row["answers"][0] for row in predicted]
-    assert [row[6] for row in rows] == [str(len(row["calls"])) for row in predicted]
-    assert rows[0][0] == "1" and rows[0][4] in ("right", "wrong") and float(rows[0][5]) <= 100
-    assert "(no prediction)" in text(f"{NAME}.untuned.html"), "two predictions are missing"
+def test_the_instances_of_all_systems(reported: Path) -> None:
+    listed, shown = explorer(NAME)
+    assert listed["systems"] == list(MODELS) and len(listed["rows"]) == len(shown) == 208
+    for place, system in enumerate(MODELS):
+        predicted = {
+            row["id"]: row
+            for row in tables.read_rows(Path("data/predict", NAME, system), contracts.PREDICTIONS)
+        }
+        assert len(predicted) == (206 if system == "untuned" else 208)
+        for (_, id, _, _, verdicts, scores, calls, answers), one in zip(listed["rows"], shown, strict=True):
+            row = predicted.get(id, {"answers": [""], "calls": []})
+            assert answers[place] == row["answers"][0] and calls[place] == len(row["calls"])
+            assert verdicts[place] in ("01" if id in predicted else "x") and float(scores[place]) <= 100
+            assert one["systems"][place]["answers"] == (row["answers"][:1] if id in predicted else [])
+            assert [it[1:] for it in one["systems"][place]["calls"]] == [
+                [it["input"], it["result"]] for it in row["calls"]
+            ]
 
 
 def test_every_score_stands_where_it_belongs(reported: Path) -> None:
@@ -268,11 +294,12 @@ def test_same_input_same_bytes(project: Path) -> None:
     # Sets have another order in another process.
     assert subprocess.run([sys.executable, "-m", "stages.report"]).returncode == 0
     assert files() == first
-    pages = ["index", "training", "calls", "provenance", "stages", NAME, *(f"{NAME}.{it}" for it in MODELS)]
+    pages = ["index", "training", "calls", "provenance", "stages", NAME, f"{NAME}.instances"]
     assert set(first) == {
         *(f"{page}.html" for page in pages),
         *(f"{name}.{kind}" for name in PLOTS for kind in ("svg", "csv")),
         *(f"assets/{file.name}" for file in ASSETS.iterdir()),
+        *(f"instances/{NAME}/{file}.js" for file in ("list", 0, 1, 2)),
         *("leaderboard.csv", f"scores-{NAME}.csv", "headline.json", "headline.txt"),
     }
     assert not list(OUT.parent.glob(".report*"))
@@ -317,7 +344,7 @@ def test_one_track_without_tasks(project: Path) -> None:
     rewrite(fewer)
     assert run().returncode == 0
     page = (OUT / f"{NAME}.html").read_text()
-    assert "cross-lingual" not in page.split("Examples of answers")[0] and "By task" not in page
+    assert "cross-lingual" not in page and "By task" not in page
 
 
 def test_an_evaluation_of_another_model_has_no_sampled_calls_and_names_what_it_left_out(

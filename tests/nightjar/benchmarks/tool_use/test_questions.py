@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
+from nightjar.benchmarks.tool_use.card import CARD
 from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions
 from nightjar.benchmarks.tool_use.tasks import GROUPS
@@ -196,3 +197,16 @@ def test_prompts_in_the_encoding_of_the_recipes(sources: Sources) -> None:
         assert text.startswith(beginning) and text.endswith("Output:")
         assert all(part.rstrip("?") in text for part in found[task].parts.values())
         assert "Evidence 1 - T: a passage" in text
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"body": "It is 3 by 4 meters.", "question": "Find its area."}, "It is 3 by 4 meters. Find its area."),
+        ({"question": "Who?", "context": "Ann."}, "Who?\n\nAnn."),
+        ({"question": "Who?"}, "Who?"),
+        ({"text": "Ann lives in"}, "Ann lives in"),
+    ],
+)  # fmt: skip
+def test_pages_show_the_story_of_a_word_problem(parts: dict[str, Any], text: str) -> None:
+    assert CARD.shown(parts) == text

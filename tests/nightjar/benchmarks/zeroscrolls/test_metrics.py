@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.benchmarks.text.f1 import f1
 from nightjar.benchmarks.zeroscrolls.metrics import forgiving, has_requested_form
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.benchmarks.zeroscrolls.text_metrics import (
@@ -13,7 +14,6 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
     best,
     concordance,
     exponential_similarity,
-    f1,
 )
 
 REFERENCES = {

@@ -12,15 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.benchmarks.text.f1 import ascii_text, f1, normalised
 from nightjar.benchmarks.zeroscrolls import text_metrics as metrics
 from nightjar.benchmarks.zeroscrolls.text_metrics import (
     accuracy,
-    ascii_text,
     best,
     concordance,
     exponential_similarity,
-    f1,
-    normalised,
     percentage,
     rouge,
 )

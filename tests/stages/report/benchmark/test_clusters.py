@@ -1,9 +1,8 @@
-"""A benchmark with clusters: its table by metric, its labels and the page with its questions, counted by hand."""
+"""A benchmark with clusters: its table by metric, its labels and its instances, counted by hand."""
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 from nightjar.benchmarks.aggregate import aggregate
-from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.benchmarks.sections import Evaluated, Table, Value
@@ -26,10 +24,10 @@ from stages.report.read import results
 from tests.conftest import ROOT
 from tests.stages.report import made_lists
 from tests.stages.report.made_lists import ATTACK, CARD, NAME, N
-from tests.stages.report.test_stage import OUT, Page, parsed
+from tests.stages.report.test_stage import OUT, explorer, parsed
 
 SCORED = Path("data/evaluate", NAME)
-PAGE, QUESTIONS = f"{NAME}.html", f"{NAME}-questions.html"
+PAGE = f"{NAME}.html"
 ASKED = list(made_lists.questions(None, None, 0))  # type: ignore[arg-type]
 
 
@@ -79,7 +77,7 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     compared = tables.read_rows(SCORED, contracts.COMPARISONS)
     few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
     none = [{**row, "low": None, "high": None} for row in compared]
-    section = published.section(CARD, results.Results(CARD, few, {}), [], none)
+    section = published.section(CARD, results.Results(CARD, few, {}, none), [])
     assert section
     table = next(it for it in section.blocks if isinstance(it, Table))
     *ours, heading, distance = table.rows
@@ -126,60 +124,36 @@ def test_remarks_on_rows_that_were_kept() -> None:
     assert ["ingest@made_lists", "odd <b>", "2"] in cells("stages.html")
 
 
-def test_links_between_the_pages() -> None:
-    index, questions = parsed(PAGE), parsed(QUESTIONS)
-    assert QUESTIONS in index.links and PAGE in questions.links
-    inside = [link for link in questions.links if link.startswith("#")]
-    assert len(inside) == N and all(link[1:] in questions.ids for link in inside)
-    assert not questions.tags & {"img", "iframe", "object"}
-
-
-def section(number: int) -> str:
-    """The part of the page about a question."""
-    text = (OUT / QUESTIONS).read_text()
-    return text[text.index(f'<section id="q{number}">') :].split("</section>")[0]
-
-
-def rows_of(number: int) -> list[list[str]]:
-    found = Page()
-    found.feed(section(number))
-    return [[cell.strip() for cell in row] for row in found.rows]
-
-
 def test_the_clusters_of_a_question() -> None:
-    rows = rows_of(4)
-    assert rows[0] == ["cluster", "people", "strings", "untuned", "people"]
-    # The largest first, equal ones in their order; the ranks are those of the answers that have them.
-    assert rows[1:4] == [
-        ["1", "60", "snow", "–", "1"],
-        ["2", "20", f"rain | a shower | rain {ATTACK}", "2", "2"],
-        ["3", "20", "frogs", "–", "–"],
-    ]
-    assert "100 answers of people in 3 clusters; labels: easy" in section(4)
-    assert "labels" not in section(5)
+    listed, shown = explorer(NAME)
+    assert listed["systems"] == ["untuned", "people"] and listed["similarities"] == ["equal", "contained"]
+    assert f"{NAME}.instances.html" in parsed(PAGE).links
+    one = shown[3]
+    assert (one["people"], one["labels"], shown[4]["labels"]) == ("100", ["easy"], [])
+    # The largest first, equal ones in their order.
+    assert [(it["count"], it["strings"]) for it in one["clusters"]] == [
+        (60, ["snow"]), (20, ["rain", "a shower", f"rain {ATTACK}"]), (20, ["frogs"]),
+    ]  # fmt: skip
+    has, none = ([kind, place] for kind, place in (("has", 2), ("none", 0)))
+    assert one["matches"] == [[[none, has], [none, has]], [[["has", 1], has], [["has", 1], has]]]
 
 
 def test_the_answers_with_their_clusters() -> None:
-    rows = rows_of(1)
-    at = rows.index(["", "answer", "equal", "contained"])
-    listed = rows[at + 1 :]
-    assert listed[0] == ["1", "mud", "✗", "✗"]
-    assert listed[1] == ["2", "snow", "✓ 1 snow", "✓ 1"]
-    assert listed[2] == ["3", "the snow", "✗", "= 1"]
-    assert listed[3] == ["equal, first 3 counts the answers above"]
-    assert listed[4][:2] == ["4", ATTACK]
-    assert listed[5][1] == made_lists.TURNED.replace("\u202e", r"\u202e"), "marked"
-    assert re.fullmatch(r"x{80} …", listed[6][1]), "an answer of a megabyte"
-    assert listed[7][1] == "(blank)"
-    assert len([row for row in listed if row[0].isdigit()]) >= clusters.ANSWERS
-    assert "and 17 more answers" in section(1)
-    (one,) = (
+    listed, shown = explorer(NAME)
+    one, matches = shown[0], shown[0]["matches"][0]
+    answers = one["systems"][0]["answers"]
+    assert answers[:5] == ["mud", "snow", "the snow", ATTACK, r"\u202eturned"]
+    assert matches[0][:3] == [["none", 0], ["has", 1], ["none", 0]], "equal"
+    assert matches[1][:3] == [["none", 0], ["has", 1], ["repeats", 1]], "contained"
+    assert one["counted"][0] == 3 and len(answers) == clusters.ANSWERS and one["systems"][0]["more"] == 17
+    assert answers[5].startswith("xx") and len(answers[5]) < 3_000, "an answer of a megabyte"
+    (scores,) = (
         it for it in from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES)) if it.system == "untuned"
     )
-    assert f"{one.parts['same/3'][0]:.3f}" in section(1)
-    assert "An empty list." in section(2) and "No prediction." in section(3)
-    page = (OUT / QUESTIONS).read_text()
-    assert ATTACK not in page and "\u202e" not in page and len(page) < 150_000
+    assert one["systems"][0]["scores"][0] == ["equal, first 3", f"{scores.parts['same/3'][0]:.3f}"]
+    assert [row[4][0] for row in listed["rows"][:3]] == ["-", "-", "x"], "an empty list, and none"
+    files = "".join(file.read_text() for file in (OUT / "instances" / NAME).iterdir())
+    assert "<" not in files and "\u202e" not in files and len(files) < 150_000
 
 
 def evaluated(systems: list[str]) -> Evaluated:
@@ -190,19 +164,13 @@ def evaluated(systems: list[str]) -> Evaluated:
 
 
 def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    matching = CARD.capability(Matching)
-    assert matching
-    shown = {}
-    for most in (9, 5):
-        for name, value in {"QUESTIONS": most, "CLUSTERS": 2, "STRINGS": 1, "ANSWERS": 1}.items():
-            monkeypatch.setattr(clusters, name, value)
-        shown[most] = clusters.context(matching, evaluated(["people"]))
-    assert len(shown[5]["questions"]) == 5 and shown[5]["total"] == N
-    first = shown[5]["questions"][0]
-    assert (first["more"], [it["more"] for it in first["clusters"]]) == (1, [0, 2])
-    assert (len(first["lists"][0]["rows"]), first["lists"][0]["more"]) == (1, 1)
-    few, larger = ({one["id"] for one in shown[most]["questions"]} for most in (5, 9))
-    assert few < larger, "a larger number keeps those of a smaller one"
+    for name in ("CLUSTERS", "STRINGS", "ANSWERS"):
+        monkeypatch.setattr(clusters, name, 1)
+    found = clusters.Clusters.read(evaluated(["people"]))
+    assert found
+    one = found.of(ASKED[0])
+    assert (len(one["clusters"]), one["smaller"], one["clusters"][0]["more"]) == (1, 2, 0)
+    assert [[len(matches) for matches in of] for of in one["matches"]] == [[1, 1]]
 
 
 def test_scores_by_label_leave_out_what_has_no_score() -> None:

@@ -1,7 +1,9 @@
-"""Pages of instances: which are shown, what is cut, and the passages of a system with evidence or rankings."""
+"""The data of the explorer: which instances, what is cut, and the passages of a system with evidence or rankings."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,33 +11,42 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.scores import from_rows
+from nightjar.benchmarks.sections import Evaluated
 from nightjar.core import contracts, tables
 from nightjar.core.paths import INDEX
-from nightjar.params.predict import System
+from nightjar.params import load
 from stages.report.benchmark import instances
 from tests.stages.report.building import EVIDENCE, NAME, SCORED, asked
-from tests.stages.report.test_stage import OUT, run, text
 
 CARD = registry.card(NAME)
-PREDICTED = Path("data/predict", NAME)
 
 
-def shown(evidence: str = "data/none") -> dict[str, Any]:
-    system = System(
-        kind="model", benchmark=NAME, system="combined", weights="w", evidence=evidence, tools="data/none"
-    )
-    found = instances.read([system], PREDICTED, asked(), 1)
+def found(evidence: str = "data/none") -> Evaluated:
+    params = load(Path("params.yaml"))
+    systems = params.predict.systems
+    one = systems[f"{NAME}-combined"].model_copy(update={"evidence": Path(evidence)})
+    predict = params.predict.model_copy(update={"systems": {**systems, f"{NAME}-combined": one}})
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
-    return instances.context(CARD, found, next(one for one in scores if one.system == "combined"))
+    return Evaluated(CARD, params.model_copy(update={"predict": predict}), ["combined"], asked(), scores, [], {},
+                     Path(), lambda path: None)  # fmt: skip
 
 
-def test_a_larger_number_is_drawn_and_said(reported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = {it["id"]: it for it in shown()["instances"]}
-    assert len(every) == shown()["total"] == len(asked())
+def shown(of: Evaluated) -> dict[str, dict[str, Any]]:
+    """What is shown of every instance, by its id."""
+    made = instances.files(of)
+    values = {name: json.loads(text.partition(" = ")[2].rstrip(";\n")) for name, text in made.items()}
+    listed = values.pop(f"instances/{NAME}/list.js")
+    texts = [one for name in values for one in values[name]]
+    return {row[1]: one | {"row": row} for row, one in zip(listed["rows"], texts, strict=True)}
+
+
+def test_of_more_the_seed_draws(reported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = shown(found())
+    assert list(every) == [one.id for one in asked()]
     monkeypatch.setattr(instances, "INSTANCES", 9)
-    few = shown()
-    assert few["total"] == len(asked()) and len(few["instances"]) == 9
-    assert all(it | {"number": 0} == every[it["id"]] | {"number": 0} for it in few["instances"])
+    few = shown(found())
+    assert len(few) == 9 and all(few[id]["systems"] == every[id]["systems"] for id in few)
+    assert instances.context(found())["shown"] == 9 and instances.context(found())["total"] == len(asked())
 
 
 def test_scores_are_those_of_the_table(reported: Path) -> None:
@@ -44,12 +55,12 @@ def test_scores_are_those_of_the_table(reported: Path) -> None:
         for row in tables.read_rows(SCORED, contracts.INSTANCE_SCORES)
         if row["system"] == "combined"
     }
-    for it in shown()["instances"]:
-        assert it["scores"] == [
-            {"title": "ROUGE-L (%)", "value": f"{100 * scores[it['id'], 'rougeL']:.1f}"},
-            {"title": "exact match (%)", "value": f"{100 * scores[it['id'], 'exact_match']:.1f}"},
+    for id, it in shown(found()).items():
+        assert it["systems"][0]["scores"] == [
+            ["ROUGE-L (%)", f"{100 * scores[id, 'rougeL']:.1f}"],
+            ["exact match (%)", f"{100 * scores[id, 'exact_match']:.1f}"],
         ]
-        assert it["right"] == ("right" if scores[it["id"], "exact_match"] == 1 else "wrong")
+        assert it["row"][4] == ("1" if scores[id, "exact_match"] == 1 else "0")
 
 
 def test_evidence_in_the_order_of_its_ranks(project: Path) -> None:
@@ -62,13 +73,9 @@ def test_evidence_in_the_order_of_its_ranks(project: Path) -> None:
     ]
     with tables.ArtifactWriter(Path(EVIDENCE)) as writer:
         writer.write(contracts.EVIDENCE, [*rows, rows[0] | {"split": "train", "id": "other"}])
-    found = shown(EVIDENCE)["instances"]
-    assert list(found[0]["passages"]) == ["<i>: passage 1", "passage 2", "passage 3"]
-    assert not any(it["passages"] for it in found[1:])
-    assert run().returncode == 0
-    assert "1. <i>: passage 1" in text(f"{NAME}.combined.html")
-    assert "&lt;i&gt;: passage 1" in (OUT / f"{NAME}.combined.html").read_text()
-    assert "passage 1" not in text(f"{NAME}.untuned.html"), "it has no evidence"
+    every = shown(found(EVIDENCE))
+    assert every.pop(first.id)["passages"] == [[["<i>: passage 1", "passage 2", "passage 3"], [0]]]
+    assert not any(it["passages"] for it in every.values())
 
 
 def test_passages_of_a_ranking(project: Path) -> None:
@@ -80,8 +87,17 @@ def test_passages_of_a_ranking(project: Path) -> None:
     with tables.ArtifactWriter(INDEX) as writer:
         rows = [{"passage": number, "text": f"text {number}", **passage} for number in range(10)]
         writer.write(contracts.PASSAGES, rows)
-    found = shown(f"data/rerank/{NAME}")["instances"]
-    assert list(found[0]["passages"]) == ["text 7", "text 2", "text 5"] and not found[1]["passages"]
+    every = shown(found(f"data/rerank/{NAME}"))
+    assert every.pop(first.id)["passages"] == [[["text 7", "text 2", "text 5"], [0]]]
+    assert not any(it["passages"] for it in every.values())
+
+
+def test_equal_prompts_are_written_once(reported: Path) -> None:
+    of = replace(found(), systems=["untuned", "tk_instruct", "combined"])
+    every = shown(of)
+    for it in every.values():
+        assert sorted(place for _, places in it["prompts"] for place in places) in ([0, 1, 2], [1, 2])
+        assert len({text for text, _ in it["prompts"]}) == len(it["prompts"])
 
 
 def test_long_prompts_keep_their_ends() -> None:

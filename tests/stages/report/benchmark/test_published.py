@@ -15,7 +15,7 @@ from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.benchmarks.sections import Evaluated
 from nightjar.statistics import Bootstrap
-from stages.report.benchmark import answers, instances
+from stages.report.benchmark import answers
 from stages.report.benchmark import page as benchmark
 from stages.report.leaderboard import column
 from stages.report.read.results import Results
@@ -44,18 +44,17 @@ def scores(system: str, accuracy: float, nll: float) -> SystemScores:
 def shown() -> Mapping[str, Any]:
     made = [scores("untuned", 0.25, np.log(20)), scores("toolformer", 0.5, np.log(12))]
     bootstrap = Bootstrap(1, 200, 0.95)
+    compared = compare(CARD, made, [("toolformer", "untuned")], bootstrap)
+    roles = dict.fromkeys(MODELS, "baseline")
     called = {("lama_trex", str(n)): frozenset({"QA"}) for n in range(6)}
     one = benchmark.Benchmark(
-        Systems(CARD, {}, MODELS, dict.fromkeys(MODELS, "baseline")),
-        Results(CARD, aggregate(CARD, made, bootstrap), {}),
-        compare(CARD, made, [("toolformer", "untuned")], bootstrap),
+        Systems(CARD, {}, MODELS, roles),
+        Results(CARD, aggregate(CARD, made, bootstrap), {}, compared, roles),
+        compared,
         [],
-        answers.Answers(
-            {}, {}, {it: {} for it in MODELS}, {}, dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, N)
-        ),
+        answers.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, N), {key: {} for key in MODELS}),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
-        instances.Instances([], 0, {}, {}),
     )
     return benchmark.context(one, column(one), PARAMS)
 

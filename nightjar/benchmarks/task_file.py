@@ -25,7 +25,6 @@ import pyarrow.json
 
 from nightjar.core.contracts import INSTANCES, STRINGS
 from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
-from stages.ingest.accounts import Refused, UnreadableFile
 
 # Column, the key in the file, and whether a file without it is refused: the split and the prompts need those.
 _LISTS = (
@@ -60,6 +59,24 @@ _ORDINARY = [
     for definition in (_STRINGS, pa.string())
 ]
 _LARGEST_BLOCK = 2**31 - 2
+
+
+@dataclass(frozen=True)
+class Refused:
+    """One row that is not taken: its id if it has one, the reason, what exactly, and its text as it came."""
+
+    reason: str
+    raw: str
+    id: str | None = None
+    detail: str = ""
+
+
+class UnreadableFile(Exception):
+    """A whole file that cannot be taken: the reason, and what exactly is wrong."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason, self.detail = reason, detail
+        super().__init__(f"{reason}: {detail}" if detail else reason)
 
 
 @dataclass

@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.ingest.accounts import Refused, UnreadableFile
-from stages.ingest.task_file import TaskFile, read_any, read_columns, read_task
+from nightjar.benchmarks.task_file import (
+    Refused,
+    TaskFile,
+    UnreadableFile,
+    read_any,
+    read_columns,
+    read_task,
+)
 from tests.stages.ingest.conftest import make_task
 
 NAN = float("nan")

@@ -12,9 +12,9 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend, is_remote, split
 from nightjar.models.headers import AGAIN, read_json_object
+from nightjar.models.ready import facts, make_ready
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
 from nightjar.params.data import ModelSource
-from stages.base_model.prepare import facts, make_ready
 
 ADAPTER = "adapter_config.json"
 

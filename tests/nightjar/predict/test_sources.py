@@ -11,7 +11,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import LANGUAGE_MODEL as MODEL
 from nightjar.models.weights import digest, write_checksums
-from pipelines.commands.sources import Source, name_of, resolve
+from nightjar.predict.sources import Source, name_of, resolve
 from tests import tiny_models
 
 

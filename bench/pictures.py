@@ -1,0 +1,376 @@
+"""The pictures of README and docs: plots of the tables in docs/results.md, and screenshots of a rebuilt sample project.
+
+    python -m bench.pictures                   docs/plots/*.svg
+    python -m bench.pictures --screenshots     also docs/report.png and docs/ui-run.png
+
+A plot has the numbers of a table, and a test compares the files with what the tables give. The screenshots need
+Chromium, a project that `nightjar rebuild` has built, and a run that its Prefect server knows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from nightjar.core import paths
+from nightjar.core.errors import NightjarError
+from pipelines.serving import server as servers
+from pipelines.serving.flow_runs import Api
+
+RESULTS, PLOTS = Path("docs/results.md"), Path("docs/plots")
+# Colours by role, as in the report: they differ in lightness too.
+BASELINE, CONTROL, TREATMENT, PEOPLE = "#8a94a0", "#d98a00", "#1261a8", "#4d4d4d"
+NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?"
+VALUE = re.compile(rf"\**({NUMBER})\**(?:\s*\[({NUMBER}),\s*({NUMBER})\])?")
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot of the first table below the heading `section` that has all the columns of `series`.
+
+    `series` are columns by the legend's text and colour; `rows` the labels to draw, in this order, empty for all;
+    `interval` is the column of the interval where it is not in the cell.
+    """
+
+    name: str
+    section: str
+    title: str
+    series: dict[str, tuple[str, str]]
+    label: str
+    rows: tuple[str, ...] = ()
+    interval: str = ""
+    where: tuple[str, str] = ("", "")
+
+
+DRAWN = (
+    Plot(
+        "real-tasks",
+        "Real tasks",
+        "17 unseen Super-NaturalInstructions tasks, the category's own metric",
+        {"untuned": ("untuned", BASELINE), "tk_instruct": ("fine-tuned on 104 other tasks", TREATMENT)},
+        "category",
+        rows=(
+            "Question rewriting",
+            "Title generation",
+            "Keyword tagging",
+            "Data to text",
+            "Coreference resolution",
+        ),
+    ),
+    Plot(
+        "calls-and-evidence",
+        "What calls and evidence add",
+        "ROUGE-L on 17 real tasks, difference from tk_instruct",
+        {"- `tk_instruct`": ("difference from tk_instruct", TREATMENT)},
+        "system",
+        rows=("untuned", "calls_only", "evidence_only", "combined"),
+        where=("questions with a call", ""),
+    ),
+    Plot(
+        "toolformer",
+        "Toolformer on real texts",
+        "Accuracy in percent, by task",
+        {
+            "untuned": ("untuned", BASELINE),
+            "toolformer, disabled": ("toolformer, calls disabled", CONTROL),
+            "toolformer": ("toolformer", TREATMENT),
+        },
+        "task",
+        rows=(
+            "ASDiv",
+            "SVAMP",
+            "LAMA, T-REx",
+            "LAMA, Google-RE",
+            "LAMA, SQuAD",
+            "WebQuestions",
+            "Natural Questions",
+            "Dateset",
+        ),
+    ),
+    Plot(
+        "pgra",
+        "PGRA on real texts",
+        "Accuracy in percent (CoLA: Matthews correlation), mean of three seeds",
+        {
+            "reader, no passages": ("reader without passages", BASELINE),
+            "FiD": ("passages of the retriever (FiD)", CONTROL),
+            "PGRA": ("passages of the reranker (PGRA)", TREATMENT),
+        },
+        "task",
+    ),
+    Plot(
+        "protoqa",
+        "ProtoQA on the real questions",
+        "WordNet, max incorrect 3, percent of the best list of answers (52 questions)",
+        {"max incorrect: 3": ("max incorrect 3", TREATMENT)},
+        "system",
+        interval="interval",
+        where=("similarity", "WordNet"),
+    ),
+    Plot(
+        "zeroscrolls",
+        "ZeroSCROLLS on real documents",
+        "50 questions a task in 2,048 tokens",
+        {
+            "naive": ("naive", PEOPLE),
+            "untuned": ("untuned", BASELINE),
+            "tk_instruct": ("tk_instruct", TREATMENT),
+        },
+        "task, metric",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A benchmark of the README's plot: two cells of the table below `section`, each found by its row and column."""
+
+    label: str
+    section: str
+    rows: tuple[dict[str, str], dict[str, str]]
+    columns: tuple[str, str]
+    interval: str = ""
+
+
+BEFORE_AFTER = {"untuned, or calls disabled": BASELINE, "fine-tuned, or with calls": TREATMENT}
+CALLS = ("toolformer, disabled", "toolformer")
+GAINS = (
+    Gain(
+        "Super-NaturalInstructions, ROUGE-L (n 1,700)\nfine-tuned on other tasks",
+        "Real tasks",
+        ({"system": "untuned"}, {"system": "tk_instruct"}),
+        ("ROUGE-L", "ROUGE-L"),
+    ),
+    Gain(
+        "ProtoQA, best list of answers (n 52)\nfine-tuned on 8,000 pairs",
+        "ProtoQA on the real questions",
+        (
+            {"similarity": "WordNet", "system": "untuned"},
+            {"similarity": "WordNet", "system": "**fine-tuned**"},
+        ),
+        ("max incorrect: 3", "max incorrect: 3"),
+        "interval",
+    ),
+    Gain(
+        "SVAMP, accuracy (n 300)\nwith tool calls",
+        "Toolformer on real texts",
+        ({"task": "SVAMP"},) * 2,
+        CALLS,
+    ),
+    Gain(
+        "ASDiv, accuracy (n 300)\nwith tool calls",
+        "Toolformer on real texts",
+        ({"task": "ASDiv"},) * 2,
+        CALLS,
+    ),
+)
+
+
+Row = dict[str, str]
+
+
+def tables(text: str) -> Iterator[tuple[str, list[Row]]]:
+    """The tables of a Markdown text: the heading above each, and its rows by the names of their columns.
+
+    An empty first cell is that of the row above. A name that says only a number has the last whole name before it.
+    """
+    heading, head, rows = "", list[str](), list[Row]()
+    for line in [*text.splitlines(), ""]:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        if line.startswith("#"):
+            heading = line.lstrip("# ")
+        if not cells:
+            if rows:
+                yield heading, rows
+            head, rows = [], []
+        elif not head:
+            head = list(_whole(cells))
+        elif not set("".join(cells)) <= set("-: "):
+            if not cells[0] and rows:
+                cells[0] = rows[-1][head[0]]
+            rows.append(dict(zip(head, cells, strict=False)))
+
+
+def _whole(names: Sequence[str]) -> Iterator[str]:
+    """`max incorrect 1 | 3` are the columns `max incorrect: 1` and `max incorrect: 3`."""
+    before = ""
+    for name in names:
+        found = re.fullmatch(r"(\D+) (\d+)", name)
+        if found:
+            before = found[1]
+        number = found[2] if found else name
+        yield f"{before}: {number}" if before and number.isdigit() else name
+
+
+Point = tuple[float, float, float]
+
+
+def point(cell: str, interval: str = "") -> Point | None:
+    """Value and bounds of a cell, such as `25.3 [20.3, 30.3]`; the bounds are the value where there are none."""
+    found = VALUE.match(f"{cell} {interval}".strip())
+    if found is None:
+        return None
+    value, low, high = (float((it or found[1]).replace(",", "").replace("−", "-")) for it in found.groups())
+    return value, low, high
+
+
+def _rows(text: str, section: str, columns: Sequence[str]) -> list[Row]:
+    for heading, rows in tables(text):
+        if heading == section and set(columns) <= rows[0].keys():
+            return rows
+    raise NightjarError(
+        f"no table with the columns {', '.join(columns)}", f"{RESULTS}, {section}", "see bench.pictures"
+    )
+
+
+def points(plot: Plot, text: str) -> dict[str, dict[str, Point]]:
+    """The points of a plot by label and legend text."""
+    where, value = plot.where
+    needed = [*plot.series, plot.label, *filter(None, [plot.interval, where])]
+    found: dict[str, dict[str, Point]] = {}
+    for row in _rows(text, plot.section, needed):
+        label = row[plot.label].strip("`*")
+        if label in found or (value and row[where] != value) or (plot.rows and label not in plot.rows):
+            continue
+        drawn = {
+            legend: it
+            for column, (legend, _) in plot.series.items()
+            if (it := point(row[column], row.get(plot.interval, "")))
+        }
+        if drawn:
+            n = f" (n {row['n']})" if "n" in row else ""
+            found[label] = drawn
+            found[label + n] = found.pop(label)
+    return found
+
+
+def gains(text: str) -> dict[str, dict[str, Point]]:
+    """The points of the README's plot: each benchmark before and after."""
+    found = {}
+    for gain in GAINS:
+        pair: dict[str, Point] = {}
+        for when, names, column in zip(BEFORE_AFTER, gain.rows, gain.columns, strict=True):
+            rows = _rows(text, gain.section, [*names, column, *filter(None, [gain.interval])])
+            row = next(it for it in rows if names.items() <= it.items())
+            it = point(row[column], row.get(gain.interval, ""))
+            if it is None:
+                raise NightjarError(
+                    f"no number: {row[column]}", f"{RESULTS}, {gain.section}", "see bench.pictures"
+                )
+            pair[when] = it
+        found[gain.label] = pair
+    return found
+
+
+def draw(
+    found: dict[str, dict[str, Point]], colours: dict[str, str], title: str, zero: bool = False
+) -> bytes:
+    """An SVG file: a row for each label, a point with its interval for each series, equal bytes for equal points."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    # Text as text: small files, and the reader's own font.
+    with pyplot.rc_context({"svg.hashsalt": "nightjar", "svg.fonttype": "none", "font.family": "sans-serif"}):
+        step = 0.24
+        height = 1.0 + sum(0.16 + step * len(of) for of in found.values())
+        figure, axes = pyplot.subplots(figsize=(7.6, height), layout="constrained")
+        at, ticks = 0.0, []
+        for of in found.values():
+            ticks.append(at + step * (len(of) - 1) / 2)
+            for legend, (value, low, high) in of.items():
+                axes.plot([low, high], [at, at], color=colours[legend], linewidth=2)
+                axes.plot(value, at, "o", color=colours[legend], markersize=6)
+                axes.annotate(
+                    f"{value:.1f}", (high, at), (5, 0), textcoords="offset points", va="center", fontsize=8
+                )
+                at += step
+            at += 0.16
+        axes.set_yticks(ticks, list(found))
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", length=0)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.margins(x=0.08)
+        if zero:
+            axes.axvline(0, color="#4d4d4d", linewidth=1)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+        if len(colours) > 1:
+            lines = [pyplot.Line2D([], [], color=it, marker="o", linewidth=2) for it in colours.values()]
+            figure.legend(
+                lines, list(colours), loc="outside lower left", ncols=len(colours), frameon=False, fontsize=9
+            )
+        file = BytesIO()
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None}, facecolor="white")
+        pyplot.close(figure)
+    return file.getvalue()
+
+
+def plots(text: str) -> dict[str, bytes]:
+    """All plots by their file's name."""
+    drawn = {
+        f"{plot.name}.svg": draw(
+            points(plot, text), dict(plot.series.values()), plot.title, "difference" in plot.title
+        )
+        for plot in DRAWN
+    }
+    title = "SmolLM2-135M on real data, in percent, with 95% intervals"
+    drawn["gains.svg"] = draw(gains(text), BEFORE_AFTER, title)
+    return drawn
+
+
+def photograph(url: str, file: Path, width: int, height: int) -> None:
+    """A screenshot of a page."""
+    browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
+    if browser is None:
+        raise NightjarError("Chromium is not installed", "--screenshots", "install chromium-headless-shell")
+    with tempfile.TemporaryDirectory() as folder:
+        taken = Path(folder) / "page.png"
+        size = f"--window-size={width},{height}"
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=15000", size]
+        subprocess.run(
+            [browser, *options, f"--screenshot={taken}", url], check=True, timeout=120, capture_output=True
+        )
+        file.write_bytes(taken.read_bytes())
+
+
+def screenshots(root: Path) -> None:
+    """The overview of the project's report, and the page of its last rebuild on its Prefect server."""
+    page = root / paths.REPORT / "index.html"
+    if not page.exists():
+        raise NightjarError("there is no report", page, "run `nightjar rebuild`")
+    photograph(page.resolve().as_uri(), Path("docs/report.png"), 1280, 900)
+    server = servers.find(root)
+    if server is None:
+        raise NightjarError(
+            "no Prefect server runs", root / paths.SERVER, "run `nightjar ui` and `nightjar rebuild`"
+        )
+    runs = Api(server.url).ask("flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1})
+    if not runs:
+        raise NightjarError("the server knows no run", server.url, "run `nightjar rebuild`")
+    photograph(f"{server.url}/runs/flow-run/{runs[0]['id']}", Path("docs/ui-run.png"), 1280, 900)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--screenshots", action="store_true", help="also of the report and the Prefect UI")
+    wanted = parser.parse_args()
+    for name, data in plots(RESULTS.read_text(encoding="utf-8")).items():
+        (PLOTS / name).write_bytes(data)
+    if wanted.screenshots:
+        screenshots(Path())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""What settings read and neither the repository nor a stage gives: whether it is there, whose it is, and what gets it.
+
+`nightjar plan`, `use`, `doctor` and `rebuild` name the same sources in the same words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any, Literal
+
+from nightjar.core.config import PARAMS_FILE, value
+from pipelines.fetch.sources import FETCHED, Supply, supply_of, table
+from pipelines.graph import repository as graphs
+from pipelines.graph.graph import Graph
+
+# Groups of parameters that name weights, which no stage has as a dependency.
+WEIGHTS = ("models", "tools")
+
+
+@dataclass(frozen=True)
+class Need:
+    """A source, as params.yaml names it or the folder around it that the table describes (`supply`), the `key` that
+    names it, and the stages that read it.
+    """
+
+    source: str
+    key: str
+    stages: tuple[str, ...]
+    state: Literal["present", "missing", "to download"]
+    supply: Supply | None
+
+    @property
+    def fix(self) -> str:
+        """What gets it."""
+        kind, _, name = self.source.partition(":")
+        if kind == "package":
+            return f"install it: pip install {name}"
+        parts = list(table().values())
+        if datasets := dict.fromkeys(
+            one.dataset
+            for one in parts
+            if (FETCHED / one.dataset).as_posix() == self.source or one.reads == self.key
+        ):
+            own = Path(self.source).parent == FETCHED
+            terms = any(one.about.terms for one in parts if one.dataset in datasets)
+            words = [" or ".join(datasets), *["--accept-licence"] * terms, *["--use"] * (not own)]
+            return f"fetch it: nightjar fetch {' '.join(words)}"
+        return f"put it there, or set {self.key}" if self.key else "put it there"
+
+    def __str__(self) -> str:
+        where = f" ({self.key})" if self.key else ""
+        of = (
+            f", {self.supply.what}, {self.supply.licence}, {self.supply.gigabytes:g} GB, {self.supply.url}"
+            if self.supply
+            else ""
+        )
+        return f"{self.source}{where} is missing{of}"
+
+
+def fetches(wanted: Iterable[Need]) -> str:
+    """The command that fetches all of what is missing in data/fetched; empty if nothing is."""
+    missing = (one for one in wanted if one.state == "missing")
+    names = [Path(one.source).name for one in missing if Path(one.source).parent == FETCHED]
+    terms = any(one.about.terms for one in table().values() if one.dataset in names)
+    return " ".join(["nightjar fetch", *names, *["--accept-licence"] * terms]) if names else ""
+
+
+def needs(root: Path, values: Mapping[str, Any], stages: Sequence[str] = ()) -> tuple[Graph, list[Need]]:
+    """The project's graph with the parameters `values`, of `stages` and what is before them, and its needs."""
+    whole = graphs.outline_with(root, PARAMS_FILE, json.dumps(values))
+    part = whole.only(stages)
+    return part, of_graph(whole, part, values)
+
+
+def of_graph(whole: Graph, part: Graph, values: Mapping[str, Any]) -> list[Need]:
+    """What `part` of the graph `whole` needs: sources of the table, and others that are missing."""
+    made = {str(Path(out)) for stage in whole.stages.values() for out in stage.outs}
+    above = {str(folder) for out in made for folder in Path(out).parents}
+    named = {text: key for key, text in _texts("", values)}
+    found: dict[str, list[str]] = {}
+    for name, stage in part.stages.items():
+        groups = [key for keys in stage.params.values() for key in keys if key.split(".")[0] in WEIGHTS]
+        weights = [text for key in groups for _, text in _texts(key, value(values, key))]
+        for source in dict.fromkeys([*stage.deps, *weights]):
+            known = None if source.startswith("package:") else supply_of(source)
+            path = Path(source)
+            inside = str(path) in above or not made.isdisjoint(map(str, (path, *path.parents)))
+            elsewhere = ":" in source or (len(path.parts) > 1 and not inside)
+            if known or source.startswith("hub:") or (elsewhere and not present(whole.root, source)):
+                readers = found.setdefault(known[0] if known else source, [])
+                readers += [name] * (name not in readers)
+    outermost = {
+        it: readers for it, readers in found.items() if found.keys().isdisjoint(map(str, Path(it).parents))
+    }
+    return [_need(whole.root, source, named, tuple(readers)) for source, readers in outermost.items()]
+
+
+def _need(root: Path, source: str, named: Mapping[str, str], stages: tuple[str, ...]) -> Need:
+    known = supply_of(source)
+    below = (key for text, key in named.items() if Path(text).is_relative_to(source))
+    key = named.get(source) or next(below, "")
+    state = "present" if present(root, source) else "to download" if source.startswith("hub:") else "missing"
+    return Need(source, key, stages, state, known[1] if known else None)  # type: ignore[arg-type]
+
+
+def _texts(key: str, setting: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(setting, str):
+        yield key, setting
+    elif isinstance(setting, Mapping):
+        for name, one in setting.items():
+            yield from _texts(f"{key}.{name}".lstrip("."), one)
+    elif isinstance(setting, list):
+        for one in setting:
+            yield from _texts(key, one)
+
+
+def present(root: Path, source: str) -> bool:
+    """Whether a path is there, a package is installed, or a model of the hub was fetched before."""
+    kind, sign, name = source.partition(":")
+    if not sign:
+        return (root / source).exists()
+    if kind == "package":
+        return any(distributions(name=name))
+    if kind != "hub":
+        return True
+    from huggingface_hub import try_to_load_from_cache
+
+    name, _, revision = name.partition("@")
+    return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or None), str)

@@ -1,0 +1,110 @@
+"""The chat template of local weights: the text of messages, calls of tools, and answers without reasoning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.chat_template import ChatTemplate, TemplatedModel, calls_in
+from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
+from nightjar.models.tokenizer import load_tokenizer
+from tests import made_tokenizers, tiny_models
+
+TALK = (Message("system", "Be brief."), Message("user", "1+1?"))
+SHOWN = "<system>Be brief.<user>1+1?<assistant>"
+TOOLS = [{"name": "Calculator", "description": "Computes.", "parameters": {}}]
+
+
+@pytest.fixture()
+def folder(tiny_model: Path, tmp_path: Path) -> Path:
+    return tiny_models.with_chat_template(tiny_model, tmp_path / "chat")
+
+
+def test_messages_become_the_text_of_the_template(folder: Path) -> None:
+    template = ChatTemplate(folder)
+    assert template.text(TALK) == SHOWN
+    assert template.text(TALK, TOOLS) == f"[Calculator]{SHOWN}" and template.knows_tools
+    call = ToolCall("a", "Calculator", '{"input": "1+1"}')
+    said = template.text([*TALK, Message("assistant", "", (call,)), Message("tool", "2", call_id="a")], TOOLS)
+    assert said == "[Calculator]<system>Be brief.<user>1+1?<assistant>1+1;<tool>2<assistant>"
+
+
+def test_a_model_without_a_template_and_messages_that_it_refuses(folder: Path, tiny_model: Path) -> None:
+    with pytest.raises(NightjarError, match="its tokenizer has no chat template"):
+        ChatTemplate(tiny_model)
+    (folder / "chat_template.jinja").write_text("{{ raise_exception('no system message') }}")
+    with pytest.raises(NightjarError, match=r"its chat template cannot write these messages.*no system"):
+        ChatTemplate(folder).text(TALK)
+
+
+class Scripted(Model):
+    """Gives the same text after every prompt."""
+
+    can = frozenset({"generate", "sample"})
+    identity: Mapping[str, Any] = {"sha256": "a"}
+
+    def __init__(self, folder: Path, text: str) -> None:
+        self.tokenizer, self.text, self.prompts = load_tokenizer(folder), text, list[str]()
+
+    def generate(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+    ) -> Iterator[tuple[int, Text]]:
+        self.prompts += [requests[number].prompt for number in wanted]
+        return ((number, Text(self.text)) for number in wanted)
+
+    def sample(
+        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+    ) -> Iterator[tuple[int, list[Text]]]:
+        return ((number, [Text(self.text)] * count) for number in wanted)
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [("4", "4"), ("<think>2 and 2</think> 4", " 4"), ("so 4</think>4", "4"), ("<think>2 and", "")],
+)
+def test_reasoning_is_no_part_of_an_answer(folder: Path, written: str, answer: str) -> None:
+    model = TemplatedModel(Scripted(folder, written), ChatTemplate(folder))
+    asked = {0: Request("2+2?", [], 5)}
+    assert [text.text for _, text in model.generate(asked, [0], Decoding())] == [answer]
+    ((_, texts),) = model.sample(asked, [0], 2, Decoding(0.5))
+    assert [text.text for text in texts] == [answer] * 2
+    assert model.identity["sha256"] == "a" and model.identity["chat_template"]
+
+
+def test_a_model_with_a_template_calls_tools(folder: Path) -> None:
+    written = (
+        '<think>a sum</think><tool_call>{"name": "Calculator", "arguments": {"input": "1+1"}}</tool_call>'
+    )
+    model = Scripted(folder, written)
+    asked = {0: Request("", [], 5, messages=TALK)}
+    chat = TemplatedModel(model, ChatTemplate(folder))
+    ((_, reply),) = chat.converse(asked, [0], TOOLS, Decoding())
+    assert model.prompts == [f"[Calculator]{SHOWN}"]
+    assert (reply.text.text, reply.calls) == ("", (ToolCall("call_0", "Calculator", '{"input": "1+1"}'),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>{}</tool_call>",
+        '<tool_call>{"name": 3}</tool_call>',
+        "<tool_call>{" + "[" * 9000 + "}</tool_call>",
+        '<tool_call>{"name": "a"',
+    ],
+)
+def test_what_is_no_call_remains_text(text: str) -> None:
+    assert calls_in(text) == (text, ())
+
+
+def test_the_token_of_the_beginning_is_there_once(tmp_path: Path) -> None:
+    """The tokenizer puts one before a text, and the template writes it too."""
+    made_tokenizers.llama3(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    template = "<|begin_of_text|>{% for one in messages %}{{ one.content }}{% endfor %}"
+    (tmp_path / "chat_template.jinja").write_text(template)
+    assert ChatTemplate(tmp_path).text(TALK) == "Be brief.1+1?"
