@@ -24,8 +24,8 @@ from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
 from nightjar.statistics import Contrast, binomial_interval, verdict
-from nightjar.statistics.paired import Measured
-from nightjar.statistics.verdict import Cell, Measure, decide, summary
+from nightjar.statistics.paired import Metric
+from nightjar.statistics.verdict import Cell, decide, summary
 
 SYSTEMS = 4
 SETTINGS = ((50, 0.2), (192, 0.02), (192, 0.2), (192, 1.0), (1000, 0.2))
@@ -64,7 +64,7 @@ def simulated_night(answers: Floats, share: float, rng: np.random.Generator) -> 
     second = np.where(rng.random(instances) < share, second, first)
     rows = np.arange(instances)
     before, now = answers[rows, first], answers[rows, second]
-    return [Contrast.between(Measure(str(it)), now[:, [it]], before[:, [it]]) for it in range(metrics)]
+    return [Contrast.between(Metric(str(it)), now[:, [it]], before[:, [it]]) for it in range(metrics)]
 
 
 def nights(answers: Floats, instances: int, share: float, number: int, alpha: float) -> tuple[int, int]:
@@ -82,10 +82,10 @@ def nights(answers: Floats, instances: int, share: float, number: int, alpha: fl
 
 def series(
     answers: Floats, runs: int, share: float, lost: float, rng: np.random.Generator
-) -> dict[Cell, tuple[Measured, list[Floats]]]:
+) -> dict[Cell, tuple[Metric, list[Floats]]]:
     """The scores of several nights; the first system loses a share `lost` of the instances every night."""
     count, kinds, metrics = answers.shape
-    rows, found = np.arange(count), dict[Cell, tuple[Measured, list[Floats]]]()
+    rows, found = np.arange(count), dict[Cell, tuple[Metric, list[Floats]]]()
     for system in range(SYSTEMS):
         usual, order = rng.integers(0, kinds, count), rng.random(count)
         scores = []
@@ -95,7 +95,7 @@ def series(
             scores.append(answers[rows, drawn] * kept[:, None])
         for metric in range(metrics):
             cell = Cell("made", str(system), "default", str(metric))
-            found[cell] = Measure(cell.metric), [one[:, [metric]] for one in scores]
+            found[cell] = Metric(cell.metric), [one[:, [metric]] for one in scores]
     return found
 
 

@@ -238,7 +238,7 @@ def _own(path: Path) -> None:
     for name in ("history.jsonl", "scores.jsonl", "nightly.lock"):
         (root / ".nightjar" / name).write_bytes(path.read_bytes())
     history.expected(root)
-    scores.history(root)
+    scores.before(root)
     superseded(root, datetime(2026, 6, 30, tzinfo=UTC))
     json_text.recorded(path)
 

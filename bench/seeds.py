@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,24 +24,25 @@ from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read
 from nightjar.statistics import Bootstrap, permutation_p
-from nightjar.statistics.statistic import Floats
+from nightjar.statistics.statistic import Floats, Statistic
 
 EVALUATED = Path("data/evaluate")
 
 
-@dataclass(frozen=True)
-class OfSeeds:
-    """The mean over repetitions of a statistic: (draws, n, repetitions x parts) to (draws,)."""
+def of_seeds(metric: Metric, count: int) -> Statistic:
+    """The mean over `count` repetitions of a metric's statistic: (draws, n, repetitions x parts) to (draws,)."""
+    one = metric.statistic
 
-    metric: Metric
+    def summed(values: Floats) -> Floats:
+        draws, n, _ = values.shape
+        each = values.reshape(draws, n, count, -1).swapaxes(1, 2).reshape(draws * count, n, -1)
+        return one.summed(each).reshape(draws, count, n, -1).swapaxes(1, 2).reshape(draws, n, -1)
 
-    def __call__(self, values: Floats) -> Floats:
-        size = len(self.metric.parts)
-        each = [
-            self.metric.statistic(values[..., start : start + size])
-            for start in range(0, values.shape[-1], size)
-        ]
-        return np.mean(each, axis=0)
+    def value(sums: Floats, n: int) -> Floats:
+        found: Floats = np.mean([one.value(part, n) for part in np.split(sums, count, axis=1)], axis=0)
+        return found
+
+    return Statistic("mean over seeds", None, summed, value)
 
 
 def repetitions(systems: Sequence[str]) -> dict[str, list[str]]:
@@ -99,7 +99,8 @@ def _rows(
     against: str,
     bootstrap: Bootstrap,
 ) -> list[str]:
-    statistic, most = OfSeeds(metric), max(map(len, groups.values()))
+    most = max(map(len, groups.values()))
+    statistic = of_seeds(metric, most)
 
     def joined(name: str) -> Floats:
         own = [systems[one] for one in groups[name]]

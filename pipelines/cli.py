@@ -14,38 +14,50 @@ import click
 from nightjar.core import display, startup
 from nightjar.core.errors import NightjarError, from_os_error, shortened
 
-# What the list of commands says of each; a command is in the module of its name, unless MODULES has another.
-COMMANDS = {
-    "plan": "What a rebuild would do, why, and how long it would take.",
-    "rebuild": "Rebuild what changed, side by side, shown in the Prefect UI.",
-    "check": "Check artifacts as they are on disk.",
-    "clean": "List and remove what removed items of params.yaml left.",
-    "ui": "Start the Prefect server of this project and say where to open it.",
-    "serve": "Run the nightly when it is due, and what is started in the UI.",
-    "nightly": "Evaluate every benchmark again; has a score changed?",
-    "ledger": "The nightly runs and their verdicts.",
-    "use": "Apply a profile to params.yaml and print what it changes.",
-    "doctor": "Check environment, data, models, GPU, disk and ports.",
-    "fetch": "Fetch published data by name, checked, with its licence.",
-    "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
-    "evaluate": "Evaluate any model: predictions, scores, a report.",
-    "tasks": "List the benchmarks, or check a task file of your own.",
-    "ask": "Ask a trained system a question; its tool calls are shown.",
-    "export": "Write a trained system as a model that transformers loads.",
-    "score": "Score anybody's predictions.",
-    "compare": "Compare two prediction sets: difference, interval, p.",
-    "analyse": "Analyse a benchmark's references with a file of yours.",
-    "references": "Write the references that others score against.",
-    "prompts": "Write the test prompts for a model of your own to answer.",
-    "submission": "Make the file that a leaderboard takes, or check one.",
-    "judge": "Let people compare two sets of answers blindly, and score it.",
-    "call": "Run one tool call and print its result.",
-    "encode": "Print the exact model input of an instance.",
-    "study": "Vary settings: experiments to a table and a plot.",
-    "diff": "Rows added, removed or changed between two versions.",
-    "report": "Compare scores and answers with another version.",
-    "trace": "Follow a prediction back to the raw line it came from.",
+# What the help says of each command, by group.
+GROUPS = {
+    "Run": {
+        "plan": "What a rebuild would do, why, and how long it would take.",
+        "rebuild": "Rebuild what changed, side by side, shown in the Prefect UI.",
+        "nightly": "Evaluate every benchmark again; has a score changed?",
+        "study": "Vary settings: experiments to a table and a plot.",
+        "use": "Apply a profile to params.yaml and print what it changes.",
+        "clean": "List and remove what removed items of params.yaml left.",
+    },
+    "Evaluate": {
+        "evaluate": "Evaluate any model: predictions, scores, a report.",
+        "tasks": "List the benchmarks, or check a task file of your own.",
+        "score": "Score anybody's predictions.",
+        "compare": "Compare two prediction sets: difference, interval, p.",
+        "analyse": "Analyse a benchmark's references with a file of yours.",
+        "prompts": "Write the test prompts for a model of your own to answer.",
+        "submission": "Make the file that a leaderboard takes, or check one.",
+        "judge": "Let people compare two sets of answers blindly, and score it.",
+        "ask": "Ask a trained system a question; its tool calls are shown.",
+        "export": "Write a trained system as a model that transformers loads.",
+    },
+    "Data": {
+        "fetch": "Fetch published data by name, checked, with its licence.",
+        "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
+        "references": "Write the references that others score against.",
+    },
+    "Inspect": {
+        "doctor": "Check environment, data, models, GPU, disk and ports.",
+        "check": "Check artifacts as they are on disk.",
+        "ledger": "The nightly runs and their verdicts.",
+        "report": "Compare scores and answers with another version.",
+        "diff": "Rows added, removed or changed between two versions.",
+        "trace": "Follow a prediction back to the raw line it came from.",
+        "encode": "Print the exact model input of an instance.",
+        "call": "Run one tool call and print its result.",
+    },
+    "Serve": {
+        "ui": "Start the Prefect server of this project and say where to open it.",
+        "serve": "Run the nightly when it is due, and what is started in the UI.",
+    },
 }
+COMMANDS = [name for group in GROUPS.values() for name in group]
+# A command is in the module of its name, unless this has another.
 MODULES = {
     "ledger": "nightly",
     "clean": "plan",
@@ -53,8 +65,6 @@ MODULES = {
     **dict.fromkeys(("compare", "analyse", "references"), "score"),
     **dict.fromkeys(("diff", "report", "trace"), "versions"),
 }
-
-
 # Those whose exit status tells how a run ended, whether or not its output could be written.
 RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui", "evaluate"})
 
@@ -63,19 +73,20 @@ class Commands(click.Group):
     """A group whose commands are imported when called, and whose errors are one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return COMMANDS
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in COMMANDS:
-            return None
+            raise click.exceptions.NoSuchCommand(cmd_name, possibilities=COMMANDS, ctx=ctx)
         module = importlib.import_module(f"pipelines.commands.{MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """The commands by group, without importing them."""
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -11,6 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.card import Card, Metric, Task
 from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.statistics import Statistic
 
 NAME = "made"
 
@@ -39,9 +40,7 @@ def score(asked: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mappin
     }
 
 
-def ratio(values: Floats) -> Floats:
-    found: Floats = values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
-    return found
+ratio = Statistic("ratio", 2, lambda values: values, lambda sums, n: sums[:, 0] / sums[:, 1])
 
 
 CARD = Card(

@@ -15,9 +15,8 @@ import numpy as np
 from nightjar.benchmarks.capabilities import Average, Floats
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Places, SystemScores
-from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, significant
-from nightjar.statistics.statistic import OfSums
+from nightjar.statistics.statistic import Statistic
 
 # The main metric of a task, and its parts by system: arrays of shape (instances, parts).
 Cell = tuple[Metric, tuple[Floats, ...]]
@@ -149,16 +148,13 @@ def _rounded(decimals: int, value: float, low: float | None, high: float | None)
     return {name: None if end is None else round(end, decimals) + 0.0 for name, end in ends.items()}
 
 
-def _joined(cells: Sequence[Cell]) -> tuple[OfSums, Floats, Floats]:
+def _joined(cells: Sequence[Cell]) -> tuple[Statistic, Floats, Floats]:
     """The average as one statistic of all instances, and their parts for both systems.
 
-    The parts of an instance are its terms, in the columns of its task. A statistic that is not of sums is refused.
+    The parts of an instance are its terms, in the columns of its task.
     """
     sizes, terms = [], []
     for metric, values in cells:
-        if not isinstance(metric.statistic, OfSums):
-            what = f"the statistic of {metric.name} is not one of sums"
-            raise NightjarError(what, "average", "make it an nightjar.statistics.OfSums")
         terms.append(metric.statistic.terms(np.stack(values)))
         sizes.append(terms[-1].shape[1:])
     rows, columns = (np.cumsum([0, *numbers]) for numbers in zip(*sizes, strict=True))
@@ -170,8 +166,7 @@ def _joined(cells: Sequence[Cell]) -> tuple[OfSums, Floats, Floats]:
         total = np.zeros(len(sums))
         for place, ((metric, _), (count, _)) in enumerate(zip(cells, sizes, strict=True)):
             own = sums[:, columns[place] : columns[place + 1]]
-            assert isinstance(metric.statistic, OfSums)
             total += metric.scale * metric.statistic.value(own, count)
         return total / len(cells)
 
-    return OfSums("average", None, lambda values: values, value), joined[0], joined[1]
+    return Statistic("average", None, lambda values: values, value), joined[0], joined[1]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from nightjar.benchmarks.capabilities import (
     Average,
@@ -28,34 +28,7 @@ from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.core.config import Count, Item, Limit, Model, Name
 from nightjar.core.errors import NightjarError
-from nightjar.statistics.bootstrap import DECIMALS
-from nightjar.statistics.statistic import Statistic, mean
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One number that a benchmark reports for a set of instances.
-
-    `parts` are the numbers kept for each instance (one named like the metric, if none are given); `statistic` makes the
-    reported number of them, times `scale`: 100 for percentages. `range` is that of the reported number, which has so
-    many `decimals`. One that is not `judged` describes answers, such as their length: the nightly does not compare it.
-    One that says what is `right` has one part, which is 1 for a right answer and less for another.
-    """
-
-    name: Name
-    title: str
-    parts: tuple[str, ...] = ()
-    statistic: Statistic = mean
-    range: tuple[float, float] = (0.0, 100.0)
-    scale: float = 100.0
-    higher_is_better: bool = True
-    judged: bool = True
-    right: bool = False
-    decimals: Annotated[int, Field(ge=0, le=15)] = DECIMALS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", self.parts or (self.name,))
-
+from nightjar.statistics.paired import Metric as Metric
 
 # How a task is answered.
 # generate: by a text that the model writes.

@@ -73,8 +73,8 @@ def prompting_of(predictions: Path) -> str | None:
     """How prompts were given (`params.predict.prompting`), by the facts of the stage predict beside an artifact with
     predictions; None for other predictions."""
     place = predictions.absolute()
-    name = f"predict@{place.parent.name}-{place.name}"
-    facts = recorded(place.parents[3] / paths.metrics_file(name)) if len(place.parents) > 3 else {}
+    file = paths.metrics_file(f"predict@{place.parent.name}-{place.name}").relative_to(paths.DATA)
+    facts = recorded(place.parents[2] / file) if len(place.parents) > 2 else {}
     return prompting(facts) if facts else None
 
 

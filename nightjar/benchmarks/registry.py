@@ -28,7 +28,7 @@ from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Question
 from nightjar.core import plugins
 from nightjar.core.config import PARAMS_FILE, checked, read_yaml, refused
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.plugins import FIX, calling
 from nightjar.params.predict import PredictBenchmark
 from nightjar.statistics import geometric_mean, matthews, mean, perplexity
@@ -66,8 +66,12 @@ def _packaged(name: str) -> Card:
         return own
     point = _points().get(name)
     if point is None:
-        raise NightjarError("no such benchmark", repr(name), f"benchmarks are {', '.join(names())}")
+        raise NightjarError("no such benchmark", repr(name), _meant(name))
     return held(plugins.load(point), name, plugins.place(point))
+
+
+def _meant(name: str) -> str:
+    return did_you_mean(name, names(), f"benchmarks are {', '.join(names())}")
 
 
 # The task files of this process, by the name of their task.
@@ -127,6 +131,8 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
     """Raise NightjarError for a benchmark in the parameters that there is not, whose settings its card refuses, or
     whose code is not what the graph watches."""
     for name, group in params.benchmarks.items():
+        if name not in names():
+            raise NightjarError("no such benchmark", f"{where}: benchmarks.{name}", _meant(name))
         if is_task_file(group.code) and name in _points():
             fix = "give the task another name"
             raise NightjarError(

@@ -8,14 +8,13 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.paths import PARAMS_FILE as PARAMS_FILE
 
 # Of a value that is refused, in characters.
@@ -202,18 +201,21 @@ def checked(model: type[M], values: Any, where: object, *group: str) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise refused(error, where, *group, fields=model.model_fields) from None
+        raise refused(error, where, *group, model=model) from None
 
 
-def refused(error: ValidationError, where: object, *group: str, fields: Iterable[str] = ()) -> NightjarError:
+def refused(
+    error: ValidationError, where: object, *group: str, model: type[BaseModel] | None = None
+) -> NightjarError:
     """The first of the problems that pydantic found, with its key below `group`, and how many more there are.
 
-    `fields` are keys that a mistyped one of the group may be meant to be.
+    A mistyped key may be meant to be one of `model`.
     """
     problems = error.errors(include_url=False)
     # A mistyped key is both unknown and missing: the unknown one is what the user wrote.
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    fields = _keys(model, *first["loc"][:-1])
     what, fix = _told(first, problems, group, fields, "profiles/sample.yaml has every key", more)
     return NightjarError(what, where, fix)
 
@@ -231,8 +233,10 @@ def problems_of(error: ValidationError, fields: Iterable[str], keys: str) -> lis
             found[loc[:1]] = {**it, "loc": loc}
     problems = list(found.values())
     told = [(str(it["loc"][0]), *_told(it, problems, (), fields, keys)) for it in problems if it["loc"]]
-    meant = {fix.removeprefix("write ") for _, _, fix in told if fix.startswith("write ")}
-    return [one for one in told if not (one[0] in meant and one[1].endswith("is missing"))]
+    meant = {fix for _, _, fix in told}
+    return [
+        one for one in told if f"did you mean {one[0]}?" not in meant or not one[1].endswith("is missing")
+    ]
 
 
 def _told(
@@ -249,16 +253,25 @@ def _told(
         beside = [
             it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == problem["loc"][:-1]
         ]
-        meant = [*(str(loc[-1]) for loc in beside), *(fields if len(problem["loc"]) == 1 else ())]
-        near = get_close_matches(str(problem["loc"][-1]), meant, 1)
-        return (
-            f"unknown key {key}{more}",
-            f"write {near[0]}" if near else "remove it, or correct its spelling",
-        )
+        meant = [*(str(loc[-1]) for loc in beside), *fields]
+        fix = did_you_mean(str(problem["loc"][-1]), meant, "remove it, or correct its spelling")
+        return f"unknown key {key}{more}", fix
     if problem["type"] == "missing" and isinstance(problem["loc"][-1], str):
         return f"key {key} is missing{more}", f"add it; {keys}"
     wrong, fix = _explained(problem["type"], problem["msg"])
     return f"{key} = {_shown(_repr(problem['input']))} is not allowed{_shown(wrong)}{more}", fix
+
+
+def _keys(model: Any, *group: int | str) -> list[str]:
+    """The keys of a group of a model; none where the group may have any key."""
+    for name in group:
+        field = model.model_fields.get(str(name)) if _is_model(model) else None
+        model = field.annotation if field else None
+    return list(model.model_fields) if _is_model(model) else []
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _repr(value: Any) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 from nightjar.core.display import printable
 
@@ -23,6 +25,12 @@ class NightjarError(Exception):
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}; {self.fix}"
         return shortened(printable(" ".join(line.split())))
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The fix of a name that is not among those `known`: the one that may be meant, or `otherwise`."""
+    near = get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]}?" if near else otherwise
 
 
 def shortened(line: str, most: int = 1900) -> str:

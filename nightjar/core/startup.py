@@ -48,7 +48,12 @@ def collect_seldom() -> None:
 
 
 def collect_as_usual() -> None:
-    """Look for garbage as often as Python does: what is kept alive in vain may be a tensor from now on."""
+    """Look for garbage as often as Python does: what is kept alive in vain may be a tensor from now on.
+
+    What was made while it was sought seldom, is never looked through again: the modules that were imported.
+    """
+    if gc.get_threshold() != _USUAL:
+        gc.freeze()
     gc.set_threshold(*_USUAL)
 
 

@@ -1,19 +1,21 @@
-"""The models of this process: a causal one on the decode engine, and an encoder-decoder in batches."""
+"""The models of this process: a causal one on the decode engine, and an encoder-decoder in batches.
+
+What imports torch is imported when a model answers: what the classes can is asked long before that.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from nightjar.models.encoder_decoder import batches
-from nightjar.models.generate import arrange, stream
-from nightjar.models.load import LanguageModel
 from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text
-from nightjar.models.row import Prompt
-from nightjar.models.samples import Sampling, generator_for, stream_samples
-from nightjar.models.score import continuation_sums, continued, text_loss
 from nightjar.models.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from nightjar.models.load import LanguageModel
+    from nightjar.models.row import Prompt
+    from nightjar.models.samples import Sampling
 
 
 class LocalModel(Model):
@@ -32,6 +34,9 @@ class LocalModel(Model):
     def generate(
         self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
+        from nightjar.models.generate import stream
+        from nightjar.models.samples import Sampling, generator_for
+
         sampling = None
         if decoding.temperature:
             sampling = Sampling(
@@ -52,6 +57,8 @@ class LocalModel(Model):
 
         What neighbours share is that of all requests, so that it does not depend on which are wanted.
         """
+        from nightjar.models.generate import arrange
+
         numbers = list(requests)
         order, shared = arrange(self.lm, [requests[number].ids for number in numbers])
         prompts = (_prompt(numbers[place], requests[numbers[place]], shared[place]) for place in order)
@@ -63,6 +70,7 @@ class LocalModel(Model):
 
     def _sampling(self, requests: Mapping[int, Request], count: int, decoding: Decoding) -> Sampling:
         """Sample n of a request draws with the generator of the row number * count + n."""
+        from nightjar.models.samples import Sampling, generator_for
 
         def generator(row: int) -> Any:
             return generator_for(decoding.seed, f"{requests[row // count].sha256} {row % count}")
@@ -82,6 +90,8 @@ class CausalModel(LocalModel):
     def sample(
         self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
     ) -> Iterator[tuple[int, list[Text]]]:
+        from nightjar.models.samples import stream_samples
+
         draws = self._sampling(requests, count, decoding)
         prompts = (_prompt(number, requests[number]) for number in wanted)
         return stream_samples(self.lm, prompts, count, draws, self.batch_size, self.batch_tokens)
@@ -89,6 +99,8 @@ class CausalModel(LocalModel):
     def score(
         self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
     ) -> Iterator[tuple[int, list[Score]]]:
+        from nightjar.models.score import continuation_sums, continued, text_loss
+
         whole = {number for number, (prompt, texts) in requests.items() if not prompt and len(texts) == 1}
         numbers = [number for number in requests if number not in whole]
         rows = [
@@ -113,6 +125,8 @@ class EncoderDecoderModel(LocalModel):
     title: ClassVar[str] = "an encoder-decoder"
 
     def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
+        from nightjar.models.encoder_decoder import batches
+
         for batch in batches(prompts, self.batch_size, self.batch_tokens):
             if any(prompt.number in wanted for prompt in batch):
                 yield batch
@@ -120,6 +134,8 @@ class EncoderDecoderModel(LocalModel):
     def sample(
         self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
     ) -> Iterator[tuple[int, list[Text]]]:
+        from nightjar.models.generate import stream
+
         draws = self._sampling(requests, count, decoding)
         for number in wanted:
             rows = range(number * count, (number + 1) * count)
@@ -129,4 +145,6 @@ class EncoderDecoderModel(LocalModel):
 
 
 def _prompt(number: int, request: Request, shared: int = 0) -> Prompt:
+    from nightjar.models.row import Prompt
+
     return Prompt(number, request.ids, request.max_new_tokens, request.stop, shared)

@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.models.load import LanguageModel
 from nightjar.models.rows import Pool, Segment, advance
-from nightjar.models.tokenizer import Tokenizer
+from nightjar.models.tokenizer import Tokenizer, like_length
 
 # Tokens of one forward pass, padding included, on a processor and on a GPU. More make neither faster.
 PROCESSOR_TOKENS, GPU_TOKENS = 2048, 32768
@@ -26,17 +26,6 @@ PROCESSOR_TOKENS, GPU_TOKENS = 2048, 32768
 def batch_tokens(lm: LanguageModel) -> int:
     """How many tokens a forward pass of `lm` may have."""
     return PROCESSOR_TOKENS if lm.device.type == "cpu" else GPU_TOKENS
-
-
-def like_length(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Batches of row numbers, the shortest rows first: at most `most` tokens with padding, and at least one row."""
-    batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        if batches and (len(batches[-1]) + 1) * lengths[row] <= most:
-            batches[-1].append(row)
-        else:
-            batches.append([row])
-    return batches
 
 
 @torch.inference_mode()

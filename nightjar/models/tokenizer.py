@@ -6,7 +6,7 @@ which knows the exceptions, reads the others; it also imports torch, which takes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -179,3 +179,14 @@ def _by_transformers(path: Path) -> tuple[tokenizers.Tokenizer, int | None]:
         what = f"{type(made).__name__} cannot be written as {TOKENIZER}"
         raise NightjarError(what, path, "use a model whose tokenizer can")
     return made.backend_tokenizer, made.eos_token_id
+
+
+def like_length(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Batches of row numbers, the shortest rows first: at most `most` tokens with padding, and at least one row."""
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= most:
+            batches[-1].append(row)
+        else:
+            batches.append([row])
+    return batches

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
@@ -116,15 +117,32 @@ def weight_files(folder: Path) -> list[Path]:
     raise NightjarError("no weights in this model directory", folder, "give safetensors or GGUF")
 
 
+def _state(path: Path) -> tuple[int, ...]:
+    """What differs when a file does: its place on the disk, its size, and when it was last written."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@lru_cache(64)
+def _sha256(path: Path, state: tuple[int, ...]) -> str:
+    """The digest of a file in this state: a process asks for it several times, and weights take long to read."""
+    return sha256_of(path)
+
+
 def digest(folder: Path) -> str:
     """One sha256 for a model directory: of its weight file, or of the list of digests if there are several."""
-    sums = [sha256_of(path) for path in weight_files(folder)]
+    sums = [_sha256(path, _state(path)) for path in weight_files(folder)]
     return sums[0] if len(sums) == 1 else hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
 
 def stored(folder: Path) -> dict[str, Tensor]:
     """The tensors in the safetensors files of a model directory, by name. Raises NightjarError if one is damaged."""
     return {name: told for file in folder.glob("*.safetensors") for name, told in tensors(file).items()}
+
+
+@lru_cache(64)
+def _check_json(file: Path, state: tuple[int, ...]) -> None:
+    check_merges(read_json(file), file)
 
 
 def check(folder: Path) -> None:
@@ -135,7 +153,7 @@ def check(folder: Path) -> None:
     """
     files = weight_files(folder)
     for file in sorted(folder.glob("*.json")):
-        check_merges(read_json(file), file)
+        _check_json(file, _state(file))
     found = stored(folder)
     if (folder / CONFIG).exists() and found:
         check_sizes(read_json_object(folder / CONFIG), len(found), folder / CONFIG)

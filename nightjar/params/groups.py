@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -31,6 +32,8 @@ Artifact = Annotated[
 ]
 
 S = TypeVar("S", bound=Model)
+# How alike a mistyped name is to the one that is meant, at least.
+MISTYPED = 0.8
 
 
 class Defaults(Model, Generic[S], extra="allow"):
@@ -54,5 +57,11 @@ class Defaults(Model, Generic[S], extra="allow"):
 
     def check_all(self, group: str, names: Iterable[str], where: object) -> None:
         """Raise NightjarError unless each of `names` has a group, and for a wrong value in any group."""
+        names = list(names)
+        for name in self.own:
+            # Groups that no name uses remain from other profiles; one that is almost a name is mistyped.
+            if name not in names and (near := get_close_matches(name, names, 1, MISTYPED)):
+                what = f"the group {group}.{name} is not used"
+                raise NightjarError(what, where, f"did you mean {group}.{near[0]}?")
         for name in dict.fromkeys([*names, *self.own]):
             self.settings(group, name, where)

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from nightjar.core.config import Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.json_text import shown
 from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
@@ -197,7 +197,8 @@ def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> 
     for key, value in over.items():
         path = f"{prefix}{key}"
         if key not in values and prefix.removesuffix(".") not in OPEN and not optional(path):
-            raise NightjarError(f"unknown key {path}", where, "remove it, or correct its spelling")
+            fix = did_you_mean(str(key), map(str, values), "remove it, or correct its spelling")
+            raise NightjarError(f"unknown key {path}", where, fix)
         if isinstance(value, Mapping) and isinstance(values.get(key), Mapping):
             _overlay(values[key], value, f"{path}.", where)
         else:

@@ -18,8 +18,8 @@ from nightjar.models.chat_template import arguments_of
 from nightjar.models.model import Decoding, Message, Model, Request, ToolCall
 from nightjar.params.predict import Chat
 from nightjar.tools import Call, Toolbox
-from nightjar.tools.by_text import Executed, Written
 from nightjar.tools.syntax import write
+from nightjar.tools.toolbox import Answered, Executed
 
 # What a model reads in the place of a result.
 NO_RESULT, NO_MORE = "no result", "no more calls: give the answer"
@@ -61,10 +61,10 @@ class _Open:
         """The request with all messages so far."""
         return replace(self.request, messages=tuple(self.messages))
 
-    def answered(self, text: str) -> Written:
+    def answered(self, text: str) -> Answered:
         """The answer, with the calls that were executed before it."""
         calls = "".join(write(Call(one.tool, one.input), one.result) for one in self.executed)
-        return Written(calls + text, text.strip(), tuple(self.executed), self.tokens)
+        return Answered(calls + text, text.strip(), tuple(self.executed), self.tokens)
 
 
 def conversing(
@@ -74,10 +74,10 @@ def conversing(
     max_calls: int,
     decoding: Decoding,
     tokens_of: Callable[[Any], int],
-) -> Callable[[Sequence[int]], Iterator[tuple[int, Written, int | None]]]:
+) -> Callable[[Sequence[int]], Iterator[tuple[int, Answered, int | None]]]:
     """A function that answers requests by their numbers: number, answer, and the tokens of the prompt if known."""
 
-    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, Written, int | None]]:
+    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, Answered, int | None]]:
         waiting = {
             number: _Open(requests[number], list(requests[number].conversation), []) for number in numbers
         }

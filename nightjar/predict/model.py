@@ -34,9 +34,10 @@ from nightjar.predict.predictor import (
 )
 from nightjar.predict.requests import evidence_of, requests_of
 from nightjar.tools import Calls, Tool, Toolbox, make
-from nightjar.tools.by_text import Piece, Written
+from nightjar.tools.by_text import Piece
 from nightjar.tools.by_text import answer as answer_by_text
-from nightjar.tools.decode import Answered, controller_for
+from nightjar.tools.decode import controller_for
+from nightjar.tools.toolbox import Answered
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
@@ -266,7 +267,7 @@ def _tokens(one: Text, tokenizer: Tokenizer) -> int:
     return len(tokenizer.continuation(one.text)) if one.tokens is None else one.tokens
 
 
-def answer_row(given: Answered | Written, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
+def answer_row(given: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
     """The columns of contracts.PREDICTIONS that an answer decides; `prompt_tokens` if the model counted them."""
     if given.tokens > MOST_TOKENS:
         what = "the counts of an answer's requests are too large"

@@ -17,6 +17,7 @@ from nightjar.core.identity import digest, safe_name
 from nightjar.models.load import prepare
 from nightjar.models.reader import (
     AGAIN,
+    PASS_TOKENS,
     RECORD,
     Base,
     Tokens,
@@ -24,10 +25,10 @@ from nightjar.models.reader import (
     answer_scores,
     encode,
     load,
-    passes,
     read_record,
     restore,
 )
+from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import ReaderRecipe
 from nightjar.predict.predictor import Job, Predictor, Row, about
 
@@ -88,7 +89,7 @@ def _answers(
     """Number, answer and seconds of the questions of one task, in batches of like length."""
     targets = base.tokens.targets(texts, base.reader.start).to(base.device)
     half = recipe.precision == "bfloat16"
-    for batch in passes([sum(map(len, ids[number])) for number in numbers]):
+    for batch in like_length([sum(map(len, ids[number])) for number in numbers], PASS_TOKENS):
         own, started = [numbers[place] for place in batch], time.monotonic()
         with torch.inference_mode(), torch.autocast(base.device.type, torch.bfloat16, enabled=half):
             states = iter(encode(base.reader, [one for number in own for one in ids[number]]))

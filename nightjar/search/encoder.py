@@ -19,7 +19,7 @@ from nightjar.core.arguments import AnyPath, as_path, check_texts
 from nightjar.core.errors import NightjarError
 from nightjar.models.headers import read_json_object, refusing
 from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
-from nightjar.models.tokenizer import PROBE, is_encoder_decoder
+from nightjar.models.tokenizer import PROBE, is_encoder_decoder, like_length
 from nightjar.models.weights import CONFIG, verify
 from nightjar.search.pooling import SETTING, Pooling, recorded
 
@@ -85,14 +85,13 @@ class SentenceEncoder:
         which damaged weights give.
         """
         check_texts(texts, "texts")
-        budget = batch_tokens or _BATCH_TOKENS[self._device.type]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), _CHUNK):
             part = list(texts[start : start + _CHUNK])
             ids: list[list[int]] = self._tokenizer(part, truncation=True, max_length=self.max_length)[
                 "input_ids"
             ]
-            for rows in batches_by_length([len(row) for row in ids], budget):
+            for rows in self._batches(ids, batch_tokens):
                 vectors[np.add(rows, start)] = self._vectors([ids[row] for row in rows])
         if not np.isfinite(vectors).all():
             raise NightjarError("the vectors of this encoder are not finite", self._path, _OTHER)
@@ -112,12 +111,19 @@ class SentenceEncoder:
         pairs = self._tokenizer(list(contexts), list(texts), truncation=True, max_length=self.max_length)
         ids, kinds = pairs["input_ids"], pairs.get("token_type_ids")
         own = [[int(side == 1) for side in pairs.sequence_ids(row)] for row in range(len(texts))]
-        budget = batch_tokens or _BATCH_TOKENS[self._device.type]
-        for rows in batches_by_length([len(row) for row in ids], budget):
+        for rows in self._batches(ids, batch_tokens):
             output, _ = self._forward([ids[row] for row in rows], kinds and [kinds[row] for row in rows])
             mask = _padded([own[row] for row in rows], 0).to(self._device)
             vectors[rows] = _mean(output.last_hidden_state.float(), mask).cpu().numpy()
         return vectors
+
+    def _batches(self, ids: list[list[int]], budget: int | None) -> Iterator[list[int]]:
+        """The numbers of all rows that have tokens, in batches."""
+        there = [row for row in range(len(ids)) if ids[row]]
+        for batch in like_length(
+            [len(ids[row]) for row in there], budget or _BATCH_TOKENS[self._device.type]
+        ):
+            yield [there[place] for place in batch]
 
     def _vectors(self, rows: list[list[int]]) -> NDArray[np.float32]:
         vectors = self._pooled(*self._forward(rows))
@@ -158,23 +164,6 @@ def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """The mean of the states (texts, tokens, dimension) in the mask; zeros for a text that has none there."""
     weights = mask.unsqueeze(-1).to(states.dtype)
     return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
-
-
-def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """The numbers of all texts that have tokens, shortest first, in batches.
-
-    A batch has at most `budget` tokens with its padding, but always one text.
-    """
-    batch: list[int] = []
-    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if not lengths[number]:
-            continue
-        if batch and (len(batch) + 1) * lengths[number] > budget:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
 
 
 def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:

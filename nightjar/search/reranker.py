@@ -19,8 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.forward import LEAST_SHARED, Prefix, causal_only, prefill
 from nightjar.models.load import LanguageModel
 from nightjar.models.rows import Pool, Segment, states
-from nightjar.models.score import like_length
-from nightjar.models.tokenizer import Tokenizer
+from nightjar.models.tokenizer import Tokenizer, like_length
 
 ELLIPSIS = "..."
 Ids = NDArray[np.int32]

@@ -1,6 +1,6 @@
 """Intervals, paired tests, multiple comparisons, verdicts and agreement, for any statistic of a set of instances.
 
-A statistic is a callable from (draws, n, parts) to (draws,): `mean`, `matthews`, `geometric_mean`, `perplexity`, or
+A `Statistic` is a function from (draws, n, parts) to (draws,): `mean`, `matthews`, `geometric_mean`, `perplexity`, or
 one's own. `Bootstrap` gives intervals of it, `permutation_p` the paired test of two systems, `Contrast` both of a
 metric, and `significant` is the one rule for differences. NaN and infinity are refused with NightjarError.
 """
@@ -10,6 +10,7 @@ from nightjar.statistics.bootstrap import Bootstrap, binomial_interval, percent,
 from nightjar.statistics.paired import (
     Changes,
     Contrast,
+    Metric,
     changes,
     contrast_p,
     estimate,
@@ -19,7 +20,6 @@ from nightjar.statistics.paired import (
 from nightjar.statistics.resample import resampled
 from nightjar.statistics.statistic import (
     MINIMUM,
-    OfSums,
     Statistic,
     enough,
     geometric_mean,
@@ -36,7 +36,7 @@ __all__ = [
     "Bootstrap",
     "Changes",
     "Contrast",
-    "OfSums",
+    "Metric",
     "Statistic",
     "binomial_interval",
     "changes",

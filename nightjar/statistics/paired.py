@@ -15,16 +15,19 @@ sampled anew. p depends neither on the order of the instances nor on which of tw
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from nightjar.core.config import Name
 from nightjar.core.errors import NightjarError
-from nightjar.statistics.bootstrap import Bootstrap
-from nightjar.statistics.resample import as_rows, blocks
-from nightjar.statistics.statistic import Floats, OfSums, Statistic, contrast, enough, mean
+from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
+from nightjar.statistics.resample import as_rows
+from nightjar.statistics.statistic import Floats, Statistic, contrast, enough, mean
 
 SAMPLES = 10_000
 # Up to so many instances whose runs differ, all ways are tried: 65,536.
@@ -88,7 +91,7 @@ def contrast_p(
         forward = contrast(weights, rows)
         backward, observed, scale = -forward, float(forward.sum()), float(np.abs(forward).sum())
     else:
-        terms = statistic.terms(stacked) if isinstance(statistic, OfSums) else stacked
+        terms = statistic.terms(stacked)
         forward, backward = (np.concatenate(list(each), axis=1) for each in (terms, terms[::-1]))
         values = statistic(stacked)
         observed, scale = float(np.dot(weights, values)), max(1.0, float(np.abs(values).max()))
@@ -105,14 +108,13 @@ def contrast_p(
         return int((~(np.abs(contrasts) < limit)).sum())
 
     if len(sizes) <= _ENUMERATED:
-        every = np.concatenate(list(_contrasts(*found, None, 0)))
+        every = _contrasts(*found, None, 0)
         return extreme(every) / len(every)
-    count = beyond = 0
-    for count in (samples, 10 * samples):
-        beyond = sum(map(extreme, _contrasts(*found, rng, count)))
-        if beyond:
-            break
-    return (1 + beyond) / (1 + count)
+    beyond = extreme(_contrasts(*found, rng, samples))
+    if not beyond:
+        samples *= 10
+        beyond = extreme(_contrasts(*found, rng, samples))
+    return (1 + beyond) / (1 + samples)
 
 
 def _canonical(forward: Floats, backward: Floats) -> tuple[Floats, Floats]:
@@ -132,28 +134,17 @@ def _contrasts(
     fixed: Floats,
     rng: np.random.Generator | None,
     count: int,
-) -> Iterator[Floats]:
+) -> Floats:
     """The contrasts of `count` sampled ways to choose the first or the second row of each instance.
 
     Without a generator, those of all ways, each as often. `fixed` are the rows of the instances that do not change. A
     row has the terms of all runs, one run after another; for a mean, its contrast.
     """
-    n, runs = len(first) + len(fixed), len(weights)
-    if not isinstance(statistic, OfSums):
-        for start, stop in blocks(count if rng else 2 ** len(first), n * first.shape[1]):
-            if rng:
-                swapped = rng.integers(0, 2, size=(stop - start, len(first)), dtype=np.bool_)
-            else:
-                swapped = (np.arange(start, stop)[:, None] >> np.arange(len(first)) & 1) > 0
-            mixed = np.where(swapped[..., None], second, first)
-            whole = np.concatenate([mixed, np.broadcast_to(fixed, (len(mixed), *fixed.shape))], axis=1)
-            yield contrast(weights, [statistic(part) for part in np.split(whole, runs, axis=2)])
-        return
     totals = _totals(first, second, rng, count) + fixed.sum(axis=0)
     if statistic is mean:
-        yield totals[:, 0]
-    else:
-        yield contrast(weights, [statistic.value(part, n) for part in np.split(totals, runs, axis=1)])
+        return totals[:, 0]
+    n, parts = len(first) + len(fixed), np.split(totals, len(weights), axis=1)
+    return contrast(weights, [statistic.value(part, n) for part in parts])
 
 
 def _totals(first: Floats, second: Floats, rng: np.random.Generator | None, count: int) -> Floats:
@@ -176,24 +167,32 @@ def _sign_test(above: int, count: int) -> float:
     return min(1.0, 2 * float(bdtr(min(above, count - above), count, 0.5)))
 
 
-class Measured(Protocol):
-    """A metric: its value is `statistic` of the `parts` of the instances, times `scale`, with so many `decimals`."""
+@dataclass(frozen=True)
+class Metric:
+    """One number that a benchmark reports for a set of instances.
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def parts(self) -> tuple[str, ...]: ...
-    @property
-    def statistic(self) -> Statistic: ...
-    @property
-    def scale(self) -> float: ...
-    @property
-    def higher_is_better(self) -> bool: ...
-    @property
-    def decimals(self) -> int: ...
+    `parts` are the numbers kept for each instance (one named like the metric, if none are given); `statistic` makes the
+    reported number of them, times `scale`: 100 for percentages. `range` is that of the reported number, which has so
+    many `decimals`. One that is not `judged` describes answers, such as their length: the nightly does not compare it.
+    One that says what is `right` has one part, which is 1 for a right answer and less for another.
+    """
+
+    name: Name
+    title: str = ""
+    parts: tuple[str, ...] = ()
+    statistic: Statistic = mean
+    range: tuple[float, float] = (0.0, 100.0)
+    scale: float = 100.0
+    higher_is_better: bool = True
+    judged: bool = True
+    right: bool = False
+    decimals: Annotated[int, Field(ge=0, le=15)] = DECIMALS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", self.parts or (self.name,))
 
 
-def estimate(measure: Measured, values: Floats) -> float:
+def estimate(measure: Metric, values: Floats) -> float:
     """The number of instances, `values` of shape (n, parts), in the unit of the metric; a mean is summed in order, as
     published.
     """
@@ -205,7 +204,7 @@ def estimate(measure: Measured, values: Floats) -> float:
     return scaled(measure, float(measure.statistic(values[None])[0]))
 
 
-def scaled(measure: Measured, number: float) -> float:
+def scaled(measure: Metric, number: float) -> float:
     """A value of the metric's statistic in the unit and with the decimals of the metric."""
     return round(measure.scale * number, measure.decimals) + 0.0  # never -0.0
 
@@ -215,12 +214,12 @@ class Contrast(NamedTuple):
     run. The weights add up to 0, so runs with equal scores have a contrast of exactly 0.
     """
 
-    measure: Measured
+    measure: Metric
     runs: Sequence[Floats]
     weights: Sequence[float]
 
     @classmethod
-    def between(cls, measure: Measured, now: Floats, before: Floats) -> Contrast:
+    def between(cls, measure: Metric, now: Floats, before: Floats) -> Contrast:
         """The difference now - before."""
         return cls(measure, (now, before), (1.0, -1.0))
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.statistics.statistic import Floats, OfSums, Statistic
+from nightjar.statistics.statistic import Floats, Statistic
 
 # Rows that occur so often get binomial draws, one of which costs some 20 numbers of `Draws`; heavier rows need more
 # time there. At most HEAVIEST.
@@ -41,19 +41,10 @@ def resampled(
     the arguments and the result: a few arrays of max(BLOCK, n x parts) numbers. Raises NightjarError for no instance.
     """
     stacked = np.stack([as_rows(values) for values in systems])
-    if isinstance(statistic, OfSums):
-        terms = statistic.terms(stacked)
-        joined = sums(np.concatenate(list(terms), axis=1), samples, rng)
-        split = np.split(joined, len(terms), axis=1)
-        return np.stack([statistic.value(part, stacked.shape[1]) for part in split])
-    stacked = in_order(stacked)
-    count, n, parts = stacked.shape
-    found = np.empty((count, samples))
-    for start, stop in blocks(samples, n * parts):
-        drawn = rng.integers(0, n, size=(stop - start, n))
-        for place, values in enumerate(stacked):
-            found[place, start:stop] = statistic(values[drawn])
-    return found
+    terms = statistic.terms(stacked)
+    joined = sums(np.concatenate(list(terms), axis=1), samples, rng)
+    split = np.split(joined, len(terms), axis=1)
+    return np.stack([statistic.value(part, stacked.shape[1]) for part in split])
 
 
 def as_rows(values: Floats) -> Floats:
@@ -74,18 +65,6 @@ def as_rows(values: Floats) -> Floats:
     return rows
 
 
-def in_order(stacked: Floats) -> Floats:
-    """The instances of (systems, n, parts) sorted by their numbers, so that draws do not depend on their order."""
-    keys = stacked.transpose(0, 2, 1).reshape(-1, stacked.shape[1])
-    return stacked[:, np.lexsort(keys[::-1])]
-
-
-def blocks(count: int, size: int) -> list[tuple[int, int]]:
-    """Spans of 0 to `count` of as many pieces as make BLOCK numbers, where each piece has `size`."""
-    step = max(1, BLOCK // max(size, 1))
-    return [(start, min(start + step, count)) for start in range(0, count, step)]
-
-
 def sums(rows: Floats, samples: int, rng: np.random.Generator) -> Floats:
     """Column sums of `samples` resamples of the rows, as many rows as there are: (n, terms) to (samples, terms)."""
     n = len(rows)
@@ -96,7 +75,9 @@ def sums(rows: Floats, samples: int, rng: np.random.Generator) -> Floats:
     rare = Draws(counts[:few])
     chances = [counts[:few].sum() / n, *counts[few:] / n]
     found = np.empty((samples, rows.shape[1]))
-    for start, stop in blocks(samples, len(different)):
+    step = max(1, BLOCK // len(different))
+    for start in range(0, samples, step):
+        stop = min(start + step, samples)
         times = rng.multinomial(n, chances, size=stop - start)
         found[start:stop] = times[:, 1:] @ different[few:]
         if few:

@@ -1,8 +1,8 @@
 """Statistics of a set of instances, and the rule by which a difference is significant.
 
-A statistic is any callable that takes the numbers kept for the instances (their parts) as an array of shape
-(draws, n, parts) and returns one value for each draw, shape (draws,). Most statistics depend on the instances through
-sums alone (`OfSums`). Those are resampled and permuted without building arrays of draws x instances.
+A statistic takes the numbers kept for the instances (their parts) as an array of shape (draws, n, parts), and returns
+one value for each draw, shape (draws,). It depends on the instances through sums alone. No array of draws x instances
+is made to resample and permute it.
 
 The rule holds for each number by itself. A number over fewer than MINIMUM instances has no interval and no p; `too_few`
 is shown in their place. The mean of several tasks counts the instances of all of them, whatever a single task has.
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from nightjar.core.errors import NightjarError
 
 Floats = NDArray[np.float64]
-Statistic = Callable[[Floats], Floats]
 
 # Below so many instances percentiles of resamples are too narrow to be shown as an interval: the resamples repeat the
 # few values that were drawn.
@@ -46,7 +45,7 @@ def too_few(n: int) -> str:
 
 
 @dataclass(frozen=True)
-class OfSums:
+class Statistic:
     """A statistic that is a function of sums over the instances.
 
     `summed` turns the parts of instances, shape (draws, n, parts), into the numbers that are summed, the terms,
@@ -117,23 +116,23 @@ def _correlation(sums: Floats, n: int) -> Floats:
     return np.divide(covariance, np.sqrt(spread), out=np.zeros(len(sums)), where=spread > 0)
 
 
-mean = OfSums("mean", 1, _same, _column_mean)
+mean = Statistic("mean", 1, _same, _column_mean)
 """The mean of one number for each instance, such as accuracy, ROUGE-L or F1."""
 
-matthews = OfSums("Matthews correlation", 2, _hits_and_labels, _correlation)
+matthews = Statistic("Matthews correlation", 2, _hits_and_labels, _correlation)
 """Matthews correlation of the parts (predicted label, gold label), whole numbers.
 
 From -1 to 1, and 0 where all predictions or all gold labels are the same label, as in GLUE. Of more than two labels it
 is R_K (Gorodkin 2004). A label for "no valid answer" is a label like any other. Source: Guo et al. 2023, CoLA.
 """
 
-geometric_mean = OfSums("geometric mean of means", None, _same, _geometric)
+geometric_mean = Statistic("geometric mean of means", None, _same, _geometric)
 """The geometric mean of the means of the parts, which are 0 or more, such as ROUGE-1, ROUGE-2 and ROUGE-L.
 
 The means are over the corpus, as in the public metric of SCROLLS; it is 0 if one of them is.
 """
 
-perplexity = OfSums("perplexity", 2, _token_losses, _exp_of_mean)
+perplexity = Statistic("perplexity", 2, _token_losses, _exp_of_mean)
 """exp(total loss / total tokens) of the parts (loss of the instance in nats, its tokens). Source: Schick et al. 2023.
 
 Raises NightjarError for an instance without tokens.

@@ -21,9 +21,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nightjar.core.display import counted_as
-from nightjar.statistics.bootstrap import DECIMALS, Bootstrap
-from nightjar.statistics.paired import Contrast, Measured, estimate
-from nightjar.statistics.statistic import Floats, Statistic, enough, mean, too_few
+from nightjar.statistics.bootstrap import Bootstrap
+from nightjar.statistics.paired import Contrast, Metric, estimate
+from nightjar.statistics.statistic import Floats, enough, too_few
 
 Word = Literal["better", "worse", "unchanged", "not comparable"]
 
@@ -37,26 +37,8 @@ class Cell(NamedTuple):
     metric: str
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A metric: its value is `statistic` of the `parts` of the instances, times `scale`.
-
-    Without parts it has one, of its own name. The defaults are those of a mean in percent.
-    """
-
-    name: str
-    parts: tuple[str, ...] = ()
-    statistic: Statistic = mean
-    scale: float = 100.0
-    higher_is_better: bool = True
-    decimals: int = DECIMALS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", self.parts or (self.name,))
-
-
 # The metrics of a benchmark, from its name and the names of the parts that it has.
-Measures = Callable[[str, Collection[str]], Sequence[Measured]]
+Measures = Callable[[str, Collection[str]], Sequence[Metric]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +48,7 @@ class Scored:
     `values` has the shape (n, parts). `contents[i]` is a digest of what was asked; None where it is not known.
     """
 
-    measure: Measured
+    measure: Metric
     ids: tuple[tuple[str, str], ...]
     contents: tuple[str | None, ...]
     values: Floats
@@ -202,7 +184,7 @@ def summary(rows: Iterable[Mapping[str, Any]]) -> Word:
 FEWEST, MOST = 6, 14
 
 
-def line(measure: Measured, runs: Sequence[Floats]) -> Contrast:
+def line(measure: Metric, runs: Sequence[Floats]) -> Contrast:
     """The end of the fitted line minus its start; `runs` have the parts of the same instances, oldest first."""
     places = np.arange(len(runs)) - (len(runs) - 1) / 2
     weights = places * (len(runs) - 1) / (places**2).sum()
@@ -210,7 +192,7 @@ def line(measure: Measured, runs: Sequence[Floats]) -> Contrast:
 
 
 def declines(
-    series: Mapping[Cell, tuple[Measured, Sequence[Floats]]], alpha: float
+    series: Mapping[Cell, tuple[Metric, Sequence[Floats]]], alpha: float
 ) -> dict[Cell, dict[str, Any]]:
     """The cells that have declined, with their rows of `decide`; cells of fewer than FEWEST runs are left out.
 

@@ -19,11 +19,11 @@ from nightjar.core.startup import lazy
 from nightjar.tools.registry import make, names
 from nightjar.tools.syntax import Call, find, insert, parse, remove, write
 from nightjar.tools.tool import Calls, Request, Text, Tool
-from nightjar.tools.toolbox import Toolbox
+from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
-    from nightjar.tools.decode import Answered, Executed, Query, answer, answers
+    from nightjar.tools.decode import Query, answer, answers
     from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
 
 __all__ = [
@@ -62,8 +62,8 @@ __getattr__, __dir__ = lazy(
         "Annotator": "annotate:Annotator",
         "Candidate": "annotate:Candidate",
         "Settings": "annotate:Settings",
-        "Answered": "decode:Answered",
-        "Executed": "decode:Executed",
+        "Answered": "toolbox:Answered",
+        "Executed": "toolbox:Executed",
         "Query": "decode:Query",
         "answer": "decode:answer",
         "answers": "decode:answers",

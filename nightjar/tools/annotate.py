@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import Prefix, prefill
 from nightjar.models.load import LanguageModel
-from nightjar.models.score import batch_tokens, like_length
+from nightjar.models.score import batch_tokens
 from nightjar.models.token_tree import Beginning, TokenTree
+from nightjar.models.tokenizer import like_length
 from nightjar.tools.decode import marker_token
 from nightjar.tools.filter import Losses, Placed, Tokens, losses_at, positions
 from nightjar.tools.syntax import END, TOOLS, Call, find, parse, write

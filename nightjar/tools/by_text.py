@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from nightjar.tools.syntax import END, Call, asked, find_asked, remove, write
-from nightjar.tools.toolbox import Toolbox
+from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 # Tokens that a call may have beyond the limit of the answer.
 CALL_TOKENS = 64
@@ -27,25 +27,6 @@ class Piece:
     cut: bool
 
 
-@dataclass(frozen=True)
-class Executed:
-    """A call that was run, and its result."""
-
-    tool: str
-    input: str
-    result: str
-
-
-@dataclass(frozen=True)
-class Written:
-    """An answer: `text` with calls and results, `prediction` without them, the calls that were run, and all tokens."""
-
-    text: str
-    prediction: str
-    calls: tuple[Executed, ...]
-    tokens: int
-
-
 # A prompt and a number of tokens -> at most so many more.
 Continue = Callable[[str, int], Piece]
 
@@ -58,7 +39,7 @@ def answer(
     toolbox: Toolbox,
     max_calls: int,
     day: date | None = None,
-) -> Written:
+) -> Answered:
     """The continuation of a prompt by at most `limit` tokens, with at most `max_calls` calls of the toolbox.
 
     `count` gives the tokens of a text: calls and results do not count against the limit. Without tools the text is what
@@ -84,7 +65,7 @@ def answer(
     if toolbox.names:
         text = _finished(text, toolbox.names)
     prediction = remove(text, toolbox.names).strip() if toolbox.names else text.strip()
-    return Written(text, prediction, tuple(executed), tokens)
+    return Answered(text, prediction, tuple(executed), tokens)
 
 
 def _asking(call: Call) -> str:

@@ -25,7 +25,7 @@ from nightjar.models.load import LanguageModel, Tokenizer
 from nightjar.models.samples import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
 from nightjar.tools.tool import Calls
-from nightjar.tools.toolbox import Toolbox
+from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 # Failed attempts an answer may cost, and tokens that a call may have.
 ATTEMPTS = 3
@@ -68,33 +68,6 @@ def _with_bracket(tokenizer: Tokenizer) -> tuple[tuple[int, str], ...]:
     vocabulary: dict[str, int] = tokenizer.backend.get_vocab()
     ids = sorted(id for token, id in vocabulary.items() if "[" in token or token == BYTE)
     return tuple((id, text) for id in ids if "[" in (text := tokenizer.decode([id])))
-
-
-@dataclass(frozen=True)
-class Executed:
-    """A call that was run, and its result. `start` and `end` are its place in the text of the answer.
-
-    text[start:end] is the call with its markers and the blank before it.
-    """
-
-    tool: str
-    input: str
-    result: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Answered:
-    """An answer: `text` as decoded, `prediction` without the calls that were run, and these calls in order.
-
-    `tokens`: how many were written, results and attempts taken back included.
-    """
-
-    text: str
-    prediction: str
-    calls: tuple[Executed, ...]
-    tokens: int
 
 
 @dataclass(frozen=True)

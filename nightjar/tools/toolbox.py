@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
 from copy import copy
+from dataclasses import dataclass
 from datetime import date
 from threading import Lock, Thread
 from typing import Any
@@ -35,6 +36,32 @@ MOST_READ = 100_000
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 log = logging.getLogger("nightjar")
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A call that was run, and its result. text[start:end] of the answer is the call with its markers and the blank
+    before it; both are 0 where the place is not known.
+    """
+
+    tool: str
+    input: str
+    result: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer: `text` as decoded, `prediction` without the calls that were run, and these calls in order.
+
+    `tokens`: how many the model wrote, attempts taken back included.
+    """
+
+    text: str
+    prediction: str
+    calls: tuple[Executed, ...]
+    tokens: int
 
 
 class Toolbox:

@@ -1,6 +1,6 @@
 """How commands print: lines, JSON, tables and bars, in which no text from data can control the terminal.
 
-rich is imported where it is needed: it takes long to load.
+On a terminal lines are wrapped between words. A file or another program gets them whole.
 """
 
 from __future__ import annotations
@@ -12,14 +12,27 @@ import io
 import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 
 from nightjar.core.display import number, printable, printable_json
 
-if TYPE_CHECKING:
-    from rich.console import Console
+# The width of what is no terminal: no line is wrapped.
+ENDLESS = 100_000
+# The narrowest column in which a text is readable, in characters.
+NARROWEST = 24
 
-WIDTH = 160
+
+def console(err: bool = False) -> Console:
+    """A console that makes nothing of what texts hold; as wide as the terminal, or ENDLESS elsewhere."""
+    shown = sys.stderr if err else sys.stdout
+    width = None if shown.isatty() else ENDLESS
+    return Console(stderr=err, markup=False, emoji=False, highlight=False, width=width)
 
 
 def say(line: str = "", err: bool = False) -> None:
@@ -37,7 +50,7 @@ def say_exact(text: str) -> None:
     if sys.stdout.isatty():
         say_text(text)
     else:
-        _write(text)
+        print(text, flush=True)
 
 
 def say_json(value: Any, indent: int | None = 2) -> None:
@@ -47,7 +60,7 @@ def say_json(value: Any, indent: int | None = 2) -> None:
     except LookupError:
         unicode = False
     text = json.dumps(value, indent=indent, ensure_ascii=not unicode, default=str)
-    _write(printable_json(text))
+    print(printable_json(text), flush=True)
 
 
 def say_csv(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -60,51 +73,85 @@ def say_csv(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _write(text: str, err: bool = False) -> None:
-    print(text, file=sys.stderr if err else sys.stdout, flush=True)
-
-
-def console(err: bool = False, width: int = WIDTH) -> Console:
-    """A console that makes nothing of what texts hold; as wide as the terminal, or `width` characters elsewhere."""
-    from rich.console import Console
-
     shown = sys.stderr if err else sys.stdout
-    wide = None if shown.isatty() else width
-    return Console(stderr=err, markup=False, emoji=False, highlight=False, width=wide)
+    if shown.isatty():
+        text = "\n".join(_wrapped(Text(text), console(err)))
+    print(text, file=shown, flush=True)
+
+
+def _wrapped(text: Text, out: Console, indent: int = 0) -> list[str]:
+    """The lines of a text as wide as a console; words stay whole."""
+    return [" " * indent + line.plain for line in text.wrap(out, out.width - indent)]
 
 
 def say_table(
     rows: Sequence[Mapping[str, Any]],
     title: str = "",
-    width: int = WIDTH,
     right: Collection[str] = (),
     colours: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
     """Print rows that have the same keys as a table, if there are any.
 
-    Numbers, and the columns `right`, are set to the right. `colours` has the style of a text, by column.
+    Numbers, and the columns `right`, are set to the right. `colours` has the style of a text, by column. Of a table
+    that is too wide, the widest column of texts is wrapped. Where that does not help, it stands below each row, with
+    the last columns if they have no room either.
     """
-    from rich.table import Table
-    from rich.text import Text
-
     if not rows:
         return
-    table = Table(
-        title=Text(printable(title)) if title else None,
-        title_justify="left",
-        box=None,
-        header_style="bold",
-        pad_edge=False,
-    )
-    for name, value in rows[0].items():
-        numeric = name in right or (isinstance(value, int | float) and not isinstance(value, bool))
-        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        cells = []
-        for name, value in row.items():
-            text = number(value, 2) if isinstance(value, float) else str(value)
-            cells.append(Text(printable(text), style=(colours or {}).get(name, {}).get(text, "")))
-        table.add_row(*cells)
-    console(width=width).print(table)
+    if title:
+        say(title)
+    numeric = {
+        name for name, it in rows[0].items() if isinstance(it, int | float) and not isinstance(it, bool)
+    }
+    numeric |= set(right)
+    cells = [
+        {name: _cell(value, (colours or {}).get(name, {})) for name, value in row.items()} for row in rows
+    ]
+    widths = {
+        name: max(cell_len(it) for it in (name, *(row[name].plain for row in cells))) for name in rows[0]
+    }
+    texts = [name for name, width in widths.items() if name not in numeric and width > NARROWEST]
+    text = max(texts, key=lambda name: widths[name], default="")
+    word = max((cell_len(it) for row in cells for it in row[text].plain.split()), default=0) if text else 0
+    out, kept, used = console(), list[str](), 0
+    room = out.width - sum(widths.values()) - 2 * len(widths) + 2 + widths.get(text, 0)
+    if room >= min(widths.get(text, 0), max(word, NARROWEST)):
+        kept = list(widths)
+    for name in widths if not kept else ():
+        if name != text and used + widths[name] <= out.width:
+            kept.append(name)
+            used += widths[name] + 2
+    head, *lines = _lines(out, [{name: row[name] for name in kept} for row in cells], numeric, text)
+    print(head)
+    if len(kept) == len(widths):
+        print(*lines, sep="\n", flush=True)
+        return
+    for line, row in zip(lines, cells, strict=True):
+        rest = [
+            row[text].plain if text else "",
+            *(f"{name} {row[name]}" for name in widths if name not in (text, *kept)),
+        ]
+        print(line, *_wrapped(Text("; ".join(filter(None, rest))), out, 4), sep="\n", flush=True)
+
+
+def _cell(value: Any, styles: Mapping[str, str]) -> Text:
+    text = printable(number(value, 2) if isinstance(value, float) else str(value))
+    return Text(text, style=styles.get(text, ""))
+
+
+def _lines(
+    out: Console, cells: Sequence[Mapping[str, Text]], right: Collection[str], wrapped: str
+) -> list[str]:
+    """The lines of a table of which only the column `wrapped` may be narrower than its cells."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in cells[0]:
+        justify: Any = "right" if name in right else "left"
+        table.add_column(Text(printable(name)), justify=justify, no_wrap=name != wrapped)
+    for row in cells:
+        table.add_row(*row.values())
+    with out.capture() as captured:
+        out.print(table)
+    return [line.rstrip() for line in captured.get().splitlines()]
 
 
 @contextlib.contextmanager
@@ -113,8 +160,6 @@ def bytes_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
     text = TextColumn("{task.description}", markup=False)
     columns = (text, BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(err=True), transient=True) as bar:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -27,6 +28,9 @@ from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project.notify import notify, warning
 from pipelines.run.results import End
+
+# Of the verdict in the list of runs, in characters.
+LONGEST = 160
 
 
 @click.command()
@@ -64,7 +68,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
             raise
         whole, outcome, options = graphs.read(root), Outcome(), Options(pull, jobs, wait, accept)
         graph = selected(whole, settings.stages)
-        with show.Progress(graph, graph.stages, verbose, as_json) as progress:
+        with show.Progress(root, graph.stages, verbose, as_json, quiet=True) as progress:
 
             def ended(end: End) -> None:
                 progress.close()
@@ -87,11 +91,9 @@ def _ended(end: End, outcome: Outcome, as_json: bool) -> None:
         benchmarks = text.benchmarks(outcome.verdicts)
         say_json(shown | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
     elif facts:
-        _table(outcome.verdicts)
+        _groups(text.groups(outcome.verdicts))
         where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
-        say(f"{facts['run']} {where}: {facts['state']}")
-        if end.state == "completed":
-            say(facts["message"])
+        say(f"{facts['run']} {where}: {facts['state']}; {text.counts(outcome.verdicts)}")
     if outcome.aside is not None:
         say(f"nightjar: nightly: {facts['message']}", err=True)
     elif end.state != "completed":
@@ -102,8 +104,17 @@ def _warn(line: str) -> None:
     say(f"nightjar: ledger: {line}", err=True)
 
 
-def _table(verdicts: Sequence[Mapping[str, Any]]) -> None:
-    say_table([{"benchmark": row["benchmark"], **text.cell_texts(row)} for row in verdicts], width=200)
+def _groups(found: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
+    for title, rows in found.items():
+        say_table(rows, title, right=text.NUMBERS)
+        say()
+
+
+def _about(row: Mapping[str, Any]) -> str:
+    """A run in a few words: what failed, or the benchmarks that are not unchanged."""
+    changed = [f"{name} {word}" for name, word in row["benchmarks"].items() if word != "unchanged"]
+    words = row["message"] if row["state"] == "failed" else ", ".join(changed) or "unchanged"
+    return shorten(words, LONGEST, placeholder=" …")
 
 
 def _show(found: Any) -> None:
@@ -111,9 +122,12 @@ def _show(found: Any) -> None:
     if isinstance(found, list):
         if not found:
             raise NightjarError("the ledger is empty", load_nightly().ledger, "`nightjar nightly` adds a run")
-        short = [{**row, "commit": row["commit"][:10]} for row in found]
         say_table(
-            [{name: row[name] for name in ("run", "state", "commit", "message")} for row in short], width=200
+            [
+                {"run": row["run"], "state": row["state"], "commit": row["commit"][:10]}
+                | {"verdict": _about(row)}
+                for row in found
+            ]
         )
     elif "added" in found:
         say(f"Added {', '.join(found['added'])}." if found["added"] else f"No entries in {ledgers.ASIDE}.")
@@ -124,16 +138,22 @@ def _show(found: Any) -> None:
             say(f"{counted_as(found['runs'], 'run')}, all of them readable.")
     else:
         say_text(text.markdown(found, []).rstrip())
-        _table(found["verdicts"])
+        say()
+        say_table(text.contents(found["verdicts"]))
+        say()
+        _groups(text.groups(found["verdicts"], found.get("benchmark")))
 
 
 @click.command()
 @click.argument("run", required=False)
+@click.option("--benchmark", metavar="NAME", help="With RUN: all verdicts on this benchmark.")
 @click.option("--check", is_flag=True, help="Name every file that is missing or cannot be read.")
 @click.option("--recover", is_flag=True, help="Add the entries that could not be added before.")
 @printed(_show, failed=lambda found: "problems" in found and bool(found["problems"]))
-def ledger(run: str | None, check: bool, recover: bool) -> dict[str, Any] | list[dict[str, Any]]:
-    """The nightly runs and their verdicts; with RUN (its name, the end of it, or `last`) that run's scores.
+def ledger(
+    run: str | None, benchmark: str | None, check: bool, recover: bool
+) -> dict[str, Any] | list[dict[str, Any]]:
+    """The nightly runs; with RUN (its name, the end of it, or `last`) how many of its scores changed, and which.
 
     The ledger is the folder `nightly.ledger` of params.yaml, and is never rewritten. Exit status 1 if --check finds
     damage.
@@ -142,10 +162,11 @@ def ledger(run: str | None, check: bool, recover: bool) -> dict[str, Any] | list
     Example:
       nightjar ledger
       nightjar ledger last
+      nightjar ledger last --benchmark supernatinst
       nightjar ledger --check
     """
-    if sum((run is not None, check, recover)) > 1:
-        raise click.UsageError("RUN, --check and --recover exclude one another")
+    if sum((run is not None, check, recover)) > 1 or (benchmark is not None and run is None):
+        raise click.UsageError("RUN, --check and --recover exclude one another; --benchmark goes with RUN")
     folder = Path.cwd() / load_nightly().ledger
     if recover:
         ledgers.prepare(folder)
@@ -153,7 +174,13 @@ def ledger(run: str | None, check: bool, recover: bool) -> dict[str, Any] | list
     if check:
         runs, damage = ledgers.check(folder)
         return {"runs": runs, "problems": damage}
-    return _list(folder) if run is None else _one(ledgers.find(folder, run, _warn))
+    if run is None:
+        return _list(folder)
+    found = _one(ledgers.find(folder, run, _warn))
+    if benchmark is not None and benchmark not in found["benchmarks"]:
+        known = ", ".join(found["benchmarks"]) or "none"
+        raise NightjarError("the run has no such benchmark", benchmark, f"it has: {known}")
+    return found | ({"benchmark": benchmark} if benchmark else {})
 
 
 def _one(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def rebuild(
             if unchanged := len(graph.stages) - len(ahead):
                 counts = f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at"
                 say(f"{counts}{_about(root, ahead)}.", err=as_json)
-            with show.Progress(graph, ahead, verbose, as_json) as progress:
+            with show.Progress(root, ahead, verbose, as_json) as progress:
 
                 def ended(end: End) -> None:
                     progress.close()
@@ -81,11 +81,11 @@ def rebuild(
                         facts = [_facts(name, results.get(name)) for name in graph.stages]
                         show.as_json(root, facts, stale, left)
                     else:
-                        show.summary(graph, progress.results)
+                        show.restoring(graph, progress.results)
                         good = (name for name in graph.stages if _good(results.get(name)))
                         _scores(graph, good, stale)
                     if end.state != "completed":
-                        say(f"nightjar: rebuild: {end.message}", err=True)
+                        say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
 
                 prepared = (whole, worker)
                 with flow_run(root, "rebuild", progress.tell, ended, prepared, as_json) as terminal:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +45,8 @@ def say_head(result: Mapping[str, Any], missing: str) -> None:
     say()
 
 
-# A table with more columns has a row a metric instead.
-MOST_COLUMNS = 8
+# Of a benchmark with more metrics only those over all instances are printed; --csv has all.
+MOST_METRICS = 6
 
 
 def _print_scores(result: dict[str, Any]) -> None:
@@ -52,52 +54,50 @@ def _print_scores(result: dict[str, Any]) -> None:
     left_out = ", left out" if card.files.unanswered == "left out" else ""
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
     if card.files.by_task:
-        average = [rows.pop()] if "average" in result else []
-        _say_scores(result, [row | {"task": row["track"]} for row in rows], ["task"])
-        if average:
-            say()
-            _say_scores(result, average, [])
+        # The mean over the tasks comes last.
+        tasks = [
+            *(row["track"] for row in rows[:-1]),
+            "all tasks" if "average" in result else rows[-1]["track"],
+        ]
+        by_task = [{"task": task} | row for task, row in zip(tasks, rows, strict=True)]
+        _say_metrics(result, by_task, "task")
         return
-    tracks = ["track"] if len(result["tracks"]) > 1 else []
-    rows = [row | {"track": registry.card(result["benchmark"]).track_title(row["track"])} for row in rows]
-    many = len(result["metrics"]) > MOST_COLUMNS
-    for level in ("overall",) if many else ("overall", "category", "task"):
-        if own := [row | {level: row["name"]} for row in rows if row["level"] == level]:
-            if level != "overall":
-                say()
-            _say_scores(result, own, [*tracks, *([level] if level != "overall" else [])])
-    if tracks and not many:
+    levels = ("category", "task") if len(result["metrics"]) <= MOST_METRICS else ()
+    for track, grouped in groupby(rows, key=itemgetter("track")):
+        own = list(grouped)
+        if len(result["tracks"]) > 1:
+            say(card.track_title(track))
+        _say_metrics(result, [row for row in own if row["level"] == "overall"])
         say()
+        for level in levels:
+            _say_level(result, [row for row in own if row["level"] == level], level)
+    if len(result["tracks"]) > 1:
         say(ALL)
         whole = score_rows({key: value for key, value in result.items() if key != "by_track"})
-        _say_scores(result, [row for row in whole if row["level"] == "overall"], [])
+        _say_metrics(result, [row for row in whole if row["level"] == "overall"])
 
 
-def _say_scores(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
-    """Print a line for the rows with the same `names`, with a column for each metric; a category has its own metric,
-    too. If these are more than MOST_COLUMNS, each row has a line of its own.
-
-    A score with an interval is "58.90 [52.50, 65.00]", or "58.90 n<20".
-    """
-    card, lines = registry.card(result["benchmark"]), dict[tuple[Any, ...], dict[str, Any]]()
+def _say_metrics(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *names: str) -> None:
+    """Print a line a row: `names`, its metric, n, and the score as "58.90 [52.50, 65.00]", or "58.90 n<20"."""
+    card, lines = registry.card(result["benchmark"]), list[dict[str, Any]]()
     for row in rows:
-        line = lines.setdefault(tuple(row[name] for name in names), {name: row[name] for name in names})
-        line["n"] = row["n"]
-        if "category" in names:
-            line["metric"] = card.main_metric(row["category"]).name
+        fine = row["metric"] in {it.name for it in card.metrics} and card.metric(row["metric"]).range[1] <= 1
+        score = {"score": _value(result, row, 4 if fine else 2)}
+        lines.append({name: row[name] for name in (*names, "metric", "n")} | score)
+    say_table(lines, right=("score",))
+
+
+def _say_level(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], level: str) -> None:
+    """Print a line a category or task, with a column a metric; of a category its own metric, too."""
+    card, lines = registry.card(result["benchmark"]), dict[str, dict[str, Any]]()
+    for row in rows:
+        line = lines.setdefault(row["name"], {level: row["name"], "n": row["n"]})
+        if level == "category":
+            line["metric"] = card.main_metric(row["name"]).name
         line[row["metric"]] = _value(result, row, 2)
-    columns = dict.fromkeys(name for line in lines.values() for name in line)
-    if len(columns) <= MOST_COLUMNS:
-        right = columns.keys() - {*names, "metric"}
-        say_table([{name: line.get(name, "") for name in columns} for line in lines.values()], right=right)
-        return
-    single = []
-    for row in rows:
-        decimals = 2 if card.metric(row["metric"]).range[1] > 1 else 4
-        single.append(
-            {name: row[name] for name in (*names, "metric", "n")} | {"value": _value(result, row, decimals)}
-        )
-    say_table(single, right=("value",))
+    say_table(list(lines.values()), right=result["metrics"])
+    if lines:
+        say()
 
 
 def _value(result: Mapping[str, Any], row: Mapping[str, Any], decimals: int) -> str:
@@ -154,15 +154,14 @@ def _print_differences(result: dict[str, Any]) -> None:
     for track, part in by_track.items():
         say_table(_lines(part), card.track_title(track) if len(by_track) > 1 else "")
         say()
-    rows = [
-        ({"track": card.track_title(track)} if len(by_track) > 1 else {})
-        | {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
-        for track, part in by_track.items()
-        for name, cell in part["by_category"].items()
-    ]
-    say_table(rows, "by category, each by the metric that is published for it")
+        by_category = [
+            {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
+            for name, cell in part["by_category"].items()
+        ]
+        say_table(by_category, "by category, each by the metric that is published for it")
+        if by_category:
+            say()
     if len(by_track) > 1:
-        say()
         say(ALL)
         say_table(_lines(result))
 
@@ -187,11 +186,10 @@ def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "a": cell["a"],
         "b": cell["b"],
-        "a - b": number(cell["value"], 2, signed=True),
-        "interval": interval(cell, 2, signed=True),
+        "a - b": f"{number(cell['value'], 2, signed=True)} {interval(cell, 2, signed=True)}",
         "p": chance(cell),
         "significant": "yes" if cell["significant"] else "no",
-        **{key: "" if cell[key] is None else cell[key] for key in ("better", "worse", "equal")},
+        "better / worse / equal": " / ".join(str(cell[key] or 0) for key in ("better", "worse", "equal")),
     }
 
 

@@ -8,57 +8,61 @@ import threading
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Self
 
-from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from nightjar.core.display import printable
+from nightjar.core.display import duration, printable
 from nightjar.core.json_text import read
 from pipelines.commands.console import console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
 from pipelines.run.report import HEADLINE, REPORT, report_stages
-from pipelines.run.results import Result, counted
+from pipelines.run.results import End, Result, counted
 from stages._runtime import history
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.
 SPEED_SECONDS = 24 * 3600.0
-COLOURS = {"ran": "green", "restored": "cyan", "unchanged": "cyan"}
-COLOURS |= {"failed": "bold red", "skipped": "yellow", "stopped": "yellow"}
+COLOURS = {"ran": "green", "restored": "cyan", "unchanged": "cyan", "failed": "bold red"}
+# Of the time left and the reason, in characters.
+LONGEST = 72
 
 
 class Progress(contextlib.ExitStack):
-    """Shows the results of a rebuild as they come: bars on a terminal, one line a stage elsewhere.
+    """Shows the stages of a rebuild as they end, a line each, and on a terminal a bar of those that run.
 
     The bar of all stages measures those that are `ahead` by the seconds that they took here before, if these are known
-    of all of them, else by their number. A stage is as far as it counts itself ("40 of 200 instances").
+    of all of them, else by their number. A stage is as far as it counts itself ("40 of 200 instances"). Stages that a
+    failure or a stop left out are in the `summary`. A `quiet` one has lines only for failures.
     """
 
-    def __init__(self, graph: Graph, ahead: Collection[str], verbose: bool, stderr: bool = False) -> None:
+    def __init__(
+        self, root: Path, ahead: Collection[str], verbose: bool, stderr: bool = False, quiet: bool = False
+    ) -> None:
         super().__init__()
         self.results: list[Result] = []
-        seconds = history.expected(graph.root)
+        seconds = history.expected(root)
         known = seconds.keys() >= set(ahead)
+        self._ahead = frozenset(ahead)
         self._work = {name: seconds[name] if known else 1.0 for name in ahead}
         self._done: dict[str, float] = {}
-        self._count = len(graph.stages)
-        self._verbose = verbose
+        self._verbose, self._quiet = verbose, quiet and not verbose
         self._lock = threading.Lock()
-        self._console = console(stderr, width=200)
+        self._console = console(stderr)
         self._bars = Bars(
             TextColumn("{task.fields[stage]}", markup=False),
             BarColumn(bar_width=20),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[line]}", markup=False),
+            TextColumn("{task.fields[count]}", markup=False),
+            TimeRemainingColumn(compact=True),
             console=self._console,
             transient=True,
             speed_estimate_period=SPEED_SECONDS,
             disable=not self._console.is_terminal,
         )
-        self._whole = self._add("all stages", sum(self._work.values()))
+        self._whole = self._add("all stages", sum(self._work.values()), self._count())
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -75,25 +79,33 @@ class Progress(contextlib.ExitStack):
             else:
                 self._ended(result)
 
-    def _add(self, stage: str, total: float | None = None) -> TaskID:
-        return self._bars.add_task("", total=total, stage=printable(stage), line="")
+    def summary(self, end: End) -> str:
+        """The end of the run in one line, with what ran when it was stopped, and what failures left out."""
+        running = ", ".join(it.stage for it in self.results if it.state == "stopped" and it.log)
+        causes = ", ".join(dict.fromkeys(it.error for it in self.results if it.state == "skipped"))
+        details = [causes and f"not run because of {causes}", running and f"ended while running: {running}"]
+        return end.message + "".join(f"; {it}" for it in details if it)
+
+    def _count(self) -> str:
+        return f"{sum(it.stage in self._ahead for it in self.results)} of {len(self._ahead)}"
+
+    def _add(self, stage: str, total: float | None = None, count: str = "") -> TaskID:
+        return self._bars.add_task("", total=total, stage=printable(stage), count=count)
 
     def _advance(self, stage: str, share: float) -> None:
         self._done[stage] = share * self._work.get(stage, 0.0)
-        line = f"{len(self.results)} of {self._count} stages"
         whole, done = sum(self._work.values()), sum(self._done.values())
-        self._bars.update(self._whole, completed=done, total=whole, line=line)
+        self._bars.update(self._whole, completed=done, total=whole, count=self._count())
 
     def _running(self, result: Result) -> None:
         first = result.stage not in self._tasks
         if first:
             self._tasks[result.stage] = self._add(result.stage)
-        task = self._tasks[result.stage]
-        self._bars.update(task, line=printable(result.why[:80]))
         if count := counted(result.why):
-            self._bars.update(task, completed=count[0], total=count[1])
-            self._advance(result.stage, count[0] / count[1])
-        if self._verbose or (first and self._bars.disable):
+            task, (done, whole) = self._tasks[result.stage], count
+            self._bars.update(task, completed=done, total=whole, count=f"{done:,} of {whole:,}")
+            self._advance(result.stage, done / whole)
+        if self._verbose:
             self._say(f"{result.stage}: {'starts: ' if first else ''}{result.why}")
 
     def _ended(self, result: Result) -> None:
@@ -103,37 +115,35 @@ class Progress(contextlib.ExitStack):
         if result.state != "ran":  # it says nothing of the time that others take
             self._work.pop(result.stage, None)
         self._advance(result.stage, 1.0)
-        state = (result.state, COLOURS[result.state])
-        self._say(f"{result.stage}: ", state, f" {result.seconds:.1f} s  {_text(result)}")
+        failed = result.state == "failed"
+        if result.state not in COLOURS or (self._quiet and not failed):
+            return
+        count = self._count().rjust(2 * len(str(len(self._ahead))) + 4)
+        seconds = f"{result.seconds:.1f} s" if result.seconds < 100 else duration(result.seconds)
+        text = f"{result.error} (log: {result.log})" if result.log else result.error
+        if not failed:
+            left = self._bars.tasks[0].time_remaining
+            parts = [f"{duration(left)} left" if left else "", result.why.removeprefix("params.yaml:")]
+            room = self._console.width - len(count) - len(result.stage) - 25
+            text = shorten(": ".join(filter(None, parts)), max(4, min(room, LONGEST)), placeholder=" …")
+        state = (f"{result.state:<9}", COLOURS[result.state])
+        self._say(f"{count}  ", state, f"  {seconds:>8}  {result.stage}{f'  {text}' if text else ''}")
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of texts, and of texts with their styles."""
         pieces = [(part, "") if isinstance(part, str) else part for part in parts]
-        line = Text.assemble(*((printable(text), style) for text, style in pieces))
-        self._console.print(line, soft_wrap=True)
+        self._console.print(Text.assemble(*((printable(text), style) for text, style in pieces)))
 
 
-def _text(result: Result) -> str:
-    if result.state == "failed":
-        return f"{result.error} (log: {result.log})" if result.log else result.error
-    if result.state == "skipped":
-        return f"{result.error} before it did not succeed"
-    return result.error or result.why
-
-
-def summary(graph: Graph, results: list[Result]) -> None:
-    """Print the table of stages, in the order in which they ended, and how to restore what failed stages had made."""
-    say()
-    rows = [{"stage": it.stage, "state": it.state, "seconds": f"{it.seconds:.1f}"} for it in results]
-    say_table(rows, right=("seconds",), colours={"state": COLOURS})
+def restoring(graph: Graph, results: Iterable[Result]) -> None:
+    """Print how to restore what failed stages had made."""
     restored = report_stages(graph)
     for it in results:
         # DVC removes the outputs of a stage before its command runs; dvc.lock still names the last good ones.
         removed = it.state == "failed" and it.exit_code is not None and it.stage not in restored
         if removed and all(reason.kind != "new" for reason in graph.stages[it.stage].reasons):
-            say(
-                f"The last good output of {it.stage} comes back with: dvc checkout --force {shlex.quote(it.stage)}"
-            )
+            command = f"dvc checkout --force {shlex.quote(it.stage)}"
+            say(f"The last good output of {it.stage} comes back with: {command}")
 
 
 def headline(root: Path, stale: str) -> None:
@@ -156,17 +166,12 @@ def scores(root: Path, stages: Iterable[Stage]) -> None:
         return
     from pipelines.history import scores as history_of_scores  # here, not above: Arrow takes long to load
 
-    first: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in history_of_scores.present(root, stages):
-        first.setdefault((row["benchmark"], row["track"], row["system"]), row)
-    if first:
+    if first := history_of_scores.first_metrics(history_of_scores.present(root, stages)):
         say()
     names = ("benchmark", "track", "system", "metric")
     say_table(
-        [
-            {name: row[name] for name in names} | {"score": history_of_scores.text(row)}
-            for row in first.values()
-        ]
+        [{name: row[name] for name in names} | {"score": history_of_scores.text(row)} for row in first],
+        right=("score",),
     )
 
 

@@ -31,6 +31,7 @@ def _print(changes: list[dict[str, Any]]) -> None:
 
 
 def _missing() -> None:
+    """Name what the settings read and what is not there, below the changes."""
     from nightjar.core.config import PARAMS_FILE, read_yaml
     from pipelines.commands.plan_profile import show_missing
     from pipelines.fetch.needs import needs
@@ -76,5 +77,5 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     if not dry_run:
         write_text(paths.PROFILE, f"{profile}\n")
         if Path("dvc.yaml").is_file():
-            _missing()
+            click.get_current_context().call_on_close(_missing)
     return [vars(change) for change in changes]

@@ -67,6 +67,9 @@ def _print_diff(found: dict[str, Any]) -> None:
     for table in found["tables"]:
         if not table["same"]:
             _print_table(table)
+    for name, how in found["prompts"].items():
+        ways = "; ".join(f"{found[side]['revision']}: {how[side]}" for side in "ab")
+        say(f"The prompts of {name} differ. {ways}.")
     for file in found["files"]:
         hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
         say(f"{SIGNS[file['state']]} {file['path'] or artifact}  {hashes}")
@@ -135,6 +138,7 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
 
 # The artifacts that a comparison reads.
 COMPARED = tuple(it.as_posix() for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS))
+FACTS = paths.METRICS.as_posix()
 COLUMNS = (
     "benchmark",
     "system",
@@ -163,6 +167,8 @@ def _print_report(found: dict[str, Any]) -> None:
         say(f"  not comparable: {count:>4}  {reason}")
     differ, answers = (sum(row[name] for row in found["answers"]) for name in ("changed", "n"))
     say(f"{differ:,} of {answers:,} answers changed")
+    for text in comparison.other_prompts(found):
+        say(text)
     say(f"The comparison: {found['page']}")
 
 
@@ -198,7 +204,7 @@ def report(against: str, output: Path) -> dict[str, Any]:
         if before := _of_folder(Path(against)):
             found = comparison.compare(paths.DATA, before)
         else:
-            with provided(Path(), against, COMPARED) as scratch:
+            with provided(Path(), against, COMPARED, [FACTS]) as scratch:
                 found = comparison.compare(paths.DATA, scratch / paths.DATA)
         for name, text in comparison.files(found, against).items():
             (made / name).parent.mkdir(exist_ok=True)

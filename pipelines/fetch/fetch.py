@@ -37,8 +37,9 @@ def folder_of(part: Named) -> str:
 
 
 def is_versioned(root: Path, dataset: str) -> bool:
-    """Whether DVC has the data set, in the state of some fetch."""
-    return (root / FETCHED / f"{dataset}.dvc").exists()
+    """Whether DVC has the data set since its last fetch."""
+    file, record = root / FETCHED / f"{dataset}.dvc", root / record_of(dataset)
+    return file.exists() and file.stat().st_mtime >= record.stat().st_mtime
 
 
 def records(root: Path, dataset: str) -> dict[str, Any]:

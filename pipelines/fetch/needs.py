@@ -24,7 +24,7 @@ WEIGHTS = ("models", "tools")
 @dataclass(frozen=True)
 class Need:
     """A source, as params.yaml names it or the folder around it that the table describes (`supply`), the `key` that
-    names it, and the stages that read it.
+    names it, the stages that read it, and whether DVC has a version of it (`versioned`).
     """
 
     source: str
@@ -32,6 +32,7 @@ class Need:
     stages: tuple[str, ...]
     state: Literal["present", "missing", "to download"]
     supply: Supply | None
+    versioned: bool
 
     @property
     def fix(self) -> str:
@@ -48,13 +49,14 @@ class Need:
             own = Path(self.source).parent == FETCHED
             terms = any(one.about.terms for one in parts if one.dataset in datasets)
             words = [" or ".join(datasets), *["--accept-licence"] * terms, *["--use"] * (not own)]
-            return f"fetch it: nightjar fetch {' '.join(words)}"
+            pull = "bring it from a remote: dvc pull; or " if self.versioned else ""
+            return f"{pull}fetch it: nightjar fetch {' '.join(words)}"
         return f"put it there, or set {self.key}" if self.key else "put it there"
 
     def __str__(self) -> str:
         where = f" ({self.key})" if self.key else ""
         of = (
-            f", {self.supply.what}, {self.supply.licence}, {self.supply.gigabytes:g} GB, {self.supply.url}"
+            f": {self.supply.what} ({self.supply.licence}; {self.supply.gigabytes:g} GB; {self.supply.url})"
             if self.supply
             else ""
         )
@@ -104,7 +106,8 @@ def _need(root: Path, source: str, named: Mapping[str, str], stages: tuple[str, 
     below = (key for text, key in named.items() if Path(text).is_relative_to(source))
     key = named.get(source) or next(below, "")
     state = "present" if present(root, source) else "to download" if source.startswith("hub:") else "missing"
-    return Need(source, key, stages, state, known[1] if known else None)  # type: ignore[arg-type]
+    versioned = (root / f"{source}.dvc").is_file()
+    return Need(source, key, stages, state, known[1] if known else None, versioned)  # type: ignore[arg-type]
 
 
 def _texts(key: str, setting: Any) -> Iterator[tuple[str, str]]:

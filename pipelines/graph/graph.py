@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from pipelines.graph.changes import Reason, State
 from pipelines.project.names import StageName
 
-# How many stages before it a stage names when they are why it would run.
+# How many reasons of a kind a stage names.
 SHOWN = 3
+
+
+def _some(texts: Sequence[str], between: str) -> str:
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return between.join(texts[:SHOWN]) + more
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,11 @@ class Stage:
 
     @property
     def why(self) -> str:
-        """All reasons in one line; empty if the stage is up to date."""
+        """The first reasons in one line; empty if the stage is up to date."""
         own = [str(reason) for reason in self.reasons if reason.kind != "upstream"]
         before = [reason.what for reason in self.reasons if reason.kind == "upstream"]
-        more = f" and {len(before) - SHOWN} more" if len(before) > SHOWN else ""
-        needs = [f"needs {', '.join(before[:SHOWN])}{more}"] if before else []
-        return "; ".join([*own, *needs])
+        needs = f"needs {_some(before, ', ')}" if before else ""
+        return "; ".join(filter(None, [_some(own, "; "), needs]))
 
     @property
     def lacks(self) -> str:
@@ -106,10 +110,8 @@ class Graph:
         for target in targets:
             named = {name for name in self.stages if target in (name, StageName.of(name).group)}
             if not named:
-                known = ", ".join(self.stages)
-                raise NightjarError(
-                    "no such stage", target, f"there are: {known}" if known else "see dvc.yaml"
-                )
+                known = f"there are: {', '.join(self.stages)}" if self.stages else "see dvc.yaml"
+                raise NightjarError("no such stage", target, did_you_mean(target, self.stages, known))
             selected |= named
         if not selected:
             return self

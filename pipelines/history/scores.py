@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from nightjar.core.display import number
 from pipelines.graph.graph import Stage
 from pipelines.project import git
 from pipelines.project.notify import append_line
-from pipelines.project.text import interval
+from pipelines.project.text import interval, table, track_title
 
-# Runs that a table shows.
-SHOWN = 6
+# Runs in which the earlier value of a score is looked for.
+EARLIER = 6
 # The identity of a score, and what is kept of it.
 NAMES = ("benchmark", "track", "system", "metric")
 COLUMNS = (*NAMES, "n", "value", "low", "high")
@@ -39,12 +39,6 @@ class Run(Model):
     kind: str
     commit: str
     rows: Rows
-
-    @property
-    def title(self) -> str:
-        """The head of its column."""
-        when = datetime.fromtimestamp(self.ended, UTC)
-        return f"{when:%Y-%m-%d %H:%M} {self.kind} {self.commit}".rstrip()
 
 
 def present(root: Path, stages: Iterable[Stage]) -> Rows:
@@ -76,9 +70,13 @@ def keep(root: Path, rows: Rows, kind: str = "rebuild") -> None:
         append_line(root / paths.RUN_SCORES, run.model_dump_json())
 
 
-def history(root: Path) -> list[Run]:
-    """The runs with scores, the latest last, at most SHOWN. Broken lines are skipped."""
-    return list(itertools.islice(_latest(root), SHOWN))[::-1]
+def before(root: Path, kind: str = "rebuild") -> dict[tuple[str, ...], float]:
+    """The last value of each score in earlier runs of that kind, by NAMES."""
+    found: dict[tuple[str, ...], float] = {}
+    for run in itertools.islice((run for run in _latest(root) if run.kind == kind), EARLIER):
+        for row in run.rows:
+            found.setdefault(_names(row), row["value"])
+    return found
 
 
 def _latest(root: Path) -> Iterator[Run]:
@@ -90,19 +88,37 @@ def _latest(root: Path) -> Iterator[Run]:
                 yield run
 
 
-def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """A row a score, systems side by side; a column a run, the latest first: "44.3 [38.1, 50.6] n 192"."""
-    columns: dict[str, dict[tuple[Any, ...], str]] = {}
-    for run in reversed(runs):
-        title = run.title
-        while title in columns:
-            title += "'"
-        columns[title] = {tuple(row[name] for name in NAMES): text(row) for row in run.rows}
-    keys = dict.fromkeys(key for cells in columns.values() for key in cells)
-    return [
-        dict(zip(NAMES, key, strict=True)) | {title: cells.get(key, "") for title, cells in columns.items()}
-        for key in sorted(keys, key=lambda key: (key[0], key[1], key[3]))
-    ]
+def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in NAMES)
+
+
+def first_metrics(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The first metric of each system on each track."""
+    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for row in rows:
+        found.setdefault(_names(row)[:-1], row)
+    return list(found.values())
+
+
+def page(rows: Iterable[Mapping[str, Any]], earlier: Mapping[tuple[str, ...], float]) -> list[str]:
+    """The lines of a table in Markdown for each benchmark: a row a track, a column a system, the first metric of each
+    with its interval and its change: "59.3 [52.1, 65.8] n 144, +0.2".
+    """
+    tables: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
+    for row in first_metrics(rows):
+        known = earlier.get(_names(row))
+        change = "" if known is None else f", {number(row['value'] - known, 1, signed=True)}"
+        of_track = tables.setdefault(row["benchmark"], {}).setdefault((track_title(row), row["metric"]), {})
+        of_track[row["system"]] = text(row) + change
+    lines = []
+    for benchmark, tracks in tables.items():
+        systems = dict.fromkeys(system for cells in tracks.values() for system in cells)
+        own = [
+            {"track": track, "metric": metric} | {system: cells.get(system, "") for system in systems}
+            for (track, metric), cells in tracks.items()
+        ]
+        lines += [f"### {benchmark}", "", *table(own), ""]
+    return lines
 
 
 def text(row: Mapping[str, Any]) -> str:

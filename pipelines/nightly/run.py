@@ -34,7 +34,7 @@ from pipelines.process import lock
 from pipelines.project.git import baseline
 from pipelines.project.names import new_name
 from pipelines.project.notify import notify
-from pipelines.run.rebuild import show_scores
+from pipelines.run.report import scores_page
 from pipelines.run.results import End
 
 if TYPE_CHECKING:
@@ -191,14 +191,9 @@ def _report(outcome: Outcome, session: Session) -> End:
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(session.root, event | {"message": message, "worse": cells})
-    session.artifact(
-        "markdown", "nightly", nightly_text.markdown(facts, outcome.verdicts), facts["message"][:500]
-    )
-    try:
-        score_history.keep(session.root, score_history.overall(outcome.scores), "nightly")
-    except OSError as error:
-        session.log(f"scores not kept: {error}", "warning")
-    show_scores(session)
+    lines = scores_page(session, score_history.overall(outcome.scores), "nightly")
+    page = "\n".join([*lines, nightly_text.markdown(facts, outcome.verdicts)])
+    session.artifact("markdown", "nightly", page, facts["message"][:500])
     return End("completed" if well else "failed", message)
 
 

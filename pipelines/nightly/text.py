@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nightjar.core.display import number, p
-from nightjar.core.errors import NightjarError
-from pipelines.project.text import interval, plain, table
+from pipelines.project.text import interval, plain, table, track_title
 
 # The order in which verdicts are reported.
 ORDER = ("worse", "better", "unchanged", "not comparable")
@@ -54,11 +53,11 @@ def _listed(rows: list[dict[str, Any]], named: bool) -> str:
     """The scores with one verdict. Of scores that are not comparable the systems, if they are `named`, and reasons."""
     if not rows or rows[0]["verdict"] != "not comparable":
         return _some(
-            f"{row['system']} {_track(row)} {row['metric']} {row.get('reason') or difference(row)}"
+            f"{row['system']} {track_title(row)} {row['metric']} {row.get('reason') or difference(row)}"
             for row in rows
         )
     reasons = _some(row["reason"] for row in rows if row["reason"])
-    systems = _some(f"{row['system']} {_track(row)}" for row in rows)
+    systems = _some(f"{row['system']} {track_title(row)}" for row in rows)
     return f"{systems}{f' ({reasons})' if reasons else ''}" if named else reasons
 
 
@@ -74,28 +73,44 @@ def difference(row: Row) -> str:
     return "" if row["value"] is None else f"{number(row['value'], 2, True)} {interval(row, 2, True)}"
 
 
-def _track(row: Row) -> str:
-    """The title of a track by the card of its benchmark; its name where there is no card."""
-    from nightjar.benchmarks import registry
-
-    with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
-        return registry.card(row["benchmark"]).track_title(row["track"])
-    return str(row["track"])
+# The columns of `groups` with numbers.
+NUMBERS = ("n", "before → now", "p")
 
 
-def cell_texts(row: Row) -> dict[str, str]:
-    """A verdict as a row of a table."""
-    changes = "" if row["better"] is None else f"{row['better']} / {row['worse']} / {row['equal']}"
-    return {
-        "system": row["system"],
-        "track": _track(row),
-        **{name: str(row[name]) for name in ("metric", "n")},
-        **{name: "" if row[name] is None else number(row[name], 2) for name in ("before", "now")},
-        "difference": difference(row),
-        "p": "" if row["p_corrected"] is None else p(row["p_corrected"]),
-        "better/worse/equal": changes,
-        "verdict": row["verdict"] + (f": {row['reason']}" if row["reason"] else ""),
-    }
+def groups(verdicts: Iterable[Row], benchmark: str | None = None) -> dict[str, list[dict[str, str]]]:
+    """The scores that became worse or better, as rows of a table for each benchmark and verdict; of a `benchmark` all
+    of its scores.
+    """
+    found: dict[str, list[dict[str, str]]] = {}
+    words = ORDER if benchmark else ORDER[:2]
+    for row in sorted(verdicts, key=lambda row: ORDER.index(row["verdict"])):
+        if row["verdict"] in words and benchmark in (None, row["benchmark"]):
+            values = ["–" if row[name] is None else number(row[name], 2) for name in ("before", "now")]
+            found.setdefault(f"{row['benchmark']}: {row['verdict']}", []).append(
+                {
+                    "system": row["system"],
+                    "track and metric": f"{track_title(row)}, {row['metric']}",
+                    "n": str(row["n"]),
+                    "before → now": " → ".join(values),
+                    "difference": " ".join(filter(None, [difference(row), row["reason"]])),
+                    "p": "" if row["p_corrected"] is None else p(row["p_corrected"]),
+                }
+            )
+    return found
+
+
+def counts(verdicts: Iterable[Row]) -> str:
+    """How many scores there are of each verdict in one line."""
+    found = Counter(row["verdict"] for row in verdicts)
+    return ", ".join(f"{found[word]:,} {word}" for word in ORDER if found[word]) or "no scores"
+
+
+def contents(verdicts: Iterable[Row]) -> list[dict[str, Any]]:
+    """A row for each benchmark: how many scores it has of each verdict."""
+    found: dict[str, Counter[str]] = {}
+    for row in verdicts:
+        found.setdefault(row["benchmark"], Counter())[row["verdict"]] += 1
+    return [{"benchmark": name} | {word: words[word] for word in ORDER} for name, words in found.items()]
 
 
 def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
@@ -111,7 +126,7 @@ def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
         lines.append(f"- compared with {facts['against']}, the last good run")
     if any(row["p_corrected"] is not None for row in verdicts):
         lines.append("- p is corrected for all comparisons (Holm); values are in the units of their metrics")
-    for benchmark, word in benchmarks(verdicts).items():
-        rows = [cell_texts(row) for row in verdicts if row["benchmark"] == benchmark]
-        lines += ["", f"### {benchmark}: {word}", "", *table(rows)]
+    for benchmark in benchmarks(verdicts):
+        for title, rows in groups(verdicts, benchmark).items():
+            lines += ["", f"### {title}", "", *table(rows)]
     return "\n".join(lines) + "\n"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
-from nightjar.statistics import enough, verdict
-from nightjar.statistics.paired import Measured
+from nightjar.statistics import Metric, enough, verdict
 from pipelines.nightly.facts import question
 from pipelines.project.names import StageName
 
@@ -94,7 +94,7 @@ def _declines(
     }
 
 
-def measures(benchmark: str, names: Collection[str]) -> Sequence[Measured]:
+def measures(benchmark: str, names: Collection[str]) -> Sequence[Metric]:
     """The metrics of a benchmark by its card that are judged; of one that the registry does not know, the mean of each
     of `names`.
 
@@ -103,7 +103,7 @@ def measures(benchmark: str, names: Collection[str]) -> Sequence[Measured]:
     from nightjar.benchmarks import registry
 
     if benchmark not in registry.names():
-        return [verdict.Measure(name) for name in sorted(names)]
+        return [Metric(name) for name in sorted(names)]
     return [it for it in registry.card(benchmark).metrics if it.judged]
 
 
@@ -146,11 +146,11 @@ def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[
         if benchmark in facts.get("benchmarks", ()) or StageName.of(name).item == item:
             found |= facts.get("params", {})
     neutral = {"threads", *(f"benchmarks.{benchmark}.{name}" for name in ("code", "data", "split"))}
-    return {
-        key: found[key]
-        for key in found
-        if key not in neutral and not key.startswith(("predict.systems.", "evaluate."))
-    }
+    return {key: found[key] for key in found if key not in neutral and not _NEUTRAL.match(key)}
+
+
+# How a system is asked counts of its line.
+_NEUTRAL = re.compile(r"evaluate\.|predict\.systems\.[^.]+\.(?!chat|calls)")
 
 
 def _show(values: Mapping[str, Any], key: str) -> str:

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 
 # The files of DVC at a project's root.
 GRAPH, LOCK_FILE = "dvc.yaml", "dvc.lock"
-# The keys of a run's own artifacts, and the prefixes of those of a stage's checks and progress.
-OWN = ("nightly", "rebuild", "report-page", "scores-history")
-CHECK, PROGRESS = "check-", "progress-"
+# The keys of a run's own artifacts, and the prefix of those of a stage's checks.
+OWN = ("nightly", "rebuild")
+CHECK = "check-"
 # Variables of the environment that no stage needs: the address of the webhook, and the password of the database.
 WEBHOOK, PASSWORD = SECRETS = ("NIGHTJAR_WEBHOOK", "PGPASSWORD")
 
@@ -60,7 +60,7 @@ def stage_keys(stages: Iterable[str]) -> dict[str, str]:
     A key that another stage or artifact would have too gets a part of the name's hash.
     """
     plain = {name: re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "stage" for name in stages}
-    used = Counter((*OWN, *(prefix + key for key in set(plain.values()) for prefix in (CHECK, PROGRESS))))
+    used = Counter((*OWN, *(CHECK + key for key in set(plain.values()))))
     used.update(plain.values())
     digests = {name: hashlib.sha256(name.encode()).hexdigest()[:8] for name in plain}
     return {name: key if used[key] == 1 else f"{key}-{digests[name]}" for name, key in plain.items()}

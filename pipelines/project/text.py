@@ -1,11 +1,13 @@
-"""How an interval, a p and a table in Markdown are written."""
+"""How an interval, a p, a track and a table in Markdown are written."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nightjar.core import display
+from nightjar.core.errors import NightjarError
 
 
 def interval(row: Mapping[str, Any], decimals: int = 1, signed: bool = False) -> str:
@@ -26,6 +28,16 @@ def _too_few(row: Mapping[str, Any]) -> str:
     from nightjar.statistics import too_few
 
     return too_few(row["n"])
+
+
+def track_title(row: Mapping[str, Any]) -> str:
+    """The title of a row's track by the card of its benchmark; its name where there is no card."""
+    # Here, not above: NumPy takes long to load.
+    from nightjar.benchmarks import registry
+
+    with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
+        return registry.card(row["benchmark"]).track_title(row["track"])
+    return str(row["track"])
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.paths import PARAMS_BEFORE
@@ -69,7 +69,8 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         for name in groups:
             group = group.get(name) if isinstance(group, Mapping) else None
         if not isinstance(group, Mapping) or (last not in group and not optional(key)):
-            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, fix)
+            near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
+            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
             one = f"give one of them, such as {key}.KEY=VALUE"
             raise NightjarError(f"{key} is a group of keys", where, one)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from nightjar.core import paths
 from pipelines.graph.graph import Graph
-from pipelines.history import scores
 from pipelines.process import lock
 from pipelines.project.names import new_name
 from pipelines.run import checks
@@ -59,9 +58,7 @@ def begun(
             session.log(what, "warning")
         yield run
         _bring_back(whole, run.results, logs, stop)
-        if not stop.is_set():  # otherwise time is short, and the rebuild that resumes does it
-            _keep_scores(graph, session)
-        artifacts.report(run.results)
+        artifacts.report(graph, run.results)
         session.end = End.of(run.results.values(), run.cancelled)
 
 
@@ -86,21 +83,3 @@ def _bring_back(whole: Graph, results: Mapping[str, Result], logs: Path, stop: t
     for name in report_stages(whole):
         if name in results and results[name].state == "failed":
             dvc(["checkout", "--force", name], whole.root, logs / "checkout.log", stop)
-
-
-def _keep_scores(graph: Graph, session: Session) -> None:
-    try:
-        scores.keep(graph.root, scores.present(graph.root, graph.stages.values()))
-    except Exception as error:  # a broken table is an error of the checks
-        session.log(f"scores not kept: {error}", "warning")
-    show_scores(session)
-
-
-def show_scores(session: Session) -> None:
-    """Add the table of the last runs' scores to a flow run; nothing where no run has scores."""
-    try:
-        if runs := scores.history(session.root):
-            about = "The scores of the last rebuilds and nightlies, with intervals, the latest first"
-            session.artifact("table", "scores-history", scores.table(runs), about)
-    except Exception as error:  # a file that cannot be read
-        session.log(f"no table of the scores: {error}", "warning")

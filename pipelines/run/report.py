@@ -9,6 +9,7 @@ from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines.graph.graph import Graph
 from pipelines.project.names import CHECK
+from pipelines.project.text import table
 from pipelines.run import checks
 from pipelines.run.results import GOOD, Result
 
@@ -58,6 +59,23 @@ REPORT_PATH = "/report/"
 COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "rejected"}
 
 
+def scores_page(session: Session, rows: list[dict[str, Any]], kind: str) -> list[str]:
+    """What the page of a run begins with: the link to the report, and the scores with their change since the last run
+    of that kind, none if they cannot be read.
+    """
+    from pipelines.history import scores  # here, not above: it takes long to load
+
+    lines = []
+    if (session.root / REPORT).is_file():
+        lines += [f"[The report]({session.url}{REPORT_PATH}{REPORT.name}): `{REPORT.as_posix()}`", ""]
+    try:
+        lines += scores.page(rows, scores.before(session.root, kind))
+        scores.keep(session.root, rows, kind)
+    except OSError as error:
+        session.log(f"scores not kept: {error}", "warning")
+    return lines
+
+
 class Artifacts:
     """Adds the artifacts of a rebuild to its flow run; `graph` is the whole graph before it."""
 
@@ -65,42 +83,38 @@ class Artifacts:
         self._graph, self._session = graph, session
 
     def add(self, result: Result) -> None:
-        """Add those of a stage that ended: its state, rows, outputs and log, and what its checks found."""
-        if not result.ended:
-            return
-        stage = self._graph.stages[result.stage]
-        row: dict[str, Any] = {"state": result.state}
-        if result.state in GOOD:
-            for path in stage.metrics:
-                facts = recorded(self._graph.root / path)
-                row |= {column: facts[name] for name, column in COUNTS.items() if name in facts}
-        row |= {"seconds": round(result.seconds, 1), "why": result.why, "error": result.error}
-        lines = [f"**{stage.name}** {stage.description}", *(f"- output: `{path}`" for path in stage.outs)]
-        lines += [f"- log: `{result.log}`"] if result.log else []
-        table = [{name: value for name, value in row.items() if value != ""}]
-        self._session.artifact("table", stage.key, table, "\n\n".join(lines))
-        if result.findings:
+        """Add what the checks of a stage that ended found, if they found something."""
+        if result.ended and result.findings:
             from nightjar.core.rules import MOST_ROWS  # here, not above: Arrow takes long to load
 
+            stage = self._graph.stages[result.stage]
             about = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
             self._session.artifact("table", CHECK + stage.key, list(result.findings), about)
 
-    def report(self, results: Mapping[str, Result]) -> None:
-        """Add those of the run: the state of every stage, the headline of the report if it holds, and a link to it."""
-        root, session = self._graph.root, self._session
-        lines = [f"| {name} | {result.state} | {result.seconds:.1f} |" for name, result in results.items()]
-        table = "\n".join(["| stage | state | seconds |", "| --- | --- | ---: |", *lines])
-        headline = ""
-        if reason := stale(self._graph, results.values()):
-            headline = f"{reason}\n\n"
-        elif (root / HEADLINE).is_file():
-            text = (root / HEADLINE).read_text(encoding="utf-8", errors="replace").strip()
-            headline = f"```\n{text}\n```\n\n"
-        if (root / REPORT).is_file():
-            link = f"{self._session.url}{REPORT_PATH}{REPORT.name}"
-            page = f"[The report]({link})"
-            headline += f"{page}: `{REPORT.as_posix()}`\n\n"
-            about = f"`{REPORT.as_posix()}`, served while the project's server runs"
-            session.artifact("markdown", "report-page", page, about)
-        markdown = f"## Rebuild\n\n{headline}{table}\n"
-        session.artifact("markdown", "rebuild", markdown, "The state of every stage")
+    def report(self, graph: Graph, results: Mapping[str, Result]) -> None:
+        """Add the page of the run: the scores of the stages of `graph` that are good, and the state of every stage."""
+        from pipelines.history import scores  # here, not above: it takes long to load
+
+        rows: scores.Rows = []
+        good = [it for name, it in graph.stages.items() if name not in results or results[name].state in GOOD]
+        try:
+            if (
+                not self._session.stop.is_set()
+            ):  # otherwise time is short, and the rebuild that resumes does it
+                rows = scores.present(graph.root, good)
+        except Exception as error:  # a broken table is an error of the checks
+            self._session.log(f"no scores: {error}", "warning")
+        reason = stale(self._graph, results.values())
+        lines = [*scores_page(self._session, rows, "rebuild"), reason, "", "### Stages", ""]
+        lines += table([self._row(result) for result in results.values()])
+        about = "The scores after the rebuild, their change, and the state of every stage"
+        self._session.artifact("markdown", "rebuild", "\n".join(lines) + "\n", about)
+
+    def _row(self, result: Result) -> dict[str, str]:
+        """A stage as the table has it, with the rows that its metrics file counts."""
+        facts: dict[str, Any] = {}
+        for path in self._graph.stages[result.stage].metrics if result.state in GOOD else ():
+            facts |= recorded(self._graph.root / path)
+        counts = {column: str(facts.get(name, "")) for name, column in COUNTS.items()}
+        row = {"stage": result.stage, "state": result.state, "seconds": f"{result.seconds:.1f}", **counts}
+        return row | {"why": result.error or result.why, "log": result.log and f"`{result.log}`"}

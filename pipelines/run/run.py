@@ -20,7 +20,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Shards, load_rebuild
-from pipelines.graph.graph import SHOWN, Graph, Stage
+from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
 from pipelines.run.resources import Gpu, Needs, Room, critical_path, lease_file
@@ -260,10 +260,10 @@ class Run:
 
 
 def _known(stage: Stage, changed: list[Result]) -> str:
-    """Why a stage may have changed, as far as is known without DVC: its own reasons, and the stages before it that
-    `changed`.
+    """Why a stage may have changed, as far as is known without DVC, in a few words: the first of its own reasons, or of
+    the stages before it that `changed`.
     """
     reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
-    before = [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed[:SHOWN]]
-    more = [f"{len(changed) - SHOWN} more before it"] if len(changed) > SHOWN else []
-    return "; ".join([*reasons, *before, *more])
+    reasons = reasons or [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed]
+    more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    return f"{reasons[0]}{more}" if reasons else ""

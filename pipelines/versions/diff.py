@@ -9,16 +9,21 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as datasets
 
-from nightjar.core import contracts
+from nightjar.core import contracts, paths
 from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.json_text import recorded
 from nightjar.core.tables import UNREADABLE
+from nightjar.params.predict import prompting
 from pipelines.graph.repository import opened
 from pipelines.versions import row_diff
 from pipelines.versions.files import Hashes, cached, changes, commit_of
+
+if TYPE_CHECKING:
+    from dvc.repo import Repo
 
 # Several tables may have one name, in artifacts of their own.
 CONTRACTS = [it for it in vars(contracts).values() if isinstance(it, contracts.Table)]
@@ -46,7 +51,8 @@ def diff(
     tables and files out; `examples` is how many rows of each kind to show. `progress` is called with the number of
     bytes that have been compared and of all that must be.
 
-    Returns {"artifact", "a" and "b": the versions, "same", "tables" and "files": those whose hashes differ}. A table
+    Returns {"artifact", "a" and "b": the versions, "same", "tables" and "files": those whose hashes differ, "prompts":
+    the systems that were asked in another way, with how by version (`params.predict.prompting`)}. A table
     has a `key`, empty where a row is identified by all its values; `parts`, the numbers of Parquet files that were
     changed, added and removed; `rows`, the numbers of rows with `examples`; `columns`, the numbers of changed cells;
     and `schema`, the columns that only one version has or whose type changed. Raises NightjarError for an unknown
@@ -83,6 +89,7 @@ def diff(
             ]
             for name in sorted(by_table)
         }
+        prompts = _prompts(repo, commits, [Path(it) for side in sides for it in side])
     sizes = {it: sum(one.stat().st_size for side in parts[it] for one in side.values()) for it in parts}
     tables: list[Found] = []
     for name, places in parts.items():
@@ -96,7 +103,32 @@ def diff(
         "same": not files and all(one["same"] for one in tables),
         "tables": tables,
         "files": files,
+        "prompts": prompts,
     }
+
+
+def _prompts(repo: Repo, commits: Sequence[str | None], changed: Sequence[Path]) -> dict[str, dict[str, str]]:
+    """How the systems with `changed` predictions were asked, where the facts of both versions say that it differs."""
+    place = len(paths.PREDICTIONS.parts)
+    named = {it.parts[place : place + 2] for it in changed if it.is_relative_to(paths.PREDICTIONS)}
+    if not named:
+        return {}
+    try:
+        sides = changes(repo, PurePosixPath(paths.METRICS), *commits)
+    except NightjarError:  # of a repository without facts
+        return {}
+    found = {}
+    for benchmark, system in sorted(it for it in named if len(it) == 2):
+        file = paths.metrics_file(f"predict@{benchmark}-{system}").as_posix()
+        if all(file in side for side in sides):
+            facts = [
+                cached(repo, side[file], file, file) if commit else Path(repo.root_dir, file)
+                for side, commit in zip(sides, commits, strict=True)
+            ]
+            a, b = (prompting(recorded(it)) for it in facts)
+            if a != b:
+                found[f"{benchmark}/{system}"] = {"a": a, "b": b}
+    return found
 
 
 def _version(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -111,24 +111,28 @@ def missing(file: object, artifact: object) -> NightjarError:
 
 
 @contextlib.contextmanager
-def provided(start: Path, revision: str, artifacts: Iterable[str]) -> Iterator[Path]:
+def provided(
+    start: Path, revision: str, artifacts: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[Path]:
     """A temporary folder with artifacts of a revision at their paths, as links into the local cache.
 
-    `artifacts` are paths from the root of the repository. Raises NightjarError for an unknown revision, for an artifact
-    that the revision lacks, and for files that are not in the cache.
+    `artifacts` are paths from the root of the repository; a revision may lack those that are `optional`. Raises
+    NightjarError for an unknown revision, for an artifact that it lacks, and for files that are not in the cache.
     """
     from dvc.api import DVCFileSystem
     from dvc_data.index import DataIndexDirError
 
     with tempfile.TemporaryDirectory(prefix="nightjar-") as scratch:
         with opened(start, locked=False) as repo, repo.switch(commit_of(repo, revision)):
-            for artifact in artifacts:
+            for artifact in (*artifacts, *optional):
                 try:
                     found = DVCFileSystem(repo=repo).find(artifact, detail=True, dvc_only=True)
                 except DataIndexDirError:
                     raise missing(artifact, artifact) from None
                 # DVC 2 wrote the second name.
                 hashes = {path: it.get("md5") or it.get("md5-dos2unix") for path, it in found.items()}
+                if not hashes and artifact in optional:
+                    continue
                 if not hashes or None in hashes.values():
                     fix = f"commit dvc.lock after a rebuild, or give a revision whose dvc.lock has {artifact}"
                     raise NightjarError(f"no {artifact} in this version", revision, fix)

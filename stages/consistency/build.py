@@ -20,14 +20,15 @@ from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter
 from nightjar.models.reader import (
     AGAIN,
+    PASS_TOKENS,
     all_answers,
     answer_scores,
     encode,
     load,
-    passes,
     read_record,
     restore,
 )
+from nightjar.models.tokenizer import like_length
 from nightjar.search.rankings import Passages, Ranking
 
 # Gives the labels of texts of a task.
@@ -136,7 +137,7 @@ def labeller(card: Card, folder: Path) -> Labels:
         read = [reading.text(task, text, form) for text in texts]
         ids = [base.tokens.input(text, text, most) for text in read]
         found = [""] * len(texts)
-        for batch in passes([len(one) for one in ids]):
+        for batch in like_length([len(one) for one in ids], PASS_TOKENS):
             states = [[one] for one in encode(base.reader, [ids[place] for place in batch])]
             scores = answer_scores(base.reader, states, None, targets, all_answers(targets, len(batch)))
             for place, best in zip(batch, scores.argmax(dim=1).tolist(), strict=True):

@@ -1,8 +1,10 @@
 """The documents in a file of a corpus: JSON Lines, Parquet or text, such as the corpus of Toolformer.
 
 A row of a .jsonl or .parquet file is {"id", "title", "text", "url"}, of which only the text is needed; without an id it
-gets FILE#ROW. A .txt file gives a document a paragraph (paragraphs are separated by blank lines) or a line, with the id
-FILE#N. The date is the first valid one in the URL, as /2023/01/30/ or 2023-01-30: the calendar tool's "today" of a
+gets FILE#ROW. A row of KILT's Wikipedia (Petroni et al. 2021) has `wikipedia_id`, `wikipedia_title`, a list of
+paragraphs as `text`, and its address in `history`. A .txt file gives a document a paragraph (paragraphs are separated
+by blank lines) or a line, with the id FILE#N.
+The date is the first valid one in the URL, as /2023/01/30/ or 2023-01-30: the calendar tool's "today" of a
 document (Schick et al. 2023, appendix A).
 """
 
@@ -112,6 +114,8 @@ def _line(line: str, name: str, default_id: str) -> dict[str, Any] | Refused:
 def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
     if not isinstance(value, dict):
         return Refused("not an object", raw_text(value))
+    if "wikipedia_id" in value:
+        value = {**value, **_kilt(value)}
     id = value.get("id")
     if isinstance(id, int) and not isinstance(id, bool):
         id = str(id)
@@ -141,6 +145,17 @@ def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
     if not fields["text"].strip():
         return refuse("text is blank")
     return {"dataset": DATASET, "file": file, **fields, "date": url_date(fields["url"])}
+
+
+def _kilt(value: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a document in a row of KILT, as far as they are valid: `_check` names the others."""
+    text, history = value.get("text"), value.get("history")
+    found = {"id": value["wikipedia_id"], "title": value.get("wikipedia_title")}
+    if isinstance(text, list) and all(map(is_text, text)):
+        found["text"] = "\n".join(part.strip("\n") for part in text)
+    if isinstance(history, dict):
+        found["url"] = history.get("url")
+    return found
 
 
 def _parquet(file: Path, name: str) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.capabilities import Average, Matching
 from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.evaluation import prompting_of
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -32,11 +33,12 @@ PAGE, VALUES = "index.html", "comparison.json"
 
 
 def compare(now: Path, before: Path) -> dict[str, Any]:
-    """The comparison of two data folders, as JSON values: `numbers` and `answers`.
+    """The comparison of two data folders, as JSON values: `numbers`, `answers` and `prompts`.
 
     `numbers` has the rows of `verdict.judge` for the first metrics of every track and system, and for the mean of the
     tasks of a benchmark. `answers` has a row for each benchmark and system that both have. The folders have the
-    artifacts of the stages questions, predict and evaluate.
+    artifacts of the stages questions, predict and evaluate. `prompts` has a row for each system that was asked in
+    another way (`params.predict.prompting`), as far as both folders have its facts.
     Raises NightjarError if a folder has no evaluation or a table is missing.
     """
     scored = [_scores(folder) for folder in (now, before)]
@@ -45,19 +47,22 @@ def compare(now: Path, before: Path) -> dict[str, Any]:
     known = [row for row in judged if row["p"] is not None]
     higher = [registry.card(row["benchmark"]).metric(row["metric"]).higher_is_better for row in known]
     verdict.correct(known, higher, ALPHA)
-    answers = []
+    answers, prompts = [], []
     for name in _benchmarks(now):
         systems = sorted({row["system"] for row in scored[0] if row["benchmark"] == name})
         values = [_main_values(rows, name) for rows in scored]
         for system in systems:
             folders = [folder / "predict" / name / system for folder in (now, before)]
             if all(folder.is_dir() for folder in folders):
+                given = dict(zip(("now", "before"), map(prompting_of, folders), strict=True))
+                if None not in given.values() and given["now"] != given["before"]:
+                    prompts.append({"benchmark": name, "system": system, **given})
                 card = registry.card(name)
                 found = [_answers(folder) for folder in folders]
                 answers.append(
                     {"benchmark": name, "system": system} | _changed(card, system, found, values, now)
                 )
-    return {"alpha": ALPHA, "numbers": judged, "answers": answers}
+    return {"alpha": ALPHA, "numbers": judged, "answers": answers, "prompts": prompts}
 
 
 def _benchmarks(folder: Path) -> list[str]:
@@ -234,6 +239,12 @@ def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
         }
 
 
+def other_prompts(found: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence for each system that was asked in another way."""
+    for it in found["prompts"]:
+        yield f"The prompts of {it['system']} differ. before: {it['before']}; now: {it['now']}."
+
+
 def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
     """The page of a comparison, and its values as JSON."""
     site, told = Site([], ""), (
@@ -243,7 +254,7 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
         f"{ALPHA:g}."
     )  # fmt: skip
     shown = [
-        Section("told", "", [Text(told)]),
+        Section("told", "", [Text(told), *(Text(f"**{text}**") for text in other_prompts(found))]),
         Section("changed", "What changed", _lines(list(lines(found)))),
     ]
     counts = [

@@ -12,15 +12,16 @@ from pathlib import Path
 import torch
 
 from nightjar.models.reader import (
+    PASS_TOKENS,
     Base,
     FrozenStates,
     LiveStates,
     Targets,
     all_answers,
     answer_scores,
-    passes,
 )
 from nightjar.models.reader.tokens import PADDED
+from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import ReaderRecipe
 from stages.train_reader.sides import Examples, Task
 
@@ -80,7 +81,7 @@ class Side:
         """The share of questions whose likeliest answer is right."""
         lengths = [sum(map(len, inputs)) for inputs in self._examples.inputs]
         right = 0
-        for batch in passes(lengths):
+        for batch in like_length(lengths, PASS_TOKENS):
             best = self.scores(batch, targets, all_answers(targets, len(batch))).argmax(dim=1)
             right += sum(
                 int(found) == self._examples.answers[number]

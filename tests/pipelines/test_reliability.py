@@ -149,7 +149,7 @@ def test_a_full_disk_fails_the_stages_that_need_room_and_the_next_rebuild_goes_o
     repo.write(dvc=FILLER.format(mended=mended))
     full = repo.nightjar("rebuild", "--jobs", "2", timeout=200)
     assert (full.returncode, "Traceback" in full.stdout + full.stderr) == (1, False), full.stderr
-    assert re.search(r"^filler: failed .*No space left on device", full.stdout, re.MULTILINE)
+    assert re.search(r"  failed .*  filler  .*No space left on device", full.stdout, re.MULTILINE)
     lock = root / "dvc.lock"
     assert not lock.exists() or set(read_yaml(lock)["stages"]) <= {"first"}
     (root / "filler.tmp").unlink()  # there is room again

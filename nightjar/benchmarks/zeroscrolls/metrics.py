@@ -36,7 +36,7 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.statistics import geometric_mean
-from nightjar.statistics.statistic import OfSums
+from nightjar.statistics.statistic import Statistic
 
 _METRICS: Mapping[str, Callable[[str, str], float]] = {
     "f1": f1,
@@ -54,7 +54,7 @@ def _ratio(sums: Floats, n: int) -> Floats:
     return np.divide(sums[:, 0], sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0)
 
 
-_LENGTH = OfSums("ratio of sums", 2, _same, _ratio)
+_LENGTH = Statistic("ratio of sums", 2, _same, _ratio)
 # The first metric that a task has is its score. Figures of the form come last.
 METRICS = (
     Metric("rouge", "ROUGE, geometric mean of the corpus means", ROUGE, geometric_mean),

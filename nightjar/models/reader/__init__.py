@@ -5,11 +5,19 @@ of inputs, each by itself, and `answer_scores` the log-probability of each answe
 """
 
 from nightjar.models.reader.load import AGAIN, RECORD, Base, load, read_record, restore, save
-from nightjar.models.reader.read import FrozenStates, LiveStates, all_answers, answer_scores, encode, passes
+from nightjar.models.reader.read import (
+    PASS_TOKENS,
+    FrozenStates,
+    LiveStates,
+    all_answers,
+    answer_scores,
+    encode,
+)
 from nightjar.models.reader.tokens import Targets, Tokens
 
 __all__ = [
     "AGAIN",
+    "PASS_TOKENS",
     "RECORD",
     "Base",
     "FrozenStates",
@@ -20,7 +28,6 @@ __all__ = [
     "answer_scores",
     "encode",
     "load",
-    "passes",
     "read_record",
     "restore",
     "save",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from nightjar.core.errors import NightjarError
 from nightjar.models.reader.model import Reader
 from nightjar.models.reader.tokens import PADDED, Targets
+from nightjar.models.tokenizer import like_length
 
 Ids = Sequence[int]
 # The states of one input, (its length, width).
@@ -76,18 +77,6 @@ def _mask(lengths: Sequence[int], device: torch.device) -> torch.Tensor:
     return (columns < torch.tensor(lengths, device=device)[:, None]).long()
 
 
-def passes(lengths: Sequence[int], most: int = PASS_TOKENS) -> Iterator[list[int]]:
-    """Places in batches of like length: the longest of a batch times its rows is at most `most`, or one row."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda at: lengths[at]):
-        if batch and (len(batch) + 1) * lengths[place] > most:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
-
-
 class FrozenStates:
     """The states of all inputs of an encoder that does not learn, computed once into a file that is mapped into memory.
 
@@ -103,7 +92,7 @@ class FrozenStates:
         shape = (int(self._bounds[-1]), reader.width)
         self._states = np.memmap(file, np.float16, "w+", shape=shape)
         with torch.inference_mode():
-            for batch in passes([len(one) for one in inputs]):
+            for batch in like_length([len(one) for one in inputs], PASS_TOKENS):
                 for place, states in zip(batch, encode(reader, [inputs[n] for n in batch]), strict=True):
                     values = states.to(torch.float16).cpu()
                     if not bool(values.isfinite().all()):

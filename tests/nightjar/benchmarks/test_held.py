@@ -24,6 +24,7 @@ import numpy as np
 from nightjar.benchmarks import Card, Files, Metric, Question, Task
 from nightjar.benchmarks.capabilities import Average, EvaluationFacts, Tracks
 from nightjar.benchmarks.sections import ReportSections, Section, Text
+from nightjar.statistics import Statistic
 
 def score(questions, answers):
     right = [float(given[:1] == list(q.references)) for q, given in zip(questions, answers)]
@@ -35,6 +36,9 @@ def asked(**changes):
 CARD = Card(name="own", version=1, title="Own", source="made up", datasets=("own",),
     metrics=(Metric("accuracy", "accuracy"),), questions=asked(), prompt=lambda question, asking: "x",
     score=score, files=Files("write answers", "write references"), tasks={"t": Task()})
+
+def ratio(by):
+    return Statistic("ratio", 2, lambda values: values, lambda sums, n: sums[:, 0] / by)
 
 def scored(change):
     return replace(CARD, score=lambda questions, answers: change(score(questions, answers)["accuracy"]))
@@ -100,12 +104,12 @@ def score(own: Callable[[str], None]) -> Score:
         ("CARD = scored(lambda values: {'accuracy': values * np.nan})", "NaN alone: no part applies"),
         ("CARD = scored(lambda values: {'accuracy': values * 72})", "accuracy = 7200 of t 0, out of range"),
         (
-            "two = Metric('accuracy', 'x', ('a', 'b'), lambda values: values.sum(axis=(1, 2)))\n"
+            "two = Metric('accuracy', 'x', ('a', 'b'), ratio(1.0))\n"
             "CARD = replace(scored(lambda v: {'a': v, 'b': np.where(v == 1, np.nan, v)}), metrics=(two,))",
             "NaN for some parts of accuracy of t 0",
         ),
         (
-            "two = Metric('ratio', 'x', ('a', 'b'), lambda values: values[:, 0, 0] / 0.0)\n"
+            "two = Metric('ratio', 'x', ('a', 'b'), ratio(0.0))\n"
             "CARD = replace(scored(lambda v: {'a': v, 'b': v}), metrics=(two,))",
             "ratio = inf of all questions, out of range",
         ),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+from hashlib import sha256
 from pathlib import Path
 from threading import Thread
 
@@ -15,6 +18,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, Work, counted, load, prepare
 from nightjar.models.score import logprobs_at
 from nightjar.models.tokenizer import load_tokenizer
+from nightjar.models.weights import digest
 
 
 def test_the_end_token_closes_what_an_encoder_decoder_reads_and_nothing_else(
@@ -75,6 +79,24 @@ def test_a_merged_adapter_computes_what_the_adapter_computes(
 
     assert not torch.allclose(logits(load(path)), logits(tuned), atol=0.1)
     assert torch.allclose(logits(load(path, adapter=tmp_path)), logits(tuned), atol=1e-3, rtol=1e-3)
+
+
+def test_what_a_model_can_is_known_without_torch(tiny_model: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nimport pipelines.commands.evaluation\n"
+        "from nightjar.models.backends import backend\n"
+        f"print(sorted(backend('', Path({str(tiny_model)!r})).can), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['generate', 'sample', 'score', 'steer', 'tools'] False\n"
+
+
+def test_weights_that_change_are_read_again(tiny_model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "model"))
+    before = digest(folder)
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    assert digest(folder) == sha256(file.read_bytes()).hexdigest() != before
 
 
 def test_float16_is_refused(tiny_t5: Path) -> None:

@@ -19,11 +19,11 @@ from nightjar.models.score import (
     continuation_logprobs,
     continuation_sums,
     continued,
-    like_length,
     logprobs_at,
     text_loss,
     windows,
 )
+from nightjar.models.tokenizer import like_length
 
 
 def plain_logprobs(lm: LanguageModel, ids: list[int]) -> torch.Tensor:

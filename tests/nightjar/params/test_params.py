@@ -70,7 +70,14 @@ def test_params_yaml_names_every_key() -> None:
     ("key", "value", "told"),
     [
         ("sed", 1, "unknown key sed"),
-        ("split.train_task", 5, "unknown key split.train_task"),
+        ("split.train_task", 5, "unknown key split.train_task; did you mean train_tasks?"),
+        ("benchmark", {}, "unknown key benchmark; did you mean benchmarks?"),
+        ("train.combned", {}, "the group train.combned is not used; did you mean train.combined?"),
+        (
+            "predict.zeroscroll",
+            {},
+            "the group predict.zeroscroll is not used; did you mean predict.zeroscrolls?",
+        ),
         ("seed", "42", "seed = '42' is not allowed"),
         ("seed", -1, "seed = -1 is not allowed"),
         ("seed", None, "seed = None is not allowed"),
@@ -85,7 +92,7 @@ def test_params_yaml_names_every_key() -> None:
         # Defaults, and what differs from them.
         ("train.defaults.epochs", -1.0, "train.defaults.epochs = -1.0 is not allowed"),
         ("train.combined", {"epochs": -1.0}, "train.combined.epochs = -1.0 is not allowed"),
-        ("train.combined", {"epoch": 1.0}, "unknown key train.combined.epoch; write epochs"),
+        ("train.combined", {"epoch": 1.0}, "unknown key train.combined.epoch; did you mean epochs?"),
         (
             "train.combined",
             {"zzz": 1.0},

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import (
@@ -23,7 +21,7 @@ from transformers import (
 )
 
 from nightjar.core.errors import NightjarError
-from nightjar.search.encoder import SentenceEncoder, batches_by_length
+from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import Pooling, write
 from tests.tiny_models import encoder_decoder, language_model, sentence_encoder
 
@@ -117,17 +115,6 @@ def test_a_recorded_pooling_is_used(with_pooler: Path, tmp_path: Path) -> None:
 def test_a_missing_pooler_is_not_drawn_at_random(tiny: Path) -> None:
     with pytest.raises(NightjarError, match=r"has no pooler.*models\.sentence_encoder\.pooling"):
         SentenceEncoder(tiny, pooling="pooler")
-
-
-@given(st.lists(st.integers(0, 60)), st.integers(1, 200))
-def test_batches_hold_every_text_once_within_the_budget(lengths: list[int], budget: int) -> None:
-    batches = list(batches_by_length(lengths, budget))
-    numbers = [number for batch in batches for number in batch]
-    assert sorted(numbers) == [number for number, length in enumerate(lengths) if length]
-    for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[number] for number in batch) <= budget
-    ordered = [lengths[number] for number in numbers]
-    assert ordered == sorted(ordered)
 
 
 def test_vectors_differ_and_have_unit_length(tiny: Path) -> None:

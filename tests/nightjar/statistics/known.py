@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nightjar.statistics.statistic import Floats, OfSums, geometric_mean, matthews, mean, perplexity
+from nightjar.statistics.statistic import Floats, Statistic, geometric_mean, matthews, mean, perplexity
 
 
 @dataclass(frozen=True)
 class Known:
-    statistic: OfSums
+    statistic: Statistic
     a: Floats
     b: Floats
     p: float

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from nightjar.statistics import Bootstrap, matthews
-from nightjar.statistics.paired import Contrast, Measured
+from nightjar.statistics.paired import Contrast, Metric
 from nightjar.statistics.statistic import Floats
-from nightjar.statistics.verdict import FEWEST, Cell, Measure, decide, declines, line
+from nightjar.statistics.verdict import FEWEST, Cell, decide, declines, line
 
 ALPHA = 0.01
-SCORE = Measure("rougeL")
+SCORE = Metric("rougeL")
 
 
 def cell(system: str = "model") -> Cell:
     return Cell("made", system, "default", "rougeL")
 
 
-def found(measure: Measured, *runs: Floats) -> bool:
+def found(measure: Metric, *runs: Floats) -> bool:
     return bool(declines({cell(): (measure, runs)}, ALPHA))
 
 
@@ -47,7 +47,7 @@ def test_small_steps_make_a_decline_that_no_two_nights_show() -> None:
         assert row["verdict"] == "unchanged"
     assert found(SCORE, *runs)
     assert not found(SCORE, *runs[: FEWEST - 1]) and not found(SCORE, *runs[::-1])
-    assert found(Measure("loss", higher_is_better=False), *runs[::-1])
+    assert found(Metric("loss", higher_is_better=False), *runs[::-1])
     # Once the model is repaired, the past decline is none of the present model.
     assert not found(SCORE, *runs, runs[0])
 
@@ -74,7 +74,7 @@ def test_a_statistic_that_is_no_mean_is_computed_of_every_night() -> None:
         wrong = order[: 20 + 5 * night]
         guess[wrong] = 1 - guess[wrong]
         runs.append(np.stack([guess, gold], axis=1))
-    measure = Measure("mcc", ("guess", "gold"), matthews)
+    measure = Metric("mcc", "", ("guess", "gold"), matthews)
     (row,) = decide([line(measure, runs)], ALPHA)
     values = [np.corrcoef(run.T)[0, 1] for run in runs]
     assert row["value"] == pytest.approx(100 * 7 * stats.linregress(np.arange(8), values).slope, abs=1e-4)

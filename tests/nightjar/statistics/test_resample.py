@@ -26,12 +26,6 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def plain_mean(values: Floats) -> Floats:
-    """Not known as a function of sums, so instances are drawn one by one."""
-    found: Floats = values[:, :, 0].mean(axis=1)
-    return found
-
-
 @pytest.fixture(params=[1, 2, 100], ids=["all by binomials", "some by binomials", "none by binomials"])
 def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks, and Poisson numbers also where instances are few."""
@@ -54,12 +48,6 @@ def check_distribution(found: Floats) -> None:
 
 def test_sums_are_distributed_as_enumerated(small_blocks: None) -> None:
     check_distribution(sums(VALUES[:, None], SAMPLES, rng())[:, 0])
-
-
-def test_any_callable_is_resampled_as_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resample, "BLOCK", 1000)
-    found = resampled(plain_mean, [VALUES], SAMPLES, rng())[0]
-    check_distribution(np.round(found * len(VALUES), 6))
 
 
 @given(ROWS, st.integers(1, 20))

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.false_alarms import simulated_night
-from nightjar.statistics import Bootstrap, Contrast, binomial_interval, matthews
-from nightjar.statistics.verdict import Cell, Measure, Scored, cells, decide, holm, judge, summary
+from nightjar.statistics import Bootstrap, Contrast, Metric, Statistic, binomial_interval, matthews
+from nightjar.statistics.verdict import Cell, Scored, cells, decide, holm, judge, summary
 
 ALPHA = 0.05
-MEASURE = Measure("rougeL")
+MEASURE = Metric("rougeL")
 
 
 def scored(values: np.ndarray, prefix: str = "i", content: str | None = "same") -> Scored:
@@ -89,13 +89,12 @@ def test_what_cannot_be_compared_says_why_and_counts_in_no_correction() -> None:
     assert summary([rows["gone"]]) == summary([]) == "not comparable"
 
 
-def ratio(values: np.ndarray) -> np.ndarray:
-    """Sum of the first part over that of the second, as in perplexity before exp; of shape (draws,)."""
-    return values[:, :, 0].sum(axis=1) / values[:, :, 1].sum(axis=1)
+# Sum of the first part over that of the second, as in perplexity before exp.
+ratio = Statistic("ratio", 2, lambda values: values, lambda sums, n: sums[:, 0] / sums[:, 1])
 
 
 def test_scale_and_direction_are_those_of_the_metric() -> None:
-    loss = Measure("loss", scale=1.0, higher_is_better=False)
+    loss = Metric("loss", scale=1.0, higher_is_better=False)
     rng = np.random.default_rng(5)
     ids = tuple(("task", f"i{number:03d}") for number in range(100))
     before = 2.5 + rng.random((100, 1))
@@ -113,7 +112,7 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
     rng = np.random.default_rng(6)
     before, now = rng.random((60, 1)), rng.random((60, 1))
     ones = np.ones((60, 1))
-    measure = Measure("ratio", ("a", "b"), ratio)
+    measure = Metric("ratio", "", ("a", "b"), ratio)
     of_parts = Contrast.between(measure, np.hstack([now, ones]), np.hstack([before, ones]))
     rows = decide([of_parts, Contrast.between(MEASURE, now, before)], ALPHA)
     assert rows[0]["value"] == pytest.approx(rows[1]["value"], abs=1e-4)
@@ -124,7 +123,7 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
     gold = rng.integers(0, 2, 200).astype(float)
     guesses = np.where(rng.random(200) < 0.1, 1 - gold, gold), rng.integers(0, 2, 200).astype(float)
     now, before = (np.stack([guess, gold], axis=1) for guess in guesses)
-    (row,) = decide([Contrast.between(Measure("mcc", ("guess", "gold"), matthews), now, before)], ALPHA)
+    (row,) = decide([Contrast.between(Metric("mcc", "", ("guess", "gold"), matthews), now, before)], ALPHA)
     expected = np.corrcoef(guesses[0], gold)[0, 1] - np.corrcoef(guesses[1], gold)[0, 1]
     assert (row["verdict"], row["value"]) == ("better", pytest.approx(100 * expected, abs=1e-4))
     # The same answers: nothing is resampled.
@@ -133,11 +132,12 @@ def test_a_statistic_of_several_parts_is_recomputed_on_each_resample() -> None:
 
 
 def test_a_resample_without_a_value_moves_nothing() -> None:
-    def undefined(values: np.ndarray) -> np.ndarray:
-        found = values[:, :, 0].mean(axis=1)
+    def undefined(sums: np.ndarray, n: int) -> np.ndarray:
+        found = sums[:, 0] / n
         return np.where(np.arange(len(found)) % 2, found, np.nan) if len(found) > 2 else found
 
-    pair = Contrast.between(Measure("odd", ("a", "b"), undefined), np.ones((40, 2)), np.zeros((40, 2)))
+    measure = Metric("odd", "", ("a", "b"), Statistic("odd", 2, lambda values: values, undefined))
+    pair = Contrast.between(measure, np.ones((40, 2)), np.zeros((40, 2)))
     (row,) = decide([pair], ALPHA)
     assert (row["verdict"], row["value"], row["low"], row["high"]) == ("unchanged", 100, None, None)
     assert row["p"] >= 0.5
@@ -160,9 +160,9 @@ def test_cells_have_the_instances_with_all_parts_of_a_metric() -> None:
         for place, id in enumerate(ids)
     ]
 
-    def measures(benchmark: str, found: object) -> list[Measure]:
+    def measures(benchmark: str, found: object) -> list[Metric]:
         assert benchmark == "made" and set(found) == {"a", "b", "helper"}
-        return [Measure("a"), Measure("ratio", ("a", "b"), ratio), Measure("absent")]
+        return [Metric("a"), Metric("ratio", "", ("a", "b"), ratio), Metric("absent")]
 
     found = cells(rows, measures)
     assert {key.metric: value.ids for key, value in found.items()} == {
@@ -188,7 +188,7 @@ def test_there_are_enough_samples_for_a_large_family() -> None:
     """p gets small enough for Holm's correction over 900 cells, for a mean and for any other statistic."""
     rng = np.random.default_rng(2)
     base = np.hstack([rng.random((50, 1)), np.ones((50, 1))])
-    loss = Contrast.between(Measure("ratio", ("a", "b"), ratio), base + np.array([0.3, 0]), base)
+    loss = Contrast.between(Metric("ratio", "", ("a", "b"), ratio), base + np.array([0.3, 0]), base)
     moved = [Contrast.between(MEASURE, base[:, :1] * 1.5, base[:, :1]), loss]
     rows = decide(moved + [Contrast.between(MEASURE, base[:, :1], base[:, :1])] * 898, 0.01)
     assert [row["verdict"] for row in rows] == ["better"] * 2 + ["unchanged"] * 898

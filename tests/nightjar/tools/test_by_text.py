@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from nightjar.tools import Request, Tool, Toolbox
-from nightjar.tools.by_text import CALL_TOKENS, Executed, Piece, Written, answer
+from nightjar.tools.by_text import CALL_TOKENS, Piece, answer
+from nightjar.tools.toolbox import Answered, Executed
 
 
 class Doubler(Tool):
@@ -33,7 +34,7 @@ class Model:
         return Piece(whole[:tokens], len(whole[:tokens]), len(whole) > tokens)
 
 
-def written(model: Model, limit: int = 100, calls: int = 1, tools: Sequence[Tool] = (Doubler(),)) -> Written:
+def written(model: Model, limit: int = 100, calls: int = 1, tools: Sequence[Tool] = (Doubler(),)) -> Answered:
     return answer(model, len, "Q", limit, Toolbox(tools), calls)
 
 
@@ -50,7 +51,7 @@ def test_a_call_is_cut_at_its_arrow_run_and_continued_with_its_result() -> None:
 
 def test_without_tools_the_text_is_what_the_model_wrote() -> None:
     text = " a -> b [Double(4) -> 9] "
-    assert written(Model(Q=text), tools=()) == Written(text, text.strip(), (), len(text))
+    assert written(Model(Q=text), tools=()) == Answered(text, text.strip(), (), len(text))
 
 
 def test_no_more_calls_than_allowed_are_run_and_none_is_in_the_prediction() -> None:

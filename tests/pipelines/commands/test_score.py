@@ -90,33 +90,50 @@ def both(workdir: Path) -> tuple[str, ...]:
     return ("--benchmark", "supernatinst", "--references", write(workdir / "references.jsonl", rows))
 
 
+METRICS = ["rougeL", "exact_match", "rouge1"]
+CHANGES = [("75.00", "50.00", "+25.00"), ("25.00", "50.00", "-25.00")]
 SCORE, COMPARE = ("score", "--predictions", "a.jsonl"), ("compare", "--a", "a.jsonl", "--b", "b.jsonl")
 
 
-def test_score_leads_with_each_track_and_ends_with_all_together(both: tuple[str, ...]) -> None:
-    rows = [line.split() for line in nightjar(*SCORE, *both, "--samples", "0").splitlines()]
-    assert rows[2] == ["track", "n", "rougeL", "exact_match", "rouge1"]
-    assert rows[3:5] == [
-        ["English", "track", "4", *["75.00"] * 3],
-        ["cross-lingual", "track", "4", *["25.00"] * 3],
-    ]
-    assert ["English", "track", "word_analogy", "4", "exact_match", *["75.00"] * 3] in rows
-    assert ["English", "track", "task,", "default", "4", *["75.00"] * 3] in rows
-    assert rows[-3][:5] == ["all", "tracks", "together", "(not", "a"]
-    assert rows[-1] == ["8", *["50.00"] * 3] and sum("50.00" in row for row in rows) == 1
+def by_title(text: str) -> dict[str, list[list[str]]]:
+    """The words of the lines of each track, and of all tracks together."""
+    found: dict[str, list[list[str]]] = {}
+    title = ""
+    for line in text.splitlines():
+        if line in ("English track", "cross-lingual track") or line.startswith("all tracks together"):
+            title = line
+        elif line:
+            found.setdefault(title, []).append(line.split())
+    return found
 
 
-def test_compare_leads_with_each_track_and_ends_with_both(both: tuple[str, ...]) -> None:
-    text = nightjar(*COMPARE, *both)
-    places = [
-        text.index(title) for title in ("English track", "cross-lingual track", "by category", "all tracks")
+def test_score_has_each_track_as_a_heading_and_ends_with_all_together(both: tuple[str, ...]) -> None:
+    found = by_title(nightjar(*SCORE, *both, "--samples", "0"))
+    assert list(found)[1:] == [
+        "English track",
+        "cross-lingual track",
+        "all tracks together (not a published number)",
     ]
-    assert places == sorted(places) and text.splitlines()[2].strip() == "English track"
-    last = [line.split()[:4] for line in text[places[-1] :].splitlines()[1:]]
-    assert ["exact_match", "50.00", "50.00", "+0.00"] in last
-    categories = [line.split()[:7] for line in text[places[2] : places[3]].splitlines()]
-    assert ["English", "track", "word_analogy", "exact_match", "75.00", "50.00", "+25.00"] in categories
-    assert ["cross-lingual", "track", "word_analogy", "exact_match", "25.00", "50.00", "-25.00"] in categories
+    for title, track, value in zip(
+        list(found)[1:3], ("default", "xlingual"), ("75.00", "25.00"), strict=True
+    ):
+        assert found[title] == [
+            ["metric", "n", "score"],
+            *([metric, "4", value] for metric in METRICS),
+            ["category", "n", "metric", *METRICS],
+            ["word_analogy", "4", "exact_match", *[value] * 3],
+            ["task", "n", *METRICS],
+            ["task,", track, "4", *[value] * 3],
+        ]
+    assert list(found.values())[3][1:] == [[metric, "8", "50.00"] for metric in METRICS]
+
+
+def test_compare_has_each_track_as_a_heading_and_ends_with_both(both: tuple[str, ...]) -> None:
+    found = list(by_title(nightjar(*COMPARE, *both)).values())
+    for rows, (a, b, difference) in zip(found[1:3], (CHANGES[0], CHANGES[1]), strict=True):
+        assert ["exact_match", a, b, difference] in [row[:4] for row in rows]
+        assert ["word_analogy", "exact_match", a, b, difference] in [row[:5] for row in rows]
+    assert ["exact_match", "50.00", "50.00", "+0.00"] in [row[:4] for row in found[3]]
 
 
 def test_one_track_is_named_and_has_no_column(both: tuple[str, ...], workdir: Path) -> None:
@@ -180,8 +197,9 @@ def test_only_enough_instances_have_intervals_and_are_seen(workdir: Path) -> Non
         scored, compared = (nightjar(*command, *given) for command in (SCORE, COMPARE))
         told = json.loads(nightjar(*COMPARE, *given, "--json"))["metrics"]["exact_match"]
         table = pd.read_csv(io.StringIO(nightjar(*SCORE, *given, "--csv")))
-        lines_ = [line.split()[-5:] for line in compared.splitlines() if line.startswith("exact_match")]
-        assert lines_ == [["n<20" if n == 8 else "0.0078", "no" if n == 8 else "yes", "8", "0", str(n - 8)]]
+        lines_ = [line.split()[-7:] for line in compared.splitlines() if line.startswith("exact_match")]
+        p, word = ("n<20", "no") if n == 8 else ("0.0078", "yes")
+        assert lines_ == [[p, word, "8", "/", "0", "/", str(n - 8)]]
         if n == 8:
             assert scored.count("100.00 n<20") == 9 and "n<20" in compared
             assert "[" not in scored + compared
@@ -215,13 +233,15 @@ def test_a_benchmark_whose_tasks_are_tracks_has_one_line_a_task(tasks: tuple[str
     text = nightjar(*SCORE, *tasks, "--samples", "0").splitlines()
     assert text[0] == "made: 8 instances"
     assert [line.split() for line in text[2:]] == [
-        ["task", "n", "ratio", "errors"],
-        ["sums", "4", "100.00", "0.00"],
-        ["words", "4", "0.00", "1.00"],
+        ["task", "metric", "n", "score"],
+        ["sums", "ratio", "4", "100.00"],
+        ["sums", "errors", "4", "0.00"],
+        ["words", "ratio", "4", "0.00"],
+        ["words", "errors", "4", "1.00"],
     ]
     one = ("--benchmark", "made", "--references", "one.jsonl", "--samples", "0")
     text = nightjar("score", "--predictions", "first.jsonl", *one).splitlines()
-    assert text[0] == "made, task sums: 4 instances" and len(text) == 4
+    assert text[0] == "made, task sums: 4 instances" and len(text) == 5
     table = nightjar("score", "--predictions", "first.jsonl", *one, "--csv").splitlines()
     assert table[1:] == ["sums,overall,overall,ratio,4,100.0,,", "sums,overall,overall,errors,4,0.0,,"]
 

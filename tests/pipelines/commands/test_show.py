@@ -13,9 +13,8 @@ import pytest
 from nightjar.core import contracts, tables
 from pipelines.commands import show
 from pipelines.graph import repository as graphs
-from pipelines.graph.graph import Graph
 from pipelines.run import report
-from pipelines.run.results import Result
+from pipelines.run.results import End, Result
 from stages._runtime import history
 from tests.pipelines.conftest import Repo
 
@@ -168,17 +167,61 @@ def test_stages_are_shown_by_their_names(
         monkeypatch.setenv(variable, value)
     line = "[bold]{1} %d :train: \x1b]0;title\x07\x9b2J\rover\u202e"
     escaped = "[bold]{1} %d :train: \\x1b]0;title\\x07\\x9b2J\\rover\\u202e"
-    with show.Progress(Graph(Path(), {}), [], verbose=True) as progress:
+    with show.Progress(Path(), [name], verbose=True) as progress:
         for state in ("waiting", "running", "running"):
             progress.tell(Result(name, state, why=line))
         progress.tell(Result(name, "failed", 1.0, error=line, log="x.log"))
-    show.summary(Graph(Path(), {}), progress.results)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())  # without rich's own styles and moves
     assert f"{name}: {escaped}\n" in text
     assert f"{name}: starts: {escaped}\n" in text
-    assert f"{name}: failed 1.0 s  {escaped} (log: x.log)\n" in text
-    assert text.splitlines()[-1].split() == [name, "failed", "1.0"]
+    assert f"1 of 1  failed        1.0 s  {name}  {escaped} (log: x.log)\n" in text
     assert not set("\x1b\x07\x9b\u202e") & set(text)
+
+
+SEVERAL = [
+    Result("made", "ran", 75.0, why="params.yaml:seed: 1 → 2"),
+    Result("train@one", "failed", 3.25, error="exit status 3: no room", log="a.log", exit_code=3),
+    Result("left@a", "skipped", why="needs train@one", error="train@one"),
+    Result("left@b", "skipped", why="needs train@one", error="train@one"),
+    Result("ended", "stopped", 2.0, error="the run was stopped", log="b.log"),
+    *(Result(f"later{n}", "stopped", error="the run was stopped") for n in range(60)),
+]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_stage_is_one_line_and_what_was_stopped_or_left_out_is_said_once(
+    quiet: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [it.stage for it in SEVERAL]
+    with show.Progress(tmp_path, names, verbose=False, quiet=quiet) as progress:
+        for result in SEVERAL:
+            progress.tell(Result(result.stage, "running", why="never run"))
+            progress.tell(result)
+    first, *rest = capsys.readouterr().out.splitlines()
+    if not quiet:
+        # The time that is left depends on how long the test took.
+        assert re.sub(r"\d+ s left: ", "", first) == " 1 of 65  ran          75.0 s  made  seed: 1 → 2"
+        (first,) = rest
+    assert first == " 2 of 65  failed        3.2 s  train@one  exit status 3: no room (log: a.log)"
+    assert progress.summary(End.of(SEVERAL, cancelled=True)) == (
+        "1 failed, 1 ran, 2 skipped, 61 stopped; not run because of train@one; ended while running: ended"
+    )
+
+
+def test_nothing_is_wider_than_the_terminal_and_no_number_breaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "60"}.items():
+        monkeypatch.setenv(variable, value)
+    why = "predict.systems.a_name_that_is_rather_long.evidence: 1234567 → 7654321"
+    with show.Progress(tmp_path, ["predict@classification"], verbose=False) as progress:
+        progress.tell(Result("predict@classification", "running", why="12,345 of 67,890 instances"))
+        progress.tell(Result("predict@classification", "failed", 1.0, error=why, log="x.log"))
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
+    assert max(map(len, re.split("[\r\n]", text))) <= 60
+    assert "1234567" in text and "7654321" in text
 
 
 @pytest.mark.parametrize(
@@ -197,7 +240,7 @@ def test_the_bar_of_all_stages_is_as_far_as_their_seconds_or_their_number(
     for name, seconds in known.items():
         history.append(tmp_path, name, seconds)
     found = []
-    with show.Progress(Graph(tmp_path, {}), ["a", "b", "c"], False) as progress:
+    with show.Progress(tmp_path, ["a", "b", "c"], False) as progress:
         whole = progress._bars.tasks[0]
         for line in ("never run", "40 of 200 instances", "loads"):
             progress.tell(Result("a", "running", why=line))

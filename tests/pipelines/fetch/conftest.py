@@ -15,12 +15,15 @@ import pytest
 
 @dataclass
 class Publisher:
-    """`files` by path; `cut` ends answers after so many bytes; `ranges` are the ranges that were asked for."""
+    """`files` by path; `cut` ends answers after so many bytes, or lets them wait there for `release`; `ranges` are the
+    ranges that were asked for.
+    """
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
     cut: int | None = None
     ranges: list[str | None] = field(default_factory=list)
+    release: threading.Event | None = None
 
 
 @pytest.fixture(scope="session")
@@ -77,6 +80,9 @@ def publisher(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pu
             self.end_headers()
             rest = data[start:]
             self.wfile.write(rest if found.cut is None else rest[: found.cut])
+            self.wfile.flush()
+            if found.release:
+                found.release.wait(60)
             self.close_connection = True
 
         def log_message(self, *arguments: object) -> None:

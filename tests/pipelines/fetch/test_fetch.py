@@ -5,20 +5,27 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
+import shutil
 import subprocess
+import sys
 import tarfile
+import threading
 import zipfile
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dvc.repo import Repo as DvcRepo
 
+from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from pipelines.fetch import fetch as fetching
 from pipelines.fetch import sources, transfer
 from pipelines.fetch.sources import Named, Part
+from tests.conftest import ROOT
 from tests.in_process import captured
 from tests.pipelines.fetch.conftest import Publisher
 
@@ -87,6 +94,42 @@ def test_a_transfer_that_was_cut_off_resumes(tmp_path: Path, publisher: Publishe
     get(tmp_path, one)
     assert publisher.ranges == [None, "bytes=100000-"]
     assert (tmp_path / "data/fetched/sums/big.txt").read_bytes() == publisher.files["/big.txt"]
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from pipelines.fetch import fetch
+from tests.pipelines.fetch.test_fetch import part
+fetch.fetch(Path(), part({"url": sys.argv[1], "files": {"big.txt": "./"}}), lambda done, whole: print(done, flush=True))
+"""
+
+
+def test_a_fetch_that_is_killed_leaves_nothing_that_is_taken_for_whole_and_resumes(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    publisher.files["/big.txt"] = bytes(range(256)) * 1000
+    publisher.cut, publisher.release = 100_000, threading.Event()
+    url = f"{publisher.url}/big.txt"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", FETCH, url]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        while int(process.stdout.readline()) < publisher.cut:
+            pass
+        process.kill()
+    publisher.release.set()
+    publisher.cut = None
+    one = part({"url": url, "files": {"big.txt": "./"}})
+    assert not (tmp_path / "data").exists() and not fetching.is_there(tmp_path, one)
+    get(tmp_path, one)
+    assert publisher.ranges[0] is None and len(publisher.ranges) == 2
+    begun = int(str(publisher.ranges[1]).removeprefix("bytes=").removesuffix("-"))
+    assert 0 < begun <= 100_000
+    assert (tmp_path / "data/fetched/sums/big.txt").read_bytes() == publisher.files["/big.txt"]
+    assert fetching.is_there(tmp_path, one)
 
 
 def test_a_file_that_changed_since_it_was_cut_off_is_fetched_whole(
@@ -338,6 +381,33 @@ def test_a_source_that_is_not_safe_is_refused(origin: dict[str, Any], words: str
 
 
 # The command
+
+
+def test_what_is_fetched_is_versioned_and_read_by_what_is_printed(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a project as Git clones it, whose .gitignore leaves the records to Git and the data to DVC."""
+    for name in (".gitignore", ".dvcignore", "params.yaml"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for command in (["git", "init"], [sys.executable, "-m", "dvc", "init", "--quiet"]):
+        subprocess.run(command, check=True, capture_output=True)
+    one = sources.Named("sums", "all", "ingest.corpus.path", part(GIT).about, {"ingest.corpus.unit": "lines"})
+    monkeypatch.setattr(sources, "table", lambda: {"sums/all": one})
+    done = captured(main, ["fetch", "sums"])
+    assert done.returncode == 0, done.stderr
+    assert "--set ingest.corpus.path=data/fetched/sums --set ingest.corpus.unit=lines" in done.stdout
+    with DvcRepo() as repo:
+        assert "data/fetched/sums.dvc" in [stage.addressing for stage in repo.index.stages]
+    listed = subprocess.run(["git", "status", "--porcelain", "-uall", "data"], capture_output=True, text=True)
+    names = [line.split()[1] for line in listed.stdout.splitlines()]
+    assert names == [f"data/fetched/{name}" for name in (".gitignore", "sums.dvc", "sums.json")]
+
+    (tmp_path / "data/fetched/sums.dvc").unlink()  # a fetch that was killed before DVC had it
+    again = captured(main, ["fetch", "sums", "--use"])
+    assert "sums/all: unchanged" in again.stdout and (tmp_path / "data/fetched/sums.dvc").exists()
+    read = read_yaml(tmp_path / "params.yaml")["ingest"]["corpus"]
+    assert (read["path"], read["unit"]) == ("data/fetched/sums", "lines")
 
 
 def test_terms_must_be_accepted_and_an_unknown_name_is_one_line(

@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from pipelines.cli import main
+from pipelines.fetch import fetch as fetching
 from pipelines.fetch import sources
 from tests.in_process import captured
 
@@ -29,6 +31,7 @@ LAYOUTS = {
         "protoqa/test.*": "data/test",
         "protoqa/omitted.jsonl": "data/omitted",
         "protoqa/train.*": "data/train",
+        "protoqa/crowd*": "data/dev",
     },
     "arkilpatel/SVAMP": {"tool-benchmarks/svamp/SVAMP.json": "."},
     "chaochun/nlu-asdiv-dataset": {"tool-benchmarks/asdiv/ASDiv.xml": "dataset"},
@@ -40,7 +43,6 @@ LAYOUTS = {
 }
 NAMES = (
     "natural_instructions",
-    "protoqa/pairs",
     "tool_use/svamp",
     "tool_use/asdiv",
     "tool_use/web_questions",
@@ -79,6 +81,11 @@ def test_published_files_are_fetched_as_they_are_and_read(project: Path) -> None
     done = captured(main, ["fetch", *NAMES, "--accept-licence", "--json"])
     assert done.returncode == 0, done.stderr
     assert {one["state"] for one in json.loads(done.stdout)} == {"fetched"}
+    for name in ("questions", "train"):  # a local repository has other commits
+        part = sources.table()[f"protoqa/{name}"]
+        newest = [source.model_copy(update={"revision": sources.UNKNOWN}) for source in part.about.sources]
+        about = part.about.model_copy(update={"sources": newest})
+        fetching.fetch(Path(), replace(part, about=about), lambda done, whole: None)
     fetched = project / "data/fetched"
     for name, digest in sources.checksums().items():
         if (fetched / name).exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -31,50 +32,49 @@ def test_scores_are_those_of_whole_benchmarks_in_any_output(tmp_path: Path) -> N
     assert scores.present(tmp_path, [without]) == []
 
 
-def test_each_rebuild_with_other_scores_is_a_column_and_broken_lines_are_none(tmp_path: Path) -> None:
+def earlier(root: Path, kind: str = "rebuild") -> list[float]:
+    return list(scores.before(root, kind).values())
+
+
+def test_the_value_before_is_that_of_the_last_run_of_a_kind_and_broken_lines_are_none(tmp_path: Path) -> None:
     scores.keep(tmp_path, [])
-    assert scores.history(tmp_path) == []
+    assert earlier(tmp_path) == []
     scores.keep(tmp_path, kept(40.0))
     scores.keep(tmp_path, kept(40.0))
+    scores.keep(tmp_path, kept(30.0), "nightly")
     with (tmp_path / paths.RUN_SCORES).open("a") as file:
         file.write('{"ended": 1}\nnot json\n{"ended": "x", "kind": "", "commit": "", "rows": [{}]}\n')
-    scores.keep(tmp_path, kept(44.0))
-    runs = scores.history(tmp_path)
-    assert [run.rows[0]["value"] for run in runs] == [40.0, 44.0]
-    (told,) = scores.table(runs)
-    *names, latest, before = told.values()
-    assert names == ["made", "default", "model", "rougeL"]
-    assert (latest, before) == ("44.0 [39.0, 49.0] n 40", "40.0 [35.0, 45.0] n 40")
+    assert earlier(tmp_path) == [40.0] and earlier(tmp_path, "nightly") == [30.0]
+    # A rebuild of another system alone leaves the value of this one.
+    scores.keep(tmp_path, [{**kept(44.0)[0], "system": "other"}])
+    assert sorted(earlier(tmp_path)) == [40.0, 44.0]
 
 
-def test_a_score_of_few_instances_has_no_interval(tmp_path: Path) -> None:
-    few = [{**kept(40.0)[0], "n": 8, "low": None, "high": None}]
-    scores.keep(tmp_path, few)
-    runs = scores.history(tmp_path)
-    assert runs[0].rows == few
-    assert list(scores.table(runs)[0].values())[-1] == "40.0 n<20"
-
-
-def test_two_runs_of_one_minute_are_two_columns() -> None:
-    runs = [
-        scores.Run(ended=float(second), kind="rebuild", commit="abc", rows=kept(float(second)))
-        for second in range(3)
+def test_a_page_has_a_table_a_benchmark_with_intervals_and_changes() -> None:
+    rows = [row(system, value) for system, value in (("a", 40.0), ("b", 50.0))]
+    rows.append(rows[0] | {"metric": "exact_match"})
+    rows.append(row("a", 9.0) | {"benchmark": "other", "n": 8, "low": None, "high": None})
+    assert scores.page(rows, {("made", "default", "a", "rougeL"): 41.5}) == [
+        "### made",
+        "",
+        "| track | metric | a | b |",
+        "|---|---|---|---|",
+        "| default | rougeL | 40.0 [35.0, 45.0] n 40, -1.5 | 50.0 [45.0, 55.0] n 40 |",
+        "",
+        "### other",
+        "",
+        "| track | metric | a |",
+        "|---|---|---|",
+        "| default | rougeL | 9.0 n<20 |",
+        "",
     ]
-    (told,) = scores.table(runs)
-    assert len(told) == len(scores.NAMES) + 3
 
 
-def test_only_the_last_runs_are_shown(tmp_path: Path) -> None:
-    for value in range(scores.SHOWN + 3):
-        scores.keep(tmp_path, kept(float(value)))
-    assert [run.rows[0]["value"] for run in scores.history(tmp_path)] == list(range(3, scores.SHOWN + 3))
-
-
-def test_a_night_is_a_column_even_with_the_scores_of_the_last(tmp_path: Path) -> None:
+def test_a_night_is_kept_even_with_the_scores_of_the_last(tmp_path: Path) -> None:
     night = scores.overall([row("model", 40.0), row("model", 10.0, "category")])
     for kind in ("rebuild", "nightly", "nightly", "rebuild"):
         scores.keep(tmp_path, night, kind)
     scores.keep(tmp_path, [], "nightly")
-    found = scores.history(tmp_path)
-    assert [run.kind for run in found] == ["rebuild", "nightly", "nightly"]
-    assert all(run.rows == kept(40.0) for run in found)
+    lines = (tmp_path / paths.RUN_SCORES).read_text().splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["rebuild", "nightly", "nightly"]
+    assert all(json.loads(line)["rows"] == kept(40.0) for line in lines)

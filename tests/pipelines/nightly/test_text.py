@@ -95,7 +95,25 @@ def test_a_track_has_the_title_that_its_card_gives_it() -> None:
         nightly_text.message([row], None)
         == "supernatinst: worse (s English track rougeL -3.00 [-5.00, -1.00])"
     )
-    told = row | dict.fromkeys(("better", "before", "now", "p_corrected")) | {"n": 20}
-    assert nightly_text.cell_texts(told)["track"] == "English track"
-    assert nightly_text.cell_texts(told | {"track": "other"})["track"] == "other"
-    assert nightly_text.cell_texts(told | {"benchmark": "of no package"})["track"] == "default"
+    told = row | dict.fromkeys(("before", "now", "p_corrected")) | {"n": 20}
+    for track, title in (("default", "English track"), ("other", "other")):
+        ((cells,),) = nightly_text.groups([told | {"track": track}]).values()
+        assert cells["track and metric"] == f"{title}, rougeL"
+    ((cells,),) = nightly_text.groups([told | {"benchmark": "of no package"}]).values()
+    assert cells["track and metric"] == "default, rougeL"
+
+
+def test_an_unchanged_night_shows_what_changed_and_its_contents() -> None:
+    numbers = {"before": 40.0, "now": 37.0, "p_corrected": 0.01, "n": 50}
+    rows = [row | numbers for row in (*SAME, OTHERS[0], verdict("z", "default", "better"), ONE_A_TRACK[0])]
+    found = nightly_text.groups(rows)
+    assert {title: [it["system"] for it in own] for title, own in found.items()} == {
+        "b: worse": ["s"],
+        "b: better": ["z"],
+    }
+    assert found["b: worse"][0]["before → now"] == "40.00 → 37.00"
+    assert nightly_text.counts(rows) == "1 worse, 1 better, 2 unchanged, 1 not comparable"
+    assert nightly_text.contents(rows) == [
+        {"benchmark": "b", "worse": 1, "better": 1, "unchanged": 2, "not comparable": 1}
+    ]
+    assert sum(map(len, nightly_text.groups(rows, "b").values())) == len(rows)

@@ -241,6 +241,8 @@ def test_what_decides_an_evaluation_is_compared_and_nothing_else() -> None:
     assert found(same, stages(**elsewhere)) == ""
     told = found(stages(**{f"benchmarks.{NAME}.copy_demo": "random"}), same)
     assert told == f'other parameters: benchmarks.{NAME}.copy_demo "first" → "random"'
+    chat = f"predict.systems.{NAME}-model.chat"
+    assert found(stages(**{chat: {}}), same) == f"other parameters: {chat} (nothing) → {{}}"
     other_system = same | {f"predict@{NAME}-other": {"params": {"top": 3}, "benchmarks": []}}
     assert found(same, other_system) == ""
     version = json.loads(json.dumps(same))

@@ -76,5 +76,7 @@ def test_what_some_stages_need_is_asked_for_them_alone(project: Path) -> None:
 
 def test_a_benchmark_that_nobody_provides_is_refused(project: Path) -> None:
     settings = {"benchmarks.misspelt": read_yaml(ROOT / "params.yaml")["benchmarks"]["protoqa"]}
-    with pytest.raises(NightjarError, match="'misspelt': no such benchmark; benchmarks are "):
+    with pytest.raises(
+        NightjarError, match=r"params\.yaml: benchmarks\.misspelt: no such benchmark; benchmarks are "
+    ):
         preflight.check(graph(project, OWN, "would run", settings, "split"))

@@ -47,6 +47,6 @@ def test_a_rebuild_whose_output_nobody_reads_ends_as_any_other(repo: Repo) -> No
     second = repo.nightjar("rebuild", "--verbose")
     assert second.returncode == 0, second.stdout + second.stderr
     assert not set("\x1b\x07") & set(second.stdout)
-    names = set(re.findall(r"^(\S+): (?:ran|restored|unchanged) ", second.stdout, re.M))
+    names = set(re.findall(r"^\d of 4  (?:ran|restored|unchanged) +[\d.]+ s  (\S+)", second.stdout, re.M))
     assert names == {"plain@{0}", "plain@%s", "plain@[red]", "sub/dvc.yaml:train"}
     assert json.loads(repo.nightjar("plan", "--json").stdout)["seconds"] == 0.0

@@ -232,21 +232,6 @@ def test_any_type_is_compared(tmp_path: Path, values: pa.Array, key: list[str]) 
         assert (gone, new, changed) == ([1], [1], [])
 
 
-def test_more_rows_than_a_batch_and_columns_with_the_names_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(row_diff, "ROWS", 7)
-    names = [f"{number * 7 % 101}" for number in range(101)]
-    a, b = (
-        pa.table({"turn": chosen, "key": [value] * len(chosen), "0": [0] * len(chosen)})
-        for chosen, value in ((names, 1), (names[:4:-1], 2))
-    )
-    sides = (side(tmp_path, name, table, row_group_size=10) for name, table in (("a", a), ("b", b)))
-    found = compare(*sides, ["turn"], 1)
-    assert found.rows == {"added": 0, "removed": 5, "changed": 96} and found.columns == {"key": 96}
-    assert found.examples["removed"] == [{"turn": names[0], "key": 1, "0": 0}]
-
-
 @pytest.mark.parametrize(
     ("values", "others"),
     [

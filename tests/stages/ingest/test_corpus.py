@@ -84,6 +84,31 @@ def test_lines(tmp_path: Path) -> None:
     assert statistics.bytes == (tmp_path / "in" / "docs.jsonl").stat().st_size
 
 
+def test_rows_of_kilt(tmp_path: Path) -> None:
+    """A row as https://github.com/facebookresearch/KILT describes it, and one whose paragraphs are none."""
+    row = {
+        "_id": 290,
+        "wikipedia_id": "290",
+        "wikipedia_title": "A",
+        "text": ["A\n", "A is a letter.\n", "Section::::History.\n"],
+        "anchors": [{"text": "letter", "href": "Letter"}],
+        "categories": "Vowels",
+        "history": {
+            "revid": 1,
+            "timestamp": "2019-08-01T00:00:00Z",
+            "url": "https://en.wikipedia.org/A?oldid=1",
+        },
+        "wikidata_info": {"description": "letter"},
+    }
+    write(tmp_path / "in", "kilt.jsonl", [row, {**row, "wikipedia_id": "291", "text": ["A", 1]}])
+    assert ingest_corpus(tmp_path / "in", tmp_path / "out").rows_rejected == 1
+    (one,) = tables.read_rows(tmp_path / "out", DOCUMENTS)
+    assert (one["id"], one["title"], one["url"]) == ("290", "A", "https://en.wikipedia.org/A?oldid=1")
+    assert one["text"] == "A\nA is a letter.\nSection::::History." and one["date"] is None
+    (lost,) = tables.read_rejected(tmp_path / "out").to_pylist()
+    assert (lost["id"], lost["reason"]) == ("291", "text is not a string")
+
+
 def test_paragraphs(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a book.txt").write_bytes(b"One\nline.\r\n\r\n \n\n  Two.  \n\nThree.")

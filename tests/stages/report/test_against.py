@@ -13,6 +13,7 @@ import pytest
 from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
+from nightjar.core.paths import metrics_file
 from nightjar.statistics import holm
 from stages.report import against
 from tests.stages.report.building import NAME, QUESTIONS, SCORED
@@ -63,6 +64,19 @@ def test_equal_versions_are_unchanged(before: Path) -> None:
     counts = {row["system"]: row["n"] for row in found["answers"]}
     assert counts == dict(combined=208, supervised=208, tk_instruct=208, untuned=206)
     assert all((row["changed"], row["examples"]) == (0, []) for row in found["answers"])
+
+
+def test_a_system_that_is_asked_in_another_way_is_named(before: Path) -> None:
+    facts = Path(metrics_file(f"predict@{NAME}-combined"))
+    for root, more in ((Path(), {"chat": {"template": "5e"}}), (before.parent / "there", {})):
+        (root / facts.parent).mkdir(parents=True, exist_ok=True)
+        (root / facts).write_text(json.dumps({"stage": "predict", **more}))
+    shutil.copytree("there/data/metrics", before / "metrics", dirs_exist_ok=True)
+    found = against.compare(Path("data"), before)
+    ways = {"before": "no chat template", "now": "chat template"}
+    assert found["prompts"] == [{"benchmark": NAME, "system": "combined", **ways}]
+    told = "The prompts of combined differ. before: no chat template; now: chat template."
+    assert told in against.files(found, "v1")["index.html"]
 
 
 def test_what_moved_and_the_answers_that_changed(before: Path) -> None:

@@ -19,7 +19,6 @@ from nightjar.models.reader import (
     answer_scores,
     encode,
     load,
-    passes,
     restore,
     save,
 )
@@ -213,11 +212,3 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
         save({"a": torch.tensor([float("nan")])}, tmp_path)
     with pytest.raises(NightjarError, match="no finite numbers"):
         save({"a": torch.tensor([1e6])}, tmp_path)
-
-
-def test_passes_bound_their_tokens() -> None:
-    lengths = [5, 900, 3, 40, 41, 5000, 2]
-    found = list(passes(lengths, 100))
-    assert sorted(place for batch in found for place in batch) == list(range(7))
-    assert all(len(b) == 1 or len(b) * max(lengths[n] for n in b) <= 100 for b in found)
-    assert len(found) == 4
