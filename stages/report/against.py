@@ -19,7 +19,7 @@ from nightjar.core.json_text import recorded
 from nightjar.statistics import Bootstrap, enough, verdict
 from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
-from stages.report.benchmark.answers import Key, first
+from stages.report.benchmark.instances import Key
 from stages.report.read.results import HEADLINE
 from stages.report.site import Site, section_context
 
@@ -208,7 +208,7 @@ def _changed(
 
 
 def _shown(card: Card, answers: Sequence[str]) -> str:
-    return " | ".join(answers) if card.capability(Matching) else first(answers)
+    return " | ".join(answers) if card.capability(Matching) else next(iter(answers), "")
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:

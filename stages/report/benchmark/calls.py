@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.aggregate import ByCall, called, split_by_call
@@ -18,15 +20,46 @@ from nightjar.benchmarks.sections import (
     Table,
     Text,
     Value,
-    cut,
     initial,
 )
+from nightjar.core import contracts, tables
 from stages.report import numbers
-from stages.report.benchmark.answers import Answers, first
+from stages.report.read.results import Rows
 
-# Calls of a system that are shown, at most.
-MOST = 12
 COLUMNS = ("all", "with a call", "without a call", "calling (%)")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """By system: the predictions with a call, how many of these are right, and the number of all."""
+
+    called: Mapping[str, Rows]
+    right: Mapping[str, int]
+    counts: Mapping[str, int]
+
+
+def read(card: Card, systems: Sequence[str], predicted: Path, scores: Sequence[SystemScores]) -> Answers:
+    """The answers of `systems`, whose predictions are folders in `predicted`."""
+    right = {one.system: _right(card, one) for one in scores}
+    found = {
+        system: tables.read_rows(predicted / system, contracts.PREDICTIONS, ["task_id", "id", "calls"])
+        for system in systems
+    }
+    made = {system: [row for row in rows if row["calls"]] for system, rows in found.items()}
+    return Answers(
+        made,
+        {
+            system: sum((row["task_id"], row["id"]) in right.get(system, ()) for row in rows)
+            for system, rows in made.items()
+        },
+        {system: len(rows) for system, rows in found.items()},
+    )
+
+
+def _right(card: Card, scores: SystemScores) -> set[tuple[str, str]]:
+    """The instances with a right answer."""
+    values = scores.parts.get(card.right, ())
+    return {key.instance for key, value in zip(scores.keys, values, strict=False) if value == 1}
 
 
 def of(card: Card, scores: Sequence[SystemScores], models: Sequence[str], found: Answers) -> list[ByCall]:
@@ -55,12 +88,11 @@ def cells(line: ByCall) -> list[Cell]:
 
 
 def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Sequence[ByCall]) -> Section:
-    """A row a system with its counts, some calls of each, those with a result first, and the scores by call.
+    """A row a system with its counts, and the scores by call.
 
     `may_call` says of each system whether its decoding calls tools.
     """
-    counts = [_counts(found, system) for system in found.counts]
-    made = [call for system in found.counts for call in _calls(card, found, system)[:MOST]]
+    counts = [_counts(found, system) for system in found.called]
     total = sum(of["calls"] for of in counts)
     blocks: list[Block] = []
     if not total:
@@ -72,23 +104,12 @@ def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Seq
     titles += ["right answers with a call"] if judged else []
     heads = (Column("system", "text"), Column("may call", "text"), *map(Column, titles))
     rows = []
-    for system, of in zip(found.counts, counts, strict=True):
+    for system, of in zip(found.called, counts, strict=True):
         some = f"{of['with_calls']:,}" if of["calls"] else "none"
         numbered = [f"{of['answers']:,}", some, *(f"{of[name]:,}" for name in ("calls", "with_result"))]
         numbered += [f"{of['right']:,}"] if judged else []
         rows.append(Row((system, "yes" if may_call[system] else "no", *numbered, of["by_tool"] or None)))
     blocks.append(Table((*heads, Column("by tool", "text")), rows))
-    if made:
-        extent = "All" if len(made) == total else f"{len(made):,} of {total:,}"
-        texts = (
-            Column("instance", "text"),
-            *(Column(name, "words") for name in ("call", "result", "answer")),
-        )
-        verdict = [Column("right", "text")] if judged else []
-        blocks += [
-            Text(f"{extent} calls; those with a result come first.", note=True),
-            Table((Column("system", "text"), *texts, *verdict), made),
-        ]
     if lines:
         heads = (
             *(Column(name, "text") for name in ("task", "system", "metric")),
@@ -117,29 +138,6 @@ def _counts(found: Answers, system: str) -> dict[str, Any]:
         "calls": len(calls),
         "with_calls": len(answers),
         "with_result": sum(call["result"] is not None for call in calls),
-        "right": sum(_right(found, system, row) == "right" for row in answers),
+        "right": found.right[system],
         "by_tool": ", ".join(f"{tool} {sum(call['tool'] == tool for call in calls):,}" for tool in tools),
     }
-
-
-def _calls(card: Card, found: Answers, system: str) -> list[Row]:
-    calls = [(row, call) for row in found.called[system] for call in row["calls"]]
-    calls.sort(key=lambda pair: pair[1]["result"] is None)
-    return [
-        Row(
-            (
-                system,
-                row["id"],
-                f"{call['tool']}({cut(call['input'])})",
-                "no result" if call["result"] is None else cut(call["result"]),
-                cut(first(row["answers"])) or "(empty)",
-                *([_right(found, system, row) or None] if card.right else []),
-            )
-        )
-        for row, call in calls
-    ]
-
-
-def _right(found: Answers, system: str, row: Mapping[str, Any]) -> str:
-    right = found.right[system].get((row["task_id"], row["id"]))
-    return "" if right is None else "right" if right else "wrong"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from nightjar.benchmarks.capabilities import Form
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import drawn
 from nightjar.benchmarks.scores import SystemScores
@@ -24,7 +25,6 @@ from nightjar.core.display import printable
 from nightjar.params.predict import System
 from nightjar.search.rankings import read_rankings
 from stages.report import numbers
-from stages.report.benchmark.answers import Key, is_right
 from stages.report.benchmark.clusters import ANSWERS, Clusters
 from stages.report.read.results import HEADLINE
 
@@ -36,6 +36,9 @@ PASSAGES, REFERENCES = 3, 10
 _PROMPT, _TEXT, _PASSAGE = 2000, 2000, 600
 # Characters that the list has, and a search finds: of the question, and of the references or an answer.
 SEARCHED, _SHORT = 300, 100
+
+# A task and an id.
+Key = tuple[str, str]
 
 _COLUMNS = ["task_id", "id", "answers", "calls", "prompt", "prompt_sha256", "prompt_tokens", "new_tokens"]
 
@@ -141,14 +144,19 @@ class _System:
         """What is shown of the answer to a question: at most `most` of a ranked list."""
         row = self._rows.get(key)
         scores = self._scored(key)
-        right = is_right(self._card, {metric.parts[0]: value for metric, value in scores})
+        parts = {metric.parts[0]: value for metric, value in scores}
         answers = row["answers"] if row else []
+        shown = [
+            [numbers.heading(metric), numbers.value(metric, metric.scale * value)]
+            for metric, value in scores[:HEADLINE]
+        ]
+        form = self._card.capability(Form)
+        if form and form.asked in parts:
+            shown.append(["form", "as asked" if parts[form.asked] == 1 else "other"])
+        right = parts.get(self._card.right)
         return {
-            "verdict": {"right": "1", "wrong": "0"}.get(right, "-") if row else "x",
-            "scores": [
-                [numbers.heading(metric), numbers.value(metric, metric.scale * value)]
-                for metric, value in scores[:HEADLINE]
-            ],
+            "verdict": "x" if row is None else "-" if right is None else "1" if right == 1 else "0",
+            "scores": shown,
             "answers": [_text(it) for it in answers[:most]],
             "more": max(0, len(answers) - most) if most > 1 else 0,
             "calls": [

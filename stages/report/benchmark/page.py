@@ -29,7 +29,6 @@ from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers, site
 from stages.report.benchmark import (
-    answers,
     calls,
     differences,
     gains,
@@ -46,7 +45,7 @@ from stages.report.read.systems import Systems
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers.
+    """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers with calls.
 
     `calls` are the scores by call. `evaluated` is what the card makes its own sections of, with the facts of the stage
     evaluate.
@@ -56,7 +55,7 @@ class Benchmark:
     results: Results
     comparisons: Rows
     improvements: Rows
-    answers: answers.Answers
+    answers: calls.Answers
     calls: Sequence[ByCall]
     evaluated: Evaluated
 
@@ -84,7 +83,7 @@ def read(
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
-    given = answers.read(card, systems.models, predicted, scored, params.seed)
+    given = calls.read(card, systems.models, predicted, scores)
     questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(

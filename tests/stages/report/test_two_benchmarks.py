@@ -19,7 +19,7 @@ from tests.in_process import run_stage
 from tests.stages.report import made
 from tests.stages.report.building import ABLATIONS, NAME, SYSTEMS, change_params
 from tests.stages.report.building_others import add_made
-from tests.stages.report.test_stage import OUT, parsed, text
+from tests.stages.report.test_stage import OUT, explorer, parsed, text
 
 EVALUATED = Path("data/evaluate", made.NAME)
 
@@ -104,6 +104,9 @@ def test_differences_have_the_unit_of_the_metric(report: list[list[str]]) -> Non
 
 def test_its_answers_its_calls_and_its_systems_are_there(report: list[list[str]]) -> None:
     page = text("made.html")
+    rows = explorer("made")[0]["rows"]
+    assert any(row[2].startswith("What is sums number <") for row in rows)
+    assert any(row[7][0].startswith("untuned is wrong about days-") for row in rows)
     assert "Sums of two" in page and "Nobody 2030" in page
     assert "of 2 benchmarks" in text("index.html")
     assert sum(row[:3] == ["untuned", "no", "32"] for row in report) == 1, "its calls"

@@ -13,7 +13,7 @@ import pytest
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core import contracts, tables
 from tests.stages.report.building_others import CARD, FEW, N_FEW, NAME, SYSTEMS, N
-from tests.stages.report.test_stage import OUT, parsed
+from tests.stages.report.test_stage import OUT, explorer, parsed
 
 Rows = list[list[str]]
 
@@ -104,6 +104,16 @@ def test_the_form_and_the_score_that_forgives_it(report: Rows) -> None:
             forgiving = found.get((task, row[0], "forgiving"))
             assert row[2:] == [*wanted, "".join(forgiving) if forgiving else "–"]
     assert found["quality", "untuned", "asked_form"][0] == "25.0"
+
+
+def test_answers_have_the_verdict_of_their_form(report: Rows) -> None:
+    found = {
+        (one["answers"][0], *one["scores"][-1])
+        for it in explorer(NAME)[1]
+        for one in it["systems"]
+        if one["answers"][:1] in (["B"], ["option b <b>"])
+    }
+    assert found == {("B", "form", "as asked"), ("option b <b>", "form", "other")}
 
 
 def test_the_drawing_of_lengths_has_every_system(report: Rows) -> None:

@@ -1,4 +1,4 @@
-"""A benchmark whose tasks have different metrics: the paper's tables, the scores and the examples of the page."""
+"""A benchmark whose tasks have different metrics: the paper's tables and the scores of the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.benchmarks.sections import Evaluated
 from nightjar.statistics import Bootstrap
-from stages.report.benchmark import answers
+from stages.report.benchmark import calls
 from stages.report.benchmark import page as benchmark
 from stages.report.leaderboard import column
 from stages.report.read.results import Results
@@ -52,7 +52,7 @@ def shown() -> Mapping[str, Any]:
         Results(CARD, aggregate(CARD, made, bootstrap), {}, compared, roles),
         compared,
         [],
-        answers.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, N), {key: {} for key in MODELS}),
+        calls.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, 0), dict.fromkeys(MODELS, N)),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.sections import cut
 from nightjar.core import contracts, tables
 from tests.stages.report.building import MODELS, NAME, SCORED
 from tests.stages.report.test_stage import parsed, run, text
@@ -15,10 +14,10 @@ from tests.stages.report.test_stage import parsed, run, text
 PREDICTED = Path("data/predict", NAME)
 
 
-def scores(metric: str = "exact_match") -> list[dict[str, Any]]:
-    """A row an instance and system."""
+def scores() -> list[dict[str, Any]]:
+    """A row an instance and system: 1 for a right answer."""
     rows = tables.read_rows(SCORED, contracts.INSTANCE_SCORES)
-    return [row for row in rows if row["metric"] == metric]
+    return [row for row in rows if row["metric"] == "exact_match"]
 
 
 def test_calls_at_test_time_are_counted_and_shown(reported: Path) -> None:
@@ -31,7 +30,6 @@ def test_calls_at_test_time_are_counted_and_shown(reported: Path) -> None:
     assert line[2:7] == [str(number) for number in (208, len(made), len(made), with_result, called)]
     assert 0 < with_result < len(made) and 0 < called < len(made)
     assert [row[3] for row in rows if row[0] in ("untuned", "supervised") and row[1] == "no"] == ["none"] * 2
-    assert "Calculator(14 * 30)" in text(f"{NAME}.html")
 
 
 @pytest.mark.parametrize(
@@ -51,10 +49,4 @@ def test_calls_that_are_missing_or_have_no_result(
             writer.write(contracts.PREDICTIONS, made)
     run()
     page = text(f"{NAME}.html")
-    assert words in page and ("Calendar(2023, <b>)" in page) == bool(call)
-
-
-def test_long_texts_are_cut_between_words() -> None:
-    assert cut("a  b\nc") == "a b c"
-    assert cut("word " * 100, 12) == "word word …"
-    assert cut("x" * 50, 10) == "x" * 10 + " …"
+    assert words in page
