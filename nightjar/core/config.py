@@ -232,10 +232,10 @@ def problems_of(error: ValidationError, fields: Iterable[str], keys: str) -> lis
         if loc[:1] not in found or not it["type"].endswith("_type"):
             found[loc[:1]] = {**it, "loc": loc}
     problems = list(found.values())
-    told = [(str(it["loc"][0]), *_told(it, problems, (), fields, keys)) for it in problems if it["loc"]]
-    meant = {fix for _, _, fix in told}
+    lines = [(str(it["loc"][0]), *_told(it, problems, (), fields, keys)) for it in problems if it["loc"]]
+    meant = {fix for _, _, fix in lines}
     return [
-        one for one in told if f"did you mean {one[0]}?" not in meant or not one[1].endswith("is missing")
+        one for one in lines if f"did you mean {one[0]}?" not in meant or not one[1].endswith("is missing")
     ]
 
 

@@ -50,11 +50,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
-    seen: set[str] = set()
+    keys: set[str] = set()
     for key, _ in pairs:
-        if key in seen:
+        if key in keys:
             return Doubled(pairs, key)
-        seen.add(key)
+        keys.add(key)
     raise AssertionError("a shorter dictionary has a doubled key")
 
 

@@ -203,13 +203,13 @@ def _whole(table: pa.Table, contract: Table, where: object) -> pa.Table:
     return table
 
 
-def _lacks(values: pa.ChunkedArray, wanted: pa.Field) -> bool:
-    if values.null_count and not wanted.nullable:
+def _lacks(values: pa.ChunkedArray, field: pa.Field) -> bool:
+    if values.null_count and not field.nullable:
         return True
-    if pa.types.is_list(wanted.type):
-        return _lacks(pc.list_flatten(values), wanted.type.value_field)
-    if pa.types.is_struct(wanted.type):
-        return any(_lacks(pc.struct_field(values, place), part) for place, part in enumerate(wanted.type))
+    if pa.types.is_list(field.type):
+        return _lacks(pc.list_flatten(values), field.type.value_field)
+    if pa.types.is_struct(field.type):
+        return any(_lacks(pc.struct_field(values, place), part) for place, part in enumerate(field.type))
     return False
 
 
@@ -268,14 +268,14 @@ def _check_columns(file: Path, contract: Table, columns: Sequence[str] | None = 
     """
     found = pq.read_schema(file)
     for name in contract.schema.names if columns is None else columns:
-        wanted = contract.schema.field(name).type
+        expected = contract.schema.field(name).type
         places = found.get_all_field_indices(name)
         if len(places) != 1:
             what = f"{len(places) or 'no'} column{'s' * (len(places) > 1)} {name}"
-            raise NightjarError(what, file, f"write it with one column {name} of {wanted}")
-        given = found.field(places[0]).type
-        if not _same_kind(given, wanted):
-            raise NightjarError(f"column {name} is {given}, not {wanted}", file, f"write it as {wanted}")
+            raise NightjarError(what, file, f"write it with one column {name} of {expected}")
+        actual = found.field(places[0]).type
+        if not _same_kind(actual, expected):
+            raise NightjarError(f"column {name} is {actual}, not {expected}", file, f"write it as {expected}")
 
 
 _KINDS = (
@@ -286,17 +286,19 @@ _KINDS = (
 )
 
 
-def _same_kind(given: pa.DataType, wanted: pa.DataType) -> bool:
+def _same_kind(actual: pa.DataType, expected: pa.DataType) -> bool:
     """Whether two types hold the same values, if in another form: another width, or texts as a dictionary."""
-    if pa.types.is_dictionary(given):
-        given = given.value_type
-    if pa.types.is_list(wanted):
-        lists = pa.types.is_list(given) or pa.types.is_large_list(given)
-        return lists and _same_kind(given.value_type, wanted.value_type)
-    if pa.types.is_struct(wanted):
-        names = pa.types.is_struct(given) and [part.name for part in given] == [part.name for part in wanted]
-        return names and all(_same_kind(own.type, it.type) for own, it in zip(given, wanted, strict=True))
-    return bool(given == wanted or any(holds(given) and holds(wanted) for holds in _KINDS))
+    if pa.types.is_dictionary(actual):
+        actual = actual.value_type
+    if pa.types.is_list(expected):
+        lists = pa.types.is_list(actual) or pa.types.is_large_list(actual)
+        return lists and _same_kind(actual.value_type, expected.value_type)
+    if pa.types.is_struct(expected):
+        names = pa.types.is_struct(actual) and [part.name for part in actual] == [
+            part.name for part in expected
+        ]
+        return names and all(_same_kind(own.type, it.type) for own, it in zip(actual, expected, strict=True))
+    return bool(actual == expected or any(holds(actual) and holds(expected) for holds in _KINDS))
 
 
 def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | None) -> Any:

@@ -77,12 +77,12 @@ def read_key(path: Path) -> Key:
     names = [item.item for item in key.items]
     if len(set(names)) < len(names):
         raise NightjarError("an item occurs twice", path, "export the page again")
-    seen: set[tuple[str, str]] = set()
+    known: set[tuple[str, str]] = set()
     for place in (*key.items, *key.equal):
-        if (place.task_id, place.id) in seen:
+        if (place.task_id, place.id) in known:
             name = shown(f"{place.task_id}:{place.id}", quoted=False)
             raise NightjarError(f"the instance {name} occurs twice", path, "export the page again")
-        seen.add((place.task_id, place.id))
+        known.add((place.task_id, place.id))
     return key
 
 
@@ -96,7 +96,7 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
         what = f"these are answers to the page {file.page[:12]}, and the key is of {key.page[:12]}"
         raise NightjarError(what, path, "give the key that was written with the judge's page")
     known = {item.item for item in key.items}
-    seen: set[str] = set()
+    answered: set[str] = set()
     for number, answer in enumerate(file.answers, start=1):
         if answer.item not in known:
             raise NightjarError(
@@ -104,18 +104,18 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
                 path,
                 "ask the judge to save the answers again",
             )
-        if answer.item in seen:
+        if answer.item in answered:
             what = f"answer {number} is the second to the item {answer.item!r}"
             raise NightjarError(what, path, "keep the one that is meant")
-        seen.add(answer.item)
+        answered.add(answer.item)
     return file
 
 
-def _read(path: Path, model: type[_F], wanted: str) -> _F:
+def _read(path: Path, model: type[_F], description: str) -> _F:
     check_input(path, PIPE)
     try:
-        return model.model_validate(read_object(path, f"give {wanted}"))
+        return model.model_validate(read_object(path, f"give {description}"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = shown(".".join(str(part) for part in first["loc"]), quoted=False)
-        raise NightjarError(f"{place}: {first['msg']}", path, f"give {wanted}") from None
+        raise NightjarError(f"{place}: {first['msg']}", path, f"give {description}") from None

@@ -107,22 +107,22 @@ class Texts:
     def keys(self, ids: Iterable[str] | None = None) -> list[Key]:
         """The (task_id, id) of all instances, or of those with one of `ids`."""
         if self.references is not None:
-            wanted = None if ids is None else set(ids)
-            return [key for key in self._rows if wanted is None or key[1] in wanted]
+            known = None if ids is None else set(ids)
+            return [key for key in self._rows if known is None or key[1] in known]
         chosen = None if ids is None else tables.among(INSTANCES, "id", ids)
         table = tables.read(self.ingested, INSTANCES, ["task_id", "id"], chosen)
         return list(zip(table["task_id"].to_pylist(), table["id"].to_pylist(), strict=True))
 
     def instances(self, keys: Iterable[Key]) -> list[Instance]:
         """The instances `keys`, in that order. Raises NightjarError for one whose texts are nowhere."""
-        wanted = list(keys)
-        stored = self._stored([key for key in wanted if "input" not in self._rows.get(key, {})])
+        listed = list(keys)
+        stored = self._stored([key for key in listed if "input" not in self._rows.get(key, {})])
         categories = {
             task: (row["categories"] or ["unknown"])[0]
             for task, row in self._tasks({key[0] for key in stored}).items()
         }
         found = []
-        for task, id in wanted:
+        for task, id in listed:
             row, kept = self._rows.get((task, id), {}), stored.get((task, id))
             category = row["task_category"] if row else categories[task]
             gold = row["references"][0] if row else (kept or {})["outputs"][0]
@@ -132,19 +132,19 @@ class Texts:
 
     def tasks(self, instances: Iterable[Instance]) -> dict[str, Task]:
         """The tasks of `instances` by their names."""
-        given: dict[str, str] = {}
+        definitions: dict[str, str] = {}
         names: set[str] = set()
         for instance in instances:
             names.add(instance.task_id)
             definition = self._rows.get((instance.task_id, instance.id), {}).get("definition")
             if definition is not None:
                 text = definition if isinstance(definition, str) else "\n\n".join(definition)
-                given.setdefault(instance.task_id, text)
-        tasks = {name: Task(text, [], []) for name, text in given.items()}
-        for name, row in self._tasks(names, given.keys()).items():
+                definitions.setdefault(instance.task_id, text)
+        tasks = {name: Task(text, [], []) for name, text in definitions.items()}
+        for name, row in self._tasks(names, definitions.keys()).items():
             # The model is given the first definition only, so that is what the judges see.
             definition = row["definition"][0] if row["definition"] else ""
-            if given.get(name, definition) == definition:
+            if definitions.get(name, definition) == definition:
                 tasks[name] = Task(definition, row["positive_examples"], row["negative_examples"])
         return tasks
 

@@ -61,8 +61,8 @@ def generate(
     """
     check_list(prompts, "prompts")
     order, shared = arrange(lm, prompts)
-    asked = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
-    found = dict(stream(lm, asked, sampling, controller, base, batch_size, batch_tokens))
+    requests = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
+    found = dict(stream(lm, requests, sampling, controller, base, batch_size, batch_tokens))
     return [found[number] for number in range(len(prompts))]
 
 
@@ -183,11 +183,11 @@ class _Engine:
         count = prompt.shared
         if count > PASS:
             count -= (count - known) % BLOCK
-        wanted = list(prompt.ids[:count])
-        if self.shared is None or self.shared.ids != wanted:
+        beginning = list(prompt.ids[:count])
+        if self.shared is None or self.shared.ids != beginning:
             # The old one goes first, so that there is never memory for two.
             self.shared = None
-            self.shared = prefill(self.lm, wanted, self.base)
+            self.shared = prefill(self.lm, beginning, self.base)
         return self.shared, count
 
     def _pass(self) -> list[Row]:
@@ -259,6 +259,6 @@ def _check_positions(lm: LanguageModel, prompt: Prompt) -> None:
     most: int | None = getattr(lm.model.config, "max_position_embeddings", None)
     if most is None or prompt.most <= most:
         return
-    asked = f"{len(prompt.ids)} tokens and at most {prompt.max_new_tokens} new ones"
-    what = f"{asked}, but the model has {most} positions"
+    size = f"{len(prompt.ids)} tokens and at most {prompt.max_new_tokens} new ones"
+    what = f"{size}, but the model has {most} positions"
     raise NightjarError(what, f"prompt {prompt.number}", "lower max_source_length or max_new_tokens")

@@ -64,8 +64,8 @@ def refusing(what: str, where: Path, fix: str = AGAIN) -> Iterator[None]:
             raise known from None
         # A key that is missing says nothing by itself.
         named = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
-        told = shown(f"{named}{first_line(error)}", 300, quoted=False)
-        raise NightjarError(f"{what} ({told})", where, fix) from None
+        reason = shown(f"{named}{first_line(error)}", 300, quoted=False)
+        raise NightjarError(f"{what} ({reason})", where, fix) from None
 
 
 def read_json(file: Path) -> Any:
@@ -124,11 +124,11 @@ def _described(header: Any, length: int) -> dict[str, Tensor]:
     if not isinstance(header, dict):
         raise ValueError("the header is not a JSON object")
     found, spans = {}, []
-    for name, told in header.items():
-        texts = isinstance(told, dict) and all(isinstance(value, str) for value in told.values())
+    for name, entry in header.items():
+        texts = isinstance(entry, dict) and all(isinstance(value, str) for value in entry.values())
         if name == "__metadata__" and texts:
             continue
-        match told:
+        match entry:
             case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(begin), int(end)]} if (
                 kind in _BITS
             ):

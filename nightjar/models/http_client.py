@@ -36,6 +36,8 @@ from nightjar.core.json_text import NotJson, parse
 KEY = "NIGHTJAR_SERVER_KEY"
 # Of what a server says in a message, in characters.
 _SHOWN = 200
+# A key of so many characters is looked for in answers too; a shorter one may be a part of any text.
+_SECRET = 16
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _INTERFACE = "check that it has the OpenAI interface"
 _HOST = re.compile(r"[a-z0-9_.-]+")
@@ -157,7 +159,7 @@ class HttpClient:
             raise self.fault(f"the answer is no JSON object: {reason}", _INTERFACE) from None
         if not isinstance(value, dict):
             raise self.fault("the answer is no JSON object", _INTERFACE)
-        return value
+        return self._cleared(value) if len(self._key) >= _SECRET else value
 
     def fault(self, what: str, fix: str) -> NightjarError:
         """The error of a request."""
@@ -228,6 +230,14 @@ class HttpClient:
     def _shown(self, text: str) -> str:
         """So much of what a server says as a message has."""
         return self._hidden(text)[:_SHOWN]
+
+    def _cleared(self, value: Any) -> Any:
+        """A value of JSON, without the key in its texts."""
+        if isinstance(value, dict):
+            return {name: self._cleared(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._cleared(one) for one in value]
+        return value.replace(self._key, "…") if isinstance(value, str) else value
 
     def _hidden(self, text: str) -> str:
         """The text without the key, which some servers repeat; also as JSON, Python or URLs have it."""

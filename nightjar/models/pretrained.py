@@ -59,7 +59,7 @@ def read_model(
     if (folder / ADAPTER_CONFIG).exists():
         raise NightjarError("it holds an adapter, no whole model", folder, "give the directory of its base")
     with refusing("transformers cannot load this model", folder, fix), at_most(len(found), size, folder):
-        model, told = kind.from_pretrained(
+        model, report = kind.from_pretrained(
             str(folder),
             dtype=dtype,
             output_loading_info=True,
@@ -67,7 +67,7 @@ def read_model(
             **OFFLINE,
             **more,
         )
-    missing, unexpected = set(told["missing_keys"]), set(told["unexpected_keys"])
+    missing, unexpected = set(report["missing_keys"]), set(report["unexpected_keys"])
     if kind in (AutoModel, AutoModelForTextEncoding):
         if any(name.startswith("pooler.") for name in missing):
             model.pooler = None
@@ -79,7 +79,7 @@ def read_model(
         fix,
         missing=missing,
         unexpected=unexpected,
-        of_another_shape={name for name, *_ in told["mismatched_keys"]},
+        of_another_shape={name for name, *_ in report["mismatched_keys"]},
         not_floating_point={name for name, it in found.items() if not it.floating and name in own},
         not_finite=_not_finite(own) if values else set(),
     )
@@ -146,15 +146,15 @@ def _not_finite(values: Mapping[str, torch.Tensor]) -> set[str]:
 
 def refuse_differences(folder: Path, fix: str, **differences: set[str]) -> None:
     """Raise NightjarError with the names of the tensors that differ, by how they do, if there are any."""
-    told = []
+    reasons = []
     for how, names in differences.items():
         if names:
             first = ", ".join(shown(name, 120, quoted=False) for name in sorted(names)[:_NAMED])
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-            told.append(f"tensors {how.replace('_', ' ')}: {first}{more}")
-    if told:
+            reasons.append(f"tensors {how.replace('_', ' ')}: {first}{more}")
+    if reasons:
         raise NightjarError(
-            f"the weights are not those of the configuration ({'; '.join(told)})", folder, fix
+            f"the weights are not those of the configuration ({'; '.join(reasons)})", folder, fix
         )
 
 
@@ -162,9 +162,9 @@ def refuse_differences(folder: Path, fix: str, **differences: set[str]) -> None:
 def check_finite(model: Any, ids: list[int], folder: Path) -> None:
     """Read a few tokens. Raise NightjarError if the model cannot, or gives values that are not finite."""
     with refusing("this model cannot read a text", folder):
-        given = torch.tensor([ids], device=model.device)
-        more = {"decoder_input_ids": given} if model.config.is_encoder_decoder else {}
-        if not bool(model(input_ids=given, **more)[0].isfinite().all()):
+        batch = torch.tensor([ids], device=model.device)
+        more = {"decoder_input_ids": batch} if model.config.is_encoder_decoder else {}
+        if not bool(model(input_ids=batch, **more)[0].isfinite().all()):
             raise NightjarError("what this model computes is not finite", folder, AGAIN)
 
 
@@ -189,8 +189,8 @@ def at_most(tensors: int, elements: int, where: Path) -> Iterator[None]:
         counts["elements"] += 0 if value is None else value.numel()
         for what, most in limits.items():
             if counts[what] > most:
-                told = f"the configuration asks for far more {what} than the weights have"
-                raise NightjarError(told, where, AGAIN)
+                reason = f"the configuration asks for far more {what} than the weights have"
+                raise NightjarError(reason, where, AGAIN)
 
     hooks = [
         modules.register_module_parameter_registration_hook(count),

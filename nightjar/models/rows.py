@@ -333,9 +333,11 @@ def enable(model: Any) -> bool:
 class _Padded(_Cache):
     """The rows of a pass as a batch, each padded at its beginning."""
 
-    def __init__(self, pool: Pool, written: tuple[torch.Tensor, ...], seen: torch.Tensor, width: int) -> None:
-        super().__init__(seen.shape[1] - width, seen.shape[1])
-        self.pool, self.written, self.seen = pool, written, seen
+    def __init__(
+        self, pool: Pool, written: tuple[torch.Tensor, ...], visible: torch.Tensor, width: int
+    ) -> None:
+        super().__init__(visible.shape[1] - width, visible.shape[1])
+        self.pool, self.written, self.seen = pool, written, visible
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
@@ -349,13 +351,13 @@ class _Padded(_Cache):
 def _padded(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]) -> torch.Tensor:
     width = max(len(ids) for _, ids in reads)
     most = max(segment.length + len(ids) for segment, ids in reads)
-    ids, seen, mask = [], [], []
+    ids, visible, mask = [], [], []
     row: list[int] = []
     place: list[int] = []
     for number, (segment, own) in enumerate(reads):
         length = segment.length + len(own)
         ids.append([lm.tokenizer.end] * (width - len(own)) + list(own))
-        seen.append([segment.start] * (most - length) + list(range(segment.start, segment.start + length)))
+        visible.append([segment.start] * (most - length) + list(range(segment.start, segment.start + length)))
         mask.append([0] * (most - length) + [1] * length)
         row += [number] * len(own)
         place += range(width - len(own), width)
@@ -365,7 +367,7 @@ def _padded(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequen
         input_ids=torch.tensor(ids, device=lm.device),
         attention_mask=seeing,
         position_ids=(seeing.cumsum(1) - 1).clamp(min=0)[:, -width:],
-        past_key_values=_Padded(pool, written, torch.tensor(seen, device=lm.device), width),
+        past_key_values=_Padded(pool, written, torch.tensor(visible, device=lm.device), width),
         use_cache=True,
         logits_to_keep=1,
     )

@@ -64,8 +64,8 @@ class Sampling:
         tokens, weights = nucleus(probabilities, self.top_p)
         sums = weights.cumsum(-1)
         # Above 0 and at most the sum: a token of weight 0 is never the first to reach it.
-        wanted = (1 - numbers.to(logits.device)) * sums[:, -1:]
-        places = torch.searchsorted(sums, wanted).clamp(max=sums.shape[1] - 1)
+        targets = (1 - numbers.to(logits.device)) * sums[:, -1:]
+        places = torch.searchsorted(sums, targets).clamp(max=sums.shape[1] - 1)
         drawn: list[list[int]] = (places if tokens is None else tokens.gather(1, places)).tolist()
         return [row[: len(several)] for row, several in zip(drawn, generators, strict=True)]
 

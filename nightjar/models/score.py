@@ -21,6 +21,8 @@ from nightjar.models.tokenizer import Tokenizer, like_length
 
 # Tokens of one forward pass, padding included, on a processor and on a GPU. More make neither faster.
 PROCESSOR_TOKENS, GPU_TOKENS = 2048, 32768
+# Tokens in memory for each that is read: each row has a copy of the beginning that all of its batch share.
+KEPT = 4
 
 
 def batch_tokens(lm: LanguageModel) -> int:
@@ -45,10 +47,10 @@ def logprobs_at(
             raise NightjarError(what, f"rows[{number}]", "give places of ids that have one before them")
     results: list[list[float]] = [[] for _ in rows]
     # Rows without places need no pass.
-    wanted = [row for row, (_, places) in enumerate(rows) if places]
-    lengths = [max(rows[row][1]) for row in wanted]
+    rows_with_places = [row for row, (_, places) in enumerate(rows) if places]
+    lengths = [max(rows[row][1]) for row in rows_with_places]
     for batch in like_length(lengths, most or batch_tokens(lm)):
-        chosen = [wanted[place] for place in batch]
+        chosen = [rows_with_places[place] for place in batch]
         _fill(lm, rows, chosen, max(lengths[place] for place in batch), results)
     return results
 
@@ -96,15 +98,15 @@ def continuation_logprobs(
     return logprobs_at(lm, whole, most)
 
 
-def windows(length: int, window: int, given: int = 1) -> list[tuple[int, int, int]]:
+def windows(length: int, window: int, unscored: int = 1) -> list[tuple[int, int, int]]:
     """(start, first, end) of every window over `length` tokens: those from start are read, those from first scored.
 
-    Each token but the first `given` is scored once. A window has at most `window` tokens; after the first one, half of
-    them are context. Raises ValueError for windows that have no token to score.
+    Each token but the first `unscored` is scored once. A window has at most `window` tokens; after the first one, half
+    of them are context. Raises ValueError for windows that have no token to score.
     """
-    if window <= given:
+    if window <= unscored:
         raise ValueError(f"a window of {window} tokens has nothing to score")
-    found, first = list[tuple[int, int, int]](), given
+    found, first = list[tuple[int, int, int]](), unscored
     while first < length:
         end = min(length, first + window // 2 if found else window)
         found.append((max(0, end - window), first, end))
@@ -156,19 +158,19 @@ def continued(tokenizer: Tokenizer, prompt: str, text: str) -> Continued:
 
 def continuation_sums(
     lm: LanguageModel,
-    asked: Sequence[Sequence[Continued]],
+    groups: Sequence[Sequence[Continued]],
     wanted: Sequence[int] | None = None,
     most: int | None = None,
 ) -> Iterator[tuple[int, list[float]]]:
     """For each prompt its number and, for each of its continuations, the sum of log p of its pieces, in nats.
 
-    `asked` has the continuations of each prompt; `wanted` are the numbers of the prompts to score (None: all), in any
+    `groups` has the continuations of each prompt; `wanted` are the numbers of the prompts to score (None: all), in any
     order. A pass reads at most `most` tokens, unless one prompt alone has more. On the CPU a sum depends neither on
     `wanted` nor on `most`. Raises NightjarError for an encoder-decoder.
     """
     causal_only(lm, "comparing the continuations of a prompt")
-    chosen = set(range(len(asked)) if wanted is None else wanted)
-    stems = [_stem(one) for one in asked]
+    chosen = set(range(len(groups)) if wanted is None else wanted)
+    stems = [_stem(one) for one in groups]
     # Over all prompts, so that what is shared does not depend on which are wanted.
     order, shared = shared_lengths(stems)
     base: Prefix | None = None
@@ -179,7 +181,7 @@ def continuation_sums(
             base = None
         elif base is None or base.ids != beginning:
             base = prefill(lm, beginning)
-        yield from _sums(lm, {number: asked[number] for number in batch}, base)
+        yield from _sums(lm, {number: groups[number] for number in batch}, base)
 
 
 def _stem(continuations: Sequence[Continued]) -> tuple[int, ...]:
@@ -191,35 +193,40 @@ def _stem(continuations: Sequence[Continued]) -> tuple[int, ...]:
 def _batches(
     order: Sequence[int], stems: Sequence[Sequence[int]], shared: Sequence[int], most: int
 ) -> Iterator[list[int]]:
-    """Prompts with the same beginning, at most `most` tokens after it, and at least one prompt."""
+    """Prompts with the same beginning, and at least one: at most `most` tokens after it, KEPT times as many with it."""
     batch: list[int] = []
-    tokens = 0
+    tokens = kept = 0
     for number in order:
-        known, own = shared[number], len(stems[number]) - shared[number]
+        known, whole = shared[number], len(stems[number])
         same = batch and shared[batch[0]] == known and stems[batch[0]][:known] == stems[number][:known]
-        if batch and (not same or tokens + own > most):
+        if batch and (not same or tokens + whole - known > most or kept + whole > KEPT * most):
             yield batch
-            batch, tokens = [], 0
+            batch, tokens, kept = [], 0, 0
         batch.append(number)
-        tokens += own
+        tokens, kept = tokens + whole - known, kept + whole
     if batch:
         yield batch
 
 
 @torch.inference_mode()
 def _sums(
-    lm: LanguageModel, asked: dict[int, Sequence[Continued]], base: Prefix | None
+    lm: LanguageModel, groups: dict[int, Sequence[Continued]], base: Prefix | None
 ) -> Iterator[tuple[int, list[float]]]:
     """The sums of prompts that begin with `base`.
 
     In lexical order, what continues a row follows it: the row is cut to what two neighbours share and read on.
     """
-    pool = Pool()
-    sums = {number: [0.0] * len(continuations) for number, continuations in asked.items()}
+    pool = Pool(0)  # as wide as its rows need
+    sums = {number: [0.0] * len(continuations) for number, continuations in groups.items()}
     waiting: dict[int, tuple[Segment, list[int], list[tuple[int, ...]]]] = {}
-    for number, continuations in asked.items():
-        found = {one.ids[:place] for one in continuations for place in range(one.first, len(one.ids))}
-        segment = pool.take(max(map(len, found)))
+    contexts_of = {
+        number: {one.ids[:place] for one in continuations for place in range(one.first, len(one.ids))}
+        for number, continuations in groups.items()
+    }
+    # All rows before the first is filled, so that the pool is made once.
+    segments = {number: pool.take(max(map(len, found))) for number, found in contexts_of.items()}
+    for number, found in contexts_of.items():
+        segment = segments[number]
         read: list[int] = []
         if base is not None:
             known = min(len(base.ids), min(map(len, found)) - 1)
@@ -236,7 +243,7 @@ def _sums(
             contexts_read[number] = context
         logprobs = advance(lm, pool, reads).log_softmax(-1)
         for (number, context), row in zip(contexts_read.items(), logprobs, strict=True):
-            for place, one in enumerate(asked[number]):
+            for place, one in enumerate(groups[number]):
                 if one.first <= len(context) < len(one.ids) and one.ids[: len(context)] == context:
                     sums[number][place] += float(row[one.ids[len(context)]])
         for number in [number for number, (_, _, contexts) in waiting.items() if not contexts]:

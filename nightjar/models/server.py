@@ -155,12 +155,16 @@ class Server(Model):
     @classmethod
     def abilities(cls, argument: str) -> frozenset[Capability]:
         """With `score` for a server that gives the log-probabilities of a text that it is sent, which is tried."""
-        try:
-            with cls(argument) as server:
+        with cls(argument) as server:
+            try:
+                server.pieces(_PROBE)
+            except Unscored:
+                return cls.can
+            try:
                 server.check_scores()
-        except Unscored as error:
-            log.warning("%s", error)
-            return cls.can
+            except Unscored as error:
+                log.warning("%s", error)
+                return cls.can
         return cls.can | {"score"}
 
     def check_scores(self) -> None:
@@ -168,7 +172,6 @@ class Server(Model):
 
         llama-cpp-python gives those of other tokens for a model that has no token for the beginning of a text.
         """
-        self.pieces(_PROBE)
         body = {"model": self.model, "prompt": _PROBE, "max_tokens": _PROBED, "temperature": 0, "logprobs": 1}
         choice = self._choice(self._complete(body)) or {}
         text, logprobs = choice.get("text"), choice.get("logprobs")

@@ -143,9 +143,9 @@ class TokenTree:
             )
             for number in group
         ]
-        seen = self._seen([beginnings[number] for number in group])
+        visible = self._seen([beginnings[number] for number in group])
         while nodes:
-            drawn, seen = self._step(nodes, seen, temperature)
+            drawn, visible = self._step(nodes, visible, temperature)
             children = [
                 (number, child)
                 for number, (node, tokens) in enumerate(zip(nodes, drawn, strict=True))
@@ -160,18 +160,18 @@ class TokenTree:
                     parents.append(number)
                 for beginning, place, _ in child.samples:
                     results[beginning][place] = Sampled(text, ended)
-            seen = _compact(self._cache, seen[parents], kept) if nodes else seen
+            visible = _compact(self._cache, visible[parents], kept) if nodes else visible
 
     def _seen(self, beginnings: Sequence[Beginning]) -> torch.Tensor:
         """Of each beginning, which columns it sees: those that all rows share, and its own row's up to its length."""
         columns = self._cache.layers[0].keys.shape[2]
-        seen = torch.zeros(len(beginnings), columns, dtype=torch.bool, device=self.lm.device)
+        visible = torch.zeros(len(beginnings), columns, dtype=torch.bool, device=self.lm.device)
         starts = list(accumulate((one - self.shared for one in self.lengths), initial=self.shared))
-        seen[:, : self.shared] = True
+        visible[:, : self.shared] = True
         for number, one in enumerate(beginnings):
             start = starts[one.row]
-            seen[number, start : start + one.length - self.shared] = True
-        return seen
+            visible[number, start : start + one.length - self.shared] = True
+        return visible
 
     def _read(self, node: _Node, stop: str) -> tuple[str, bool]:
         """The text of a node up to the stop string, and whether it has one."""
@@ -181,16 +181,16 @@ class TokenTree:
         return text, bool(found)
 
     def _step(
-        self, nodes: Sequence[_Node], seen: torch.Tensor, temperature: float
+        self, nodes: Sequence[_Node], visible: torch.Tensor, temperature: float
     ) -> tuple[list[list[int]], torch.Tensor]:
         """What the samples of each node draw next, and what each node sees now: its own column too."""
-        lm, old = self.lm, seen.shape[1]
-        seen = torch.cat([seen, torch.eye(len(nodes), dtype=torch.bool, device=seen.device)], dim=1)
+        lm, old = self.lm, visible.shape[1]
+        visible = torch.cat([visible, torch.eye(len(nodes), dtype=torch.bool, device=visible.device)], dim=1)
         drawn: list[list[int]] = []
         for first in range(0, len(nodes), MOST_NODES):
             some = nodes[first : first + MOST_NODES]
             last = first + len(some)
-            allowed = seen[first:last, : old + last]
+            allowed = visible[first:last, : old + last]
             mask = torch.zeros(allowed.shape, dtype=lm.model.dtype, device=lm.device)
             mask.masked_fill_(~allowed, torch.finfo(mask.dtype).min)
             ids = torch.tensor([[node.ids[-1] for node in some]], device=lm.device)
@@ -203,7 +203,7 @@ class TokenTree:
                 use_cache=True,
             )
             drawn += _draw(result.logits[0].float(), temperature, some)
-        return drawn, seen
+        return drawn, visible
 
 
 @dataclass(frozen=True)
@@ -238,8 +238,8 @@ def _draw(logits: torch.Tensor, temperature: float, nodes: Sequence[_Node]) -> l
         [random.random() for _, _, random in node.samples] + [0.0] * (widest - len(node.samples))
         for node in nodes
     ]
-    wanted = torch.tensor(uniform, dtype=torch.float64, device=logits.device) * cumulated[:, -1:]
-    places = torch.searchsorted(cumulated, wanted, right=True).clamp(max=logits.shape[1] - 1).tolist()
+    targets = torch.tensor(uniform, dtype=torch.float64, device=logits.device) * cumulated[:, -1:]
+    places = torch.searchsorted(cumulated, targets, right=True).clamp(max=logits.shape[1] - 1).tolist()
     return [row[: len(node.samples)] for row, node in zip(places, nodes, strict=True)]
 
 
@@ -256,14 +256,14 @@ def _groups(tokens: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _compact(cache: Any, seen: torch.Tensor, kept: int) -> torch.Tensor:
+def _compact(cache: Any, visible: torch.Tensor, kept: int) -> torch.Tensor:
     """Remove the columns behind the first `kept` that no node sees once they are more than half of all; what each node
     sees of the others."""
-    used = seen.any(0)
+    used = visible.any(0)
     used[:kept] = True
-    if 2 * int(used.sum()) > seen.shape[1]:
-        return seen
+    if 2 * int(used.sum()) > visible.shape[1]:
+        return visible
     columns = used.nonzero()[:, 0]
     for layer in cache.layers:
         layer.keys, layer.values = layer.keys[:, :, columns], layer.values[:, :, columns]
-    return seen[:, columns]
+    return visible[:, columns]

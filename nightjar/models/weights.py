@@ -137,7 +137,7 @@ def digest(folder: Path) -> str:
 
 def stored(folder: Path) -> dict[str, Tensor]:
     """The tensors in the safetensors files of a model directory, by name. Raises NightjarError if one is damaged."""
-    return {name: told for file in folder.glob("*.safetensors") for name, told in tensors(file).items()}
+    return {name: entry for file in folder.glob("*.safetensors") for name, entry in tensors(file).items()}
 
 
 @lru_cache(64)

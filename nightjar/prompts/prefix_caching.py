@@ -59,8 +59,8 @@ def with_prefix_cache(tokenizer: Tokenizer, backend: tokenizers.Tokenizer) -> To
     if backend.normalizer is not None or backend.pre_tokenizer is None or backend.truncation is not None:
         return tokenizer
     rules = json.loads(backend.pre_tokenizer.__getstate__())
-    wanted = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
-    if any(rules.get(key) != value for key, value in wanted.items()):
+    expected = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+    if any(rules.get(key) != value for key, value in expected.items()):
         return tokenizer
     if not isinstance(backend.model, tokenizers.models.BPE) or backend.model.dropout:
         return tokenizer

@@ -177,7 +177,7 @@ EXAMPLES: MappingProxyType[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 
 def instructions(task: str, examples: Iterable[tuple[str, str]]) -> str:
     """Everything before the last "Input: ": `task` and the (text, text with calls) pairs, ending with a blank line."""
-    pairs = "".join(f"Input: {given}\nOutput: {annotated}\n\n" for given, annotated in examples)
+    pairs = "".join(f"Input: {plain}\nOutput: {annotated}\n\n" for plain, annotated in examples)
     return f"{task}\n\n{pairs}"
 
 

@@ -55,10 +55,10 @@ _NONE = "run: nightjar rebuild index; where index.dense is none, search with the
 Kind = Literal["flat", "hnsw", "ivfpq"]
 
 
-def kind_for(asked: Literal["auto", "flat", "hnsw", "ivfpq"], vectors: int) -> Kind:
+def kind_for(setting: Literal["auto", "flat", "hnsw", "ivfpq"], vectors: int) -> Kind:
     """The kind of index for so many vectors; auto is exact up to EXACT_UP_TO of them, and hnsw beyond."""
-    if asked != "auto":
-        return asked
+    if setting != "auto":
+        return setting
     return "flat" if vectors <= EXACT_UP_TO else "hnsw"
 
 
@@ -269,10 +269,10 @@ def _in_order(scores: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[Any
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
 
-def _difference(built_with: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+def _difference(built_with: Mapping[str, Any], present: Mapping[str, Any]) -> str:
     """What of two encoders differs, in a few words; "" if nothing does."""
-    keys = [key for key in sorted({*built_with, *given}) if built_with.get(key) != given.get(key)]
-    parts = [f"{key} {_short(built_with.get(key))}, here {_short(given.get(key))}" for key in keys]
+    keys = [key for key in sorted({*built_with, *present}) if built_with.get(key) != present.get(key)]
+    parts = [f"{key} {_short(built_with.get(key))}, here {_short(present.get(key))}" for key in keys]
     return "; ".join(parts)
 
 
@@ -287,10 +287,10 @@ def _close(scores: Any) -> Any:
 
 
 @contextmanager
-def _matrix_product(wanted: bool) -> Iterator[None]:
+def _matrix_product(enabled: bool) -> Iterator[None]:
     """Have FAISS compare by matrix products, or not; left alone, it decides by the number of queries."""
     usual = faiss.cvar.distance_compute_blas_threshold
-    faiss.cvar.distance_compute_blas_threshold = 1 if wanted else 2**31 - 1
+    faiss.cvar.distance_compute_blas_threshold = 1 if enabled else 2**31 - 1
     try:
         yield
     finally:

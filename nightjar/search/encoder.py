@@ -170,9 +170,11 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
     """Tokenizer and model. Raises NightjarError if they cannot be loaded, or are none of an encoder."""
     tokenizer = read_tokenizer(path)
     named = read_json_object(path / CONFIG).get("architectures")
-    made = [name for name in named or () if str(name).endswith(_WRITERS)] if isinstance(named, list) else []
-    if made and not is_encoder_decoder(path):
-        what = f"no sentence encoder but a model that writes text ({', '.join(made)})"
+    writers = (
+        [name for name in named or () if str(name).endswith(_WRITERS)] if isinstance(named, list) else []
+    )
+    if writers and not is_encoder_decoder(path):
+        what = f"no sentence encoder but a model that writes text ({', '.join(writers)})"
         raise NightjarError(what, path, "give the folder of an encoder, such as MiniLM, BERT, RoBERTa or T5")
     model = read_model(path, encoder_class(path), dtype, fix=_OTHER)
     check_vocabulary(tokenizer.get_vocab().values(), model, path)

@@ -131,13 +131,13 @@ class Passages:
         return found
 
     def _take(self, numbers: Sequence[int] | NDArray[np.int64], columns: list[str]) -> pa.Table:
-        wanted = np.asarray(numbers, np.int64)
-        if len(wanted) and not (wanted.min() >= 0 and wanted.max() < len(self)):
+        places = np.asarray(numbers, np.int64)
+        if len(places) and not (places.min() >= 0 and places.max() < len(self)):
             what = (
-                f"no passage {wanted.min() if wanted.min() < 0 else wanted.max()}: the index has {len(self)}"
+                f"no passage {places.min() if places.min() < 0 else places.max()}: the index has {len(self)}"
             )
             raise NightjarError(what, self._index, "the ranking is of another index: nightjar rebuild")
-        return self._table.select(columns).take(pa.array(wanted))
+        return self._table.select(columns).take(pa.array(places))
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:

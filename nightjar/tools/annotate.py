@@ -292,22 +292,22 @@ class Annotator:
         self, batch: Sequence[Piece], sampled: Sequence[Sequence[Candidate]], texts: Sequence[Text]
     ) -> list[list[Candidate]]:
         """The candidates with their results; each distinct request is made once, and all before any is awaited."""
-        uses, asked = self.tool.uses, dict[Request, Future[str | None]]()
+        uses, futures = self.tool.uses, dict[Request, Future[str | None]]()
 
         def request(piece: Piece, call: Call) -> Request:
             text = texts[piece.text]
             whole = f"{text.context} {text.body}".strip() if "text" in uses else ""
             return Request(call.input, text.day if "day" in uses else None, whole)
 
-        wanted = [(piece, one) for piece, own in zip(batch, sampled, strict=True) for one in own if one.call]
-        for piece, one in wanted:
+        calls = [(piece, one) for piece, own in zip(batch, sampled, strict=True) for one in own if one.call]
+        for piece, one in calls:
             assert one.call is not None
             key = request(piece, one.call)
-            if key not in asked:
-                asked[key] = self.toolbox.ask(one.call, key.day, key.text)
+            if key not in futures:
+                futures[key] = self.toolbox.ask(one.call, key.day, key.text)
         return [
             [
-                replace(one, result=self._fitting(piece, one, asked[request(piece, one.call)].result()))
+                replace(one, result=self._fitting(piece, one, futures[request(piece, one.call)].result()))
                 if one.call
                 else one
                 for one in own

@@ -65,8 +65,8 @@ def lines(lm: LanguageModel, head: str, prompts: Sequence[str], most: int) -> li
     for first in range(0, len(order), BATCH):
         rows = order[first : first + BATCH]
         margins = _Margins(len(rows))
-        given = generate(lm, [ids[row] for row in rows], most, ["\n"], controller=margins, base=base)
-        for row, one, margin in zip(rows, given, margins.smallest, strict=True):
+        answers = generate(lm, [ids[row] for row in rows], most, ["\n"], controller=margins, base=base)
+        for row, one, margin in zip(rows, answers, margins.smallest, strict=True):
             alone = len(rows) > 1 and margin < near
             text = generate(lm, [ids[row]], most, ["\n"], base=base)[0].text if alone else one.text
             found[row] = text.strip()

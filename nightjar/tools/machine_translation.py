@@ -88,8 +88,8 @@ class MachineTranslation(Tool):
                 engine, spoken = found
                 work.setdefault(engine, []).append((place, spoken, " ".join(request.input.split())))
         for engine, rows in work.items():
-            made = self.translators[engine].translate([(spoken, text) for _, spoken, text in rows])
-            for (place, _, _), result in zip(rows, made, strict=True):
+            translations = self.translators[engine].translate([(spoken, text) for _, spoken, text in rows])
+            for (place, _, _), result in zip(rows, translations, strict=True):
                 results[place] = result
         return results
 

@@ -91,10 +91,10 @@ class Passages:
         without a word of the input is not found.
         """
         found: list[Passage] = []
-        depth, seen = max(DEPTH, most), 0
+        depth, checked = max(DEPTH, most), 0
         while True:
             ranking = self.index.search([request.input], depth).lists()[0]
-            for number, _ in ranking[seen:]:
+            for number, _ in ranking[checked:]:
                 passage = Passage(number, **self.table.slice(number, 1).to_pylist()[0])
                 if passage.text not in request.text:
                     found.append(passage)
@@ -102,7 +102,7 @@ class Passages:
                         return found
             if len(ranking) < depth:
                 return found
-            depth, seen = 4 * depth, depth
+            depth, checked = 4 * depth, depth
 
 
 def on_one_line(text: str, words: int) -> str:

@@ -70,11 +70,11 @@ def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any]
     kind = _class(entry)
     with plugins.calling(plugins.place(entry), "its tool cannot be made"):
         own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
-        made: Any = kind.make(as_optional_path(resource, "resource"), own)
-        missing = _missing(made)
+        instance: Any = kind.make(as_optional_path(resource, "resource"), own)
+        missing = _missing(instance)
     if missing:
         raise NightjarError(f"it makes no tool: {missing}", plugins.place(entry), "see nightjar.tools.Tool")
-    tool: Tool = made
+    tool: Tool = instance
     return tool
 
 
@@ -102,20 +102,20 @@ def _class(entry: EntryPoint) -> Any:
     return kind
 
 
-def _missing(made: Any) -> str:
-    """What keeps `made` from being a tool; empty if it is one."""
+def _missing(instance: Any) -> str:
+    """What keeps `instance` from being a tool; empty if it is one."""
     for name in ("name", "version", "instructions"):
-        if not isinstance(getattr(made, name, None), str):
+        if not isinstance(getattr(instance, name, None), str):
             return f"its {name} is not a text"
-    if not _NAME.fullmatch(made.name):
-        return f"its name {made.name[:40]!r} is not a word of letters, digits and underscores"
-    if not set(getattr(made, "uses", ["?"])) <= {"day", "text"}:
+    if not _NAME.fullmatch(instance.name):
+        return f"its name {instance.name[:40]!r} is not a word of letters, digits and underscores"
+    if not set(getattr(instance, "uses", ["?"])) <= {"day", "text"}:
         return 'its "uses" has other fields than "day" and "text"'
-    seconds = getattr(made, "seconds", None)
+    seconds = getattr(instance, "seconds", None)
     if not isinstance(seconds, int | float) or not 0 < seconds <= threading.TIMEOUT_MAX:
         return "its seconds are not a number above 0"
     for name in ("suits", "run", "why"):
-        if not callable(getattr(made, name, None)):
+        if not callable(getattr(instance, name, None)):
             return f"it has no method {name}"
     return ""
 

@@ -114,10 +114,10 @@ def _read(text: str, names: Collection[str] | None) -> tuple[Call, str] | None:
     closing = _closing(text, match.end(), _INPUT_SIGNS)
     if closing is None:
         return None
-    given = _unescape(text[match.end() : closing], _INPUT_SIGNS).strip()
-    if match[1] in QUOTED and len(given) >= 2 and given[0] == given[-1] == '"':
-        given = given[1:-1].strip()
-    return Call(match[1], given), text[closing + 1 :]
+    argument = _unescape(text[match.end() : closing], _INPUT_SIGNS).strip()
+    if match[1] in QUOTED and len(argument) >= 2 and argument[0] == argument[-1] == '"':
+        argument = argument[1:-1].strip()
+    return Call(match[1], argument), text[closing + 1 :]
 
 
 def parse(text: str, names: Collection[str] | None = TOOLS) -> Call | None:
@@ -154,11 +154,11 @@ def write(call: Call, result: str | None = None) -> str:
 
     `find` reads call and result back unchanged, save blanks around them.
     """
-    given = _escape(call.input, _INPUT_SIGNS, _lonely(call.input))
+    argument = _escape(call.input, _INPUT_SIGNS, _lonely(call.input))
     if call.tool in QUOTED:
-        given = f'"{given}"'
+        argument = f'"{argument}"'
     arrow = "" if result is None else f" {ARROW} {_escape(result, _RESULT_SIGNS)}"
-    return f"{START}{call.tool}({given}){arrow}{END}"
+    return f"{START}{call.tool}({argument}){arrow}{END}"
 
 
 def find(text: str, names: Collection[str] | None = TOOLS) -> list[Found]:

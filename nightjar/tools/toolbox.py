@@ -125,8 +125,8 @@ class Toolbox:
             queue = self._queues[name]
             known = day if "day" in queue.tool.uses else None
             shown = text if "text" in queue.tool.uses else ""
-            asked = queue.ask([Request(calls[place].input, known, shown) for place in own])
-            for place, future in zip(own, asked, strict=True):
+            results = queue.ask([Request(calls[place].input, known, shown) for place in own])
+            for place, future in zip(own, results, strict=True):
                 futures[place] = future
         return futures
 

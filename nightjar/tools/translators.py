@@ -123,23 +123,23 @@ class Apertium:
 
     def _mode(self, language: str) -> str | None:
         three = (_names(language) or ("", language))[1]
-        wanted = (f"{three}-eng", f"{language}-en", f"{three}-en", f"{language}-eng")
-        return next((mode for mode in wanted if mode in self.modes), None)
+        names = (f"{three}-eng", f"{language}-en", f"{three}-en", f"{language}-eng")
+        return next((mode for mode in names if mode in self.modes), None)
 
     def _one(self, mode: str | None, text: str) -> str | None:
         # -u: words that it does not know are left as they are, without an asterisk.
         return _output([self.program, "-u", mode], text).strip() or None if mode else None
 
 
-def _output(command: list[str], given: str = "") -> str:
-    """What a program prints for `given`. Raises NightjarError if it fails or takes longer than APERTIUM_SECONDS."""
+def _output(command: list[str], text: str = "") -> str:
+    """What a program prints for `text`. Raises NightjarError if it fails or takes longer than APERTIUM_SECONDS."""
     pipe, none = subprocess.PIPE, subprocess.DEVNULL
     try:
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=none, start_new_session=True)
     except OSError as error:
         raise _failed(command, type(error).__name__) from None
     try:
-        printed, _ = process.communicate(given.encode(), timeout=APERTIUM_SECONDS)
+        printed, _ = process.communicate(text.encode(), timeout=APERTIUM_SECONDS)
     except subprocess.TimeoutExpired:
         # Apertium is a script: with it, the programs that it started end.
         os.killpg(process.pid, signal.SIGKILL)

@@ -51,17 +51,17 @@ def best(query: str, ranked: Sequence[Passage]) -> Passage:
     """Of the passages of the document that is ranked first, the one with most of the words of `query` that the title
     lacks, and of such the earliest. (BM25 alone prefers the short end of a document, which may have the title only.)
     """
-    wanted = set(words(query)).difference(words(ranked[0].title))
+    rest = set(words(query)).difference(words(ranked[0].title))
     own = [one for one in ranked if one.document_id == ranked[0].document_id]
-    return min(own, key=lambda one: (-len(wanted.intersection(words(one.text))), one.number))
+    return min(own, key=lambda one: (-len(rest.intersection(words(one.text))), one.number))
 
 
 def snippet(title: str, text: str, query: str = "") -> str:
     """ "Title > snippet" on one line: SNIPPET_WORDS words of `text` in a row with as many of the different words of
     `query` as any. That is its beginning if it has as many; else the words are in the middle, as the answer may follow.
     """
-    every, wanted = text.split(), set(words(query))
-    held = [wanted.intersection(words(word)) for word in every]
+    every, query_words = text.split(), set(words(query))
+    held = [query_words.intersection(words(word)) for word in every]
     starts = range(max(1, len(every) - SNIPPET_WORDS + 1))
     found = [len(set().union(*held[start : start + SNIPPET_WORDS])) for start in starts]
     best = [start for start, count in zip(starts, found, strict=True) if count == max(found)]

@@ -16,9 +16,18 @@ from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from nightjar.core.display import number, printable, printable_json
 
@@ -149,9 +158,44 @@ def _lines(
         table.add_column(Text(printable(name)), justify=justify, no_wrap=name != wrapped)
     for row in cells:
         table.add_row(*row.values())
+    return _rendered(out, table)
+
+
+def _rendered(out: Console, shown: Table | Tree) -> list[str]:
     with out.capture() as captured:
-        out.print(table)
+        out.print(shown)
     return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def say_tree(tree: Tree) -> None:
+    """Print a tree, whose texts are printable."""
+    print(*_rendered(console(), tree), sep="\n", flush=True)
+
+
+@contextlib.contextmanager
+def bar(title: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """A bar with the time that is left, on standard error if that is a terminal; None elsewhere. It is there at once.
+
+    What is given is told what is done, how many of these, and of how many (None: nobody knows).
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    text = TextColumn("{task.description}", markup=False)
+    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    columns = (text, BarColumn(), MofNCompleteColumn(), *times)
+    # A model that answers many questions at once may say nothing for a minute.
+    with Progress(
+        *columns, console=console(err=True), transient=True, refresh_per_second=2, speed_estimate_period=600
+    ) as shown:
+        task = shown.add_task(printable(title), total=None)
+
+        def show(what: str, done: int, whole: int | None) -> None:
+            if (shown.tasks[task].description, shown.tasks[task].total) != (printable(what), whole):
+                shown.reset(task, description=printable(what), total=whole)
+            shown.update(task, completed=done)
+
+        yield show
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 
 from nightjar import params as params_module
 from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_subset
+from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_samples, write_subset
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.core import paths
@@ -32,17 +32,19 @@ from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
 from nightjar.predict.predictor import lacking
 from nightjar.predict.sources import Source, name_of, resolve
-from pipelines.commands.options import prepare_model
+from pipelines.commands.options import prepare_model, use_device
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
-from stages._runtime.stage import Stage, before_models, carry_out
+from stages._runtime.stage import Show, Stage, before_models, carry_out
 
 
 @dataclass(frozen=True)
 class Options:
     """What the user asked for; None is all benchmarks of the project, all tasks, all questions, the model's own use of
-    tools, or, of `chat`, prompts without a template."""
+    tools, or, of `chat`, prompts without a template.
+
+    `engine` has what of precision, threads, batch_size and device is not as the parameters say."""
 
     model: str
     benchmarks: list[str] | None
@@ -50,6 +52,7 @@ class Options:
     limit: int | None
     calls: str | None
     chat: dict[str, Any] | None = None
+    engine: dict[str, Any] | None = None
 
     @property
     def decides(self) -> dict[str, Any]:
@@ -60,8 +63,8 @@ class Options:
         return {**asdict(self), "limit": None, "chat": None if self.chat is None else chat}
 
 
-def evaluate(options: Options, output: Path) -> dict[str, Any]:
-    """Evaluate a model; returns the record of the run.
+def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[str, Any]:
+    """Evaluate a model; returns the record of the run. `show`: as of a `Stage`.
 
     "unscored" of the record says which benchmarks have nothing to score, and how to hand their predictions in.
 
@@ -71,10 +74,15 @@ def evaluate(options: Options, output: Path) -> dict[str, Any]:
     known = evaluation.read(output) if (output / RECORD).is_file() else None
     if not known:
         check_folder(output)
+    engine = options.engine or {}
     project = params_module.load()
-    before_models(project)
+    before_models(project.model_copy(update={"threads": engine.get("threads", project.threads)}))
     model = resolve(options.model)
+    if engine and model.remote:
+        fix = f"leave --{next(iter(engine)).replace('_', '-')} out"
+        raise NightjarError("settings of weights, and this model is elsewhere", options.model, fix)
     prepare_model(model.language_model)
+    use_device(engine.get("device"))
     record, params = _plan(options, model, project)
     if not known:
         _prepare(model, record, params, output)
@@ -83,7 +91,9 @@ def evaluate(options: Options, output: Path) -> dict[str, Any]:
         if options.limit != evaluation.read(output).asked.get("limit"):
             _ask_more(record, output)
         _write_questions(record, output, params.seed)
-        _run_stages(model, record, params, output)
+        _run_stages(model, record, params, output, show)
+        for one in record["tasks"]:
+            write_samples(output, one, record["name"], output / f"samples_{one}.jsonl")
     again = f"delete {output / paths.metrics_file('report')} and run again"
     scores = read(output / paths.REPORT / "headline.json", again)
     _write(output / RECORD, record := {**record, "scores": scores})
@@ -189,6 +199,11 @@ def _values(options: Options, model: Source, name: str, benchmarks: Sequence[str
             "chat": options.chat,
         }
     values["predict"]["systems"] = systems
+    engine = options.engine or {}
+    values["threads"] = engine.get("threads", values["threads"])
+    for one in benchmarks:  # what is given here is stronger than what the benchmark has of its own
+        own = {key: engine[key] for key in ("precision", "batch_size") if key in engine}
+        values["predict"][one] = {**(values["predict"].get(one) or {}), **own}
     values["models"]["language_model"] = {"source": options.model if model.remote else model.language_model}
     values["consistency"]["benchmarks"] = {}  # of the project's readers
     values["benchmarks"] = {one: values["benchmarks"][one] for one in benchmarks}
@@ -255,7 +270,9 @@ def _stages(record: Mapping[str, Any]) -> list[str]:
     return [*predict, *(f"evaluate@{one}" for one in record["tasks"]), "report"]
 
 
-def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _run_stages(
+    model: Source, record: Mapping[str, Any], params: Params, output: Path, show: Show | None
+) -> None:
     """Run the stages that are not done."""
     from stages.evaluate import __main__ as evaluate
     from stages.predict import __main__ as predict
@@ -271,5 +288,8 @@ def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output
         kind = name.partition("@")[0]
         if not (output / paths.metrics_file(name)).is_file():
             run, packages = runs[kind]
-            carry_out(Stage(name, params, folder=output), run, packages, models=kind == "predict")
+            if show:
+                show(name.partition("-")[0], 0, None)
+            stage = Stage(name, params, folder=output, show=show)
+            carry_out(stage, run, packages, models=kind == "predict")
             gc.collect()  # the model of this stage, before the next one is loaded

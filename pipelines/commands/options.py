@@ -155,3 +155,24 @@ def prepare_model(source: str = "") -> None:
     if not source.startswith("hub:"):
         os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore", FutureWarning)
+
+
+def use_device(device: str | None) -> None:
+    """Let models be computed on this device alone; None: the first GPU, or else the processor.
+
+    Called before torch is used. Raises NightjarError for another name, and for a GPU that torch does not see.
+    """
+    if device is None:
+        return
+    kind, _, number = device.partition(":")
+    if device != "cpu" and (kind != "cuda" or not (number.isdecimal() or device == kind)):
+        raise NightjarError("no such device", f"--device {device}", "give cpu, cuda or cuda:N")
+    if device != kind or kind == "cpu":
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        chosen = visible[int(number)] if number and int(number) < len(visible) and visible[0] else number
+        os.environ["CUDA_VISIBLE_DEVICES"] = chosen
+    if kind == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise NightjarError("torch sees no such GPU", f"--device {device}", "give cpu, or leave it out")

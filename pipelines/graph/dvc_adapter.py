@@ -123,17 +123,19 @@ class Project:
 
     def _stages(self) -> Iterator[Stage]:
         """All stages, found as DVC's collect_files does: not in folders that Git ignores or that stages make."""
-        repo, made = self.repo, set[str]()
+        repo, outputs = self.repo, set[str]()
         for folder, folders, files in repo.dvcignore.walk(repo.fs, repo.root_dir, followlinks=False):
             for name in filter(is_valid_filename, files):
                 path = Path(folder, name)
                 if not repo.scm.is_ignored(str(path)):
                     for stage in self._of_file(path):
-                        made.update(out.fs_path for out in stage.outs)
+                        outputs.update(out.fs_path for out in stage.outs)
                         yield stage
             paths = {name: str(Path(folder, name)) for name in folders}
             folders[:] = [
-                name for name, it in paths.items() if it not in made and not repo.scm.is_ignored(it + os.sep)
+                name
+                for name, it in paths.items()
+                if it not in outputs and not repo.scm.is_ignored(it + os.sep)
             ]
 
     def _of_file(self, path: Path) -> list[Stage]:

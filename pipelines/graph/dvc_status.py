@@ -78,13 +78,13 @@ def status_of(project: Project, name: str) -> tuple[State, str]:
 def external_inputs(stages: Iterable[DvcStage]) -> Iterator[Any]:
     """What stages read and none of them makes: dependencies, and data that were added or imported."""
     stages = list(stages)
-    made = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
+    produced = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
     for stage in stages:
         # DVC calls added and imported data the outputs of their .dvc file.
         for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
             path = Path(item.fs_path)
             # A folder of outputs is made too, and so is what lies in an output.
-            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in made):
+            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in produced):
                 yield item
 
 

@@ -67,8 +67,8 @@ def remains(graph: Graph) -> Remains:
     outs = {PurePosixPath(out) for stage in graph.stages.values() for out in stage.outs}
     used = outs.union(PurePosixPath(dep) for stage in graph.stages.values() for dep in stage.deps)
     holding = {folder for path in used for folder in (path, *path.parents)}
-    made = [PurePosixPath(out["path"]) for entry in removed.values() for out in entry.get("outs") or ()]
-    found = {path for path in made if path not in holding and outs.isdisjoint(path.parents)}
+    outputs_of = [PurePosixPath(out["path"]) for entry in removed.values() for out in entry.get("outs") or ()]
+    found = {path for path in outputs_of if path not in holding and outs.isdisjoint(path.parents)}
     paths = sorted(found - _in_git(graph.root, found))
     sizes = {str(path): _size(graph.root / path) for path in paths if (graph.root / path).exists()}
     unknown = [it.path for it in find(graph, graph) if not _within(graph.root, Path(it.path), sizes)]

@@ -62,11 +62,11 @@ def needed(graph: Graph, whole: Graph) -> list[str]:
 
     A folder around outputs is not an output itself: the outputs in it are needed.
     """
-    made = [Path(path) for stage in graph.stages.values() for path in stage.outs]
+    own = [Path(path) for stage in graph.stages.values() for path in stage.outs]
     outs = [Path(path) for stage in whole.stages.values() for path in stage.outs]
     deps = {Path(dep) for stage in graph.stages.values() for dep in stage.deps if "://" not in dep}
     found = {path for dep in deps for path in [out for out in outs if dep in out.parents] or [dep]}
-    return sorted(path.as_posix() for path in found if not any(path.is_relative_to(it) for it in made))
+    return sorted(path.as_posix() for path in found if not any(path.is_relative_to(it) for it in own))
 
 
 def take(night: Night, pull: bool) -> None:

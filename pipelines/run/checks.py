@@ -99,8 +99,8 @@ def affected(graph: Graph, checked: bool = True) -> list[str]:
     """The stages that are not up to date, or may not be once those before them have run, in the order of the graph;
     where they are `checked`, also those that failed their checks.
     """
-    wanted = {*graph.changed(), *(failing(graph.root, graph) if checked else ())}
-    return [name for name in graph.stages if name in wanted]
+    names = {*graph.changed(), *(failing(graph.root, graph) if checked else ())}
+    return [name for name in graph.stages if name in names]
 
 
 def read_facts(here: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | None, dict[str, str]]:

@@ -23,6 +23,8 @@ from pipelines.run.preflight import check_project
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000
+# Where a setting may add an entry.
+SYSTEMS = "predict.systems"
 EVERY_KEY = "profiles/sample.yaml has every key"
 
 
@@ -32,12 +34,12 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     Comments of profiles/sample.yaml are kept. If entries are removed that no profile has, PARAMS_BEFORE gets the file
     as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
     """
-    given = dict(map(_setting, settings))
+    overrides = dict(map(_setting, settings))
     base_path = root / PROFILES / f"{BASE}.yaml"
     read_yaml(base_path)  # for its one-line errors
     values = deepcopy(_loaded(base_path.read_text(encoding="utf-8")))
     lay_over(values, root, profile)
-    put(values, given, "--set", EVERY_KEY)
+    put(values, overrides, "--set", EVERY_KEY)
     # Checked without the comments: a plain copy of what will be written.
     text = _dump(values)
     target = root / PARAMS_FILE
@@ -62,13 +64,16 @@ def edited(text: str, settings: Mapping[str, Any]) -> str:
 
 
 def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
-    """Set values by dotted keys. Raises NightjarError, with `where` and `fix`, for a key that `values` do not have."""
+    """Set values by dotted keys; a mapping may be a new system. Raises NightjarError, with `where` and `fix`, for a key
+    that `values` do not have.
+    """
     for key, value in settings.items():
         group = values
         *groups, last = key.split(".")
         for name in groups:
             group = group.get(name) if isinstance(group, Mapping) else None
-        if not isinstance(group, Mapping) or (last not in group and not optional(key)):
+        added = ".".join(groups) == SYSTEMS and isinstance(value, Mapping)
+        if not isinstance(group, Mapping) or not (last in group or added or optional(key)):
             near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
             raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):

@@ -34,10 +34,10 @@ def stale(whole: Graph, results: Iterable[Result]) -> str:
     """
     if not any((whole.root / file).is_file() for file in (HEADLINE, REPORT)):
         return ""
-    if not (made := report_stages(whole)):
+    if not (stages := report_stages(whole)):
         return f"Whether the scores of the last report are stale is not known: no stage makes {HEADLINE}"
     ended = {result.stage: result for result in results}
-    before = whole.only(made)
+    before = whole.only(stages)
     failing = checks.failing(whole.root, before)
     for name, stage in before.stages.items():
         reason = ""
@@ -49,7 +49,7 @@ def stale(whole: Graph, results: Iterable[Result]) -> str:
         elif name in failing:
             reason = f"{name} failed its checks"
         if reason:
-            renew = f"Renew them with: nightjar rebuild {made[0]}"
+            renew = f"Renew them with: nightjar rebuild {stages[0]}"
             return f"The scores of the last report may be stale: {reason}. {renew}"
     return ""
 

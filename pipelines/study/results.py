@@ -63,12 +63,12 @@ def collect(
     card, bootstrap, artifacts = registry.card(study.benchmark), Bootstrap(), _artifacts(study)
     points, tests = [], dict[str, str]()
     with ExitStack() as opened:
-        made = {
+        folders = {
             it.label: opened.enter_context(provided(root, commits[it.name], artifacts))
             for it in study.points
             if it.name in commits
         }
-        first = made.get(study.points[0].label)
+        first = folders.get(study.points[0].label)
         for point in study.points:
             entry: dict[str, Any] = {
                 "value": point.label,
@@ -81,7 +81,7 @@ def collect(
                 "scores": [],
             }
             points.append(entry)
-            if folder := made.get(point.label):
+            if folder := folders.get(point.label):
                 questions, predicted, *split = (folder / name for name in artifacts)
                 tests[point.label] = _digest(questions)
                 if tests[point.label] != next(iter(tests.values())):

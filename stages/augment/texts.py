@@ -147,6 +147,6 @@ def chains(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {"kept": numbers, "sampled": sampled, "saved": round(saved, 4), "use_result": use_result}
 
 
-def _has(given: str, result: str) -> bool:
+def _has(argument: str, result: str) -> bool:
     """Whether the input has the result as a word or number of its own: 12 and 1.25 do not have 2."""
-    return bool(re.search(rf"(?<![\w.]){re.escape(result)}(?!\w|\.\d)", given))
+    return bool(re.search(rf"(?<![\w.]){re.escape(result)}(?!\w|\.\d)", argument))

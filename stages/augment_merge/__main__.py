@@ -44,7 +44,7 @@ def run(stage: Stage) -> None:
     ]
     kept = [row for row in candidates if row["status"] == "kept"]
     held = held_out(_documents(), settings.held_out_documents, stage.params.seed)
-    wanted, names = set(map(key_of, candidates)), call_names(candidates)
+    keys, names = set(map(key_of, candidates)), call_names(candidates)
     bodies: dict[Key, Body] = {}
     held_texts: list[dict[str, Any]] = []
     counts = {source: Counter[str]() for source in SOURCES}
@@ -52,7 +52,7 @@ def run(stage: Stage) -> None:
         source, _, id_, _ = key
         is_held, calls_already = source == "corpus" and id_ in held, bool(find(body.text, names))
         counts[source].update(texts=1, held_out=int(is_held), with_own_calls=int(calls_already))
-        if key in wanted:
+        if key in keys:
             bodies[key] = body
         if is_held and not calls_already:
             held_texts.append({"id": id_, "text": body.text})

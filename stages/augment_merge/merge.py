@@ -199,10 +199,10 @@ def looks_ahead(row: Candidate, body: Body) -> bool:
 
     Offsets are those of " " + text. The rule is published for machine translation (appendix B).
     """
-    given = call_of(row).input
+    argument = call_of(row).input
     text = f" {body.text}"
     known = (text[: row["offset"]], body.context, before(row))
-    return given in text[row["offset"] :] and not any(given in part for part in known)
+    return argument in text[row["offset"] :] and not any(argument in part for part in known)
 
 
 def _limited(rows: Iterable[Candidate], chains: Chains, most: int | None) -> dict[str, set[Key]]:

@@ -24,14 +24,14 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     kind, _, name = source.source.partition(":")
     if f"{kind}:" != PREFIX:
 
-        def add(folder: Path, made: Path) -> None:
-            pooling.write(made, pooling.choose(source.pooling, source.source, folder), source.normalised)
+        def add(folder: Path, model: Path) -> None:
+            pooling.write(model, pooling.choose(source.pooling, source.source, folder), source.normalised)
             import torch
 
             from nightjar.models.pretrained import read_model
             from nightjar.search.encoder import encoder_class
 
-            read_model(made, encoder_class(made), torch.float32, values=False)
+            read_model(model, encoder_class(model), torch.float32, values=False)
 
         return make_ready(source, output, add)
     encoder = encoder_of_entry_point(name)
@@ -45,5 +45,5 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     record = {"entry": name, "identity": recorded}
     (temporary / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     replace(temporary, output)
-    told = {"source": source.source, "files": [RECORD], "architecture": None}
-    return {**told, "source_sha256": found, "sha256": found}
+    facts = {"source": source.source, "files": [RECORD], "architecture": None}
+    return {**facts, "source_sha256": found, "sha256": found}

@@ -69,8 +69,8 @@ def write_consistency(
                 for question in own
                 if question.key in ranking and len(ranking[question.key][0])
             }
-            wanted = np.unique(np.concatenate([*first.values(), np.empty(0, np.int64)]))
-            label = dict(zip(wanted.tolist(), labels(task, passages.texts(wanted)), strict=True))
+            distinct = np.unique(np.concatenate([*first.values(), np.empty(0, np.int64)]))
+            label = dict(zip(distinct.tolist(), labels(task, passages.texts(distinct)), strict=True))
             labelled += len(label)
             rows = []
             for question in own:

@@ -268,8 +268,8 @@ def _calls(merged: Path | None, task_id: str) -> dict[tuple[str, int], str]:
     """Targets with calls, by instance and number of the reference."""
     if merged is None:
         return {}
-    wanted = (pc.field("source") == "train") & (pc.field("task_id") == task_id)
-    rows = tables.read(merged, contracts.CALLS_MERGED, ["id", "target", "text"], wanted).to_pylist()
+    where = (pc.field("source") == "train") & (pc.field("task_id") == task_id)
+    rows = tables.read(merged, contracts.CALLS_MERGED, ["id", "target", "text"], where).to_pylist()
     return {(row["id"], row["target"]): row["text"] for row in rows}
 
 
@@ -277,8 +277,8 @@ def _evidence(retrieved: Path | None, side: str, task_id: str) -> dict[str, list
     """An instance's passages, best first."""
     if retrieved is None:
         return {}
-    wanted = (pc.field("split") == side) & (pc.field("task_id") == task_id)
-    rows = tables.read(retrieved, contracts.EVIDENCE, ["id", "rank", "title", "text"], wanted).to_pylist()
+    where = (pc.field("split") == side) & (pc.field("task_id") == task_id)
+    rows = tables.read(retrieved, contracts.EVIDENCE, ["id", "rank", "title", "text"], where).to_pylist()
     found: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: row["rank"]):
         found.setdefault(row["id"], []).append(row)

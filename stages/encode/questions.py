@@ -53,12 +53,12 @@ class QuestionBuild:
         rows: list[list[Any]] = []
         refused: list[list[str]] = []
         for question in questions_of(tables.read_part(self.source, unit.contract, unit.part).to_pylist()):
-            made = self._encoded(question)
-            if isinstance(made, str):
+            encoded = self._encoded(question)
+            if isinstance(encoded, str):
                 raw = str(question.row()["parts"])
-                refused.append([question.dataset, question.file, made, raw, question.id])
+                refused.append([question.dataset, question.file, encoded, raw, question.id])
             else:
-                rows.append(made)
+                rows.append(encoded)
         return {"targets_with_calls": 0, "rows": rows, "refused": refused, "read": len(rows)}
 
     def _encoded(self, question: Question) -> list[Any] | str:

@@ -176,9 +176,9 @@ def _encoding(texts: _Texts, count: int, model: Encoder) -> tuple[int, Compute, 
     """The encoding of `count` passages as units of work; the value of each is its vectors, float32, in base64."""
 
     def compute(todo: Sequence[int]) -> Iterator[tuple[int, str]]:
-        wanted = set(todo)
+        numbers = set(todo)
         for number, unit in enumerate(texts.units()):
-            if number in wanted:
+            if number in numbers:
                 vectors = np.ascontiguousarray(model.encode(unit), dtype="<f4")
                 yield number, base64.b64encode(vectors.tobytes()).decode("ascii")
 

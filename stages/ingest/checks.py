@@ -230,7 +230,7 @@ def check_instances(instances: Sequence[Any], found: Found) -> Rows:
     """Check 3, instance by instance; their texts, and word to the checks that ask texts of how many have none."""
     wrong: dict[str, list[str]] = {}
     let_pass: dict[str, list[str]] = {}
-    seen: set[Any] = set()
+    known: set[Any] = set()
     inputs: list[tuple[str, str]] = []
     outputs: list[tuple[str, list[str]]] = []
     for index, item in enumerate(instances):
@@ -249,10 +249,10 @@ def check_instances(instances: Sequence[Any], found: Found) -> Rows:
             outputs.append((name, [printable(answer) for answer in answers]))
         if "id" in item and not isinstance(own_id, list | dict):
             blank = own_id is None or (isinstance(own_id, str) and not own_id.strip())
-            if own_id in seen:
+            if own_id in known:
                 again = f"{REPEATED_ID}, blank" if blank else REPEATED_ID
                 wrong.setdefault(again, []).append(name)
-            seen.add(own_id)
+            known.add(own_id)
             if blank:
                 what = "an id that is null or blank; it only has to be unique (ingest makes one in its place)"
                 let_pass.setdefault(what, []).append(name)

@@ -277,7 +277,7 @@ def _documents(
 ) -> Iterator[dict[str, Any]]:
     """The documents that are taken, in order; the ledger gets the others and the counts."""
     numbers = ledger.statistics
-    seen: set[str] = set()
+    known: set[str] = set()
     for file, results in files:
         name = _name(file)
         numbers.files += 1
@@ -288,12 +288,12 @@ def _documents(
                 if result is None:
                     continue
                 numbers.rows_in += 1
-                if isinstance(result, dict) and result["id"] in seen:
+                if isinstance(result, dict) and result["id"] in known:
                     result = Refused("the same id twice", raw_text(_as_given(result)), result["id"])
                 if isinstance(result, Refused):
                     ledger.refuse(name, result)
                 else:
-                    seen.add(result["id"])
+                    known.add(result["id"])
                     yield result
                 if progress and numbers.rows_in % 1000 == 0:
                     progress(numbers.bytes, total)

@@ -67,7 +67,7 @@ def _choose(path: Path, ledger: Ledger) -> list[int]:
         for batch in batches(path, table, ["input"])
         for text in batch["input"].to_pylist()
     }
-    seen: dict[bytes, str] = {}
+    known: dict[bytes, str] = {}
     files: set[str] = set()
     taken: list[int] = []
     for place, row in enumerate(_rows(path)):
@@ -77,11 +77,11 @@ def _choose(path: Path, ledger: Ledger) -> list[int]:
         id, key = f"{row['task_id']}:{row['id']}", _digest(row["input"])
         if key in held_out:
             ledger.refuse(row["file"], Refused(held_out[key], row["input"], id))
-        elif key in seen:
-            same = Refused("the same input as another document", row["input"], id, seen[key])
+        elif key in known:
+            same = Refused("the same input as another document", row["input"], id, known[key])
             ledger.refuse(row["file"], same)
         else:
-            seen[key] = id
+            known[key] = id
             taken.append(place)
     numbers.files = len(files)
     return taken

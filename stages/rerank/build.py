@@ -113,18 +113,18 @@ def embedded(
 
     `vectors` are float32, in Base64: JSON's digits take three times as much. `tokens` are those that were not shared.
     """
-    wanted, first = set(todo), 0
+    left, first = set(todo), 0
     for task in tasks:
         numbers = range(first, first + len(task.units))
         first = numbers.stop
-        if wanted.isdisjoint(numbers):
+        if left.isdisjoint(numbers):
             continue
-        made = _prompts(lm, card, task, settings.max_tokens)
-        base = shared_prefix(lm, made.rows)
+        read = _prompts(lm, card, task, settings.max_tokens)
+        base = shared_prefix(lm, read.rows)
         shared = len(base.ids) if base else 0
         for number, places in zip(numbers, task.units, strict=True):
-            if number in wanted:
-                rows = [made.rows[place] for place in places]
+            if number in left:
+                rows = [read.rows[place] for place in places]
                 vectors = embed(lm, rows, base, BATCH_TOKENS)
                 yield (
                     number,
@@ -133,8 +133,8 @@ def embedded(
                         "size": vectors.shape[1],
                         "tokens": sum(map(len, rows)) - shared * len(rows),
                         "shared": shared,
-                        "left_out": made.left_out,
-                        "cut": sum(place in places for place in made.cut),
+                        "left_out": read.left_out,
+                        "cut": sum(place in places for place in read.cut),
                     },
                 )
 
@@ -143,15 +143,15 @@ def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Prom
     texts = card.capability(Reranking)
     assert texts is not None
     prefixes = texts.prefixes(task.queries[0].question)
-    made = prompts(lm.tokenizer, lambda text: texts.query(task.name, text), prefixes, task.texts, max_tokens)
+    rows = prompts(lm.tokenizer, lambda text: texts.query(task.name, text), prefixes, task.texts, max_tokens)
     whole = len(prefixes) - 1
-    if made.left_out:
-        what = f"{made.left_out} of {whole} demonstrations are left out, most texts need their tokens"
+    if rows.left_out:
+        what = f"{rows.left_out} of {whole} demonstrations are left out, most texts need their tokens"
         log.warning("rerank: %s: %s", task.name, what)
-    if made.cut:
-        what = f"texts cut to {max_tokens} tokens, with {whole - made.left_out} demonstrations"
-        log.warning("rerank: %s: %s: %d of %d", task.name, what, len(made.cut), len(task.texts))
-    return made
+    if rows.cut:
+        what = f"texts cut to {max_tokens} tokens, with {whole - rows.left_out} demonstrations"
+        log.warning("rerank: %s: %s: %d of %d", task.name, what, len(rows.cut), len(task.texts))
+    return rows
 
 
 def write(

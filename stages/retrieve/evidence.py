@@ -142,8 +142,8 @@ def check_no_leak(
     numbers = np.unique(found.ids[found.ids >= 0])
     there = as_words(passages.take(pa.array(numbers))).to_pylist()
     known = dict(zip(numbers.tolist(), there, strict=True))
-    asked = as_words(pa.chunked_array([texts], pa.large_string())).to_pylist()
-    for text, words, ids in zip(texts, asked, found.ids.tolist(), strict=True):
+    queries = as_words(pa.chunked_array([texts], pa.large_string())).to_pylist()
+    for text, words, ids in zip(texts, queries, found.ids.tolist(), strict=True):
         longest = len(words.split()) + beside
         ranked = [known[number] for number in ids if words and number >= 0]
         if any(f" {words} " in f" {it} " and len(it.split()) <= longest for it in ranked):

@@ -49,15 +49,15 @@ class Corpus:
 
         A text without a word is in no pair. The pairs are in the order of (query, passage).
         """
-        asked = _Texts(as_words(pa.chunked_array([queries], pa.large_string())))
+        outer = _Texts(as_words(pa.chunked_array([queries], pa.large_string())))
         pairs: dict[tuple[int, int], bool] = {}
         for start, there in self._chunks:
-            found = [(query, passage) for passage, query in _held(there, asked)]
+            found = [(query, passage) for passage, query in _held(there, outer)]
             if beside:
-                longest = asked.lengths + beside
-                found += [it for it in _held(asked, there) if there.lengths[it[1]] <= longest[it[0]]]
+                longest = outer.lengths + beside
+                found += [it for it in _held(outer, there) if there.lengths[it[1]] <= longest[it[0]]]
             for query, passage in found:
-                pairs[query, start + passage] = asked.words[query] == there.words[passage]
+                pairs[query, start + passage] = outer.words[query] == there.words[passage]
         order = sorted(pairs)
         table = np.array(order, np.int64).reshape(-1, 2)
         return Overlaps(table[:, 0], table[:, 1], np.array([pairs[pair] for pair in order], np.bool_))
@@ -110,16 +110,16 @@ def _rolled(sums: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
 def _held(inner: _Texts, outer: _Texts) -> Iterator[tuple[int, int]]:
     """The pairs (n, m) in which text n of `inner` is in text m of `outer`; a pair may come more than once."""
     for size in RUNS:
-        wanted, own = inner.beginnings(size)
-        order = np.argsort(wanted, kind="stable")
-        wanted, own = wanted[order], own[order]
+        beginnings, own = inner.beginnings(size)
+        order = np.argsort(beginnings, kind="stable")
+        beginnings, own = beginnings[order], own[order]
         sums, others = outer.runs(size)
         # Most runs are in no text: a table of the last bits finds that out faster than a search.
         known = np.zeros(int(_TABLE), np.bool_)
-        known[wanted % _TABLE] = True
+        known[beginnings % _TABLE] = True
         likely = np.flatnonzero(known[sums % _TABLE])
         sums, others = sums[likely], others[likely]
-        ends = (np.searchsorted(wanted, sums, side).tolist() for side in ("left", "right"))
+        ends = (np.searchsorted(beginnings, sums, side).tolist() for side in ("left", "right"))
         for other, first, last in zip(others.tolist(), *ends, strict=True):
             for number in own[first:last].tolist():
                 if f" {inner.words[number]} " in f" {outer.words[other]} ":

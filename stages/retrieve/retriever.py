@@ -125,9 +125,9 @@ class Retriever:
         keys = own.queries * count + own.passages
         if not len(keys):
             return np.zeros(ids.shape, np.bool_)
-        wanted = numbers[:, None] * count + ids
-        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return (keys[places] == wanted) & (ids >= 0)
+        pairs = numbers[:, None] * count + ids
+        places = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
+        return (keys[places] == pairs) & (ids >= 0)
 
 
 def _widened(found: Rankings, width: int) -> Rankings:

@@ -86,7 +86,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
         facts: dict[str, Any] = {}
         if accelerator.is_main_process:
             curve.follow(trained.history)
-            made = {
+            record = {
                 "recipe": name,
                 **recipe.model_dump(),
                 "base_sha256": lm.sha256,
@@ -94,7 +94,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
                 "processes": accelerator.num_processes,
                 "chosen_step": trained.chosen_step,
             }
-            digest = publish(trained, paths.TRAINED / name, made, curve)
+            digest = publish(trained, paths.TRAINED / name, record, curve)
             facts = _facts(trained, examples, lm, digest) | _dev_facts(trained, recipe)
             checkpoints.remove()
     accelerator.wait_for_everyone()
@@ -102,13 +102,13 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     return facts
 
 
-def publish(trained: Trained, output: Path, made: dict[str, Any], curve: Log) -> str:
+def publish(trained: Trained, output: Path, record: dict[str, Any], curve: Log) -> str:
     """Write model, recipe.json, steps.jsonl, dev.jsonl and the loss curve, all or nothing; returns the digest."""
     temporary = temporary_sibling(output)
     try:
         temporary.mkdir()
         digest = save(trained.model, temporary, trained.weights)
-        text = json.dumps(made, indent=2, sort_keys=True) + "\n"
+        text = json.dumps(record, indent=2, sort_keys=True) + "\n"
         (temporary / "recipe.json").write_text(text, encoding="utf-8")
         for file, rows in (("steps", trained.history.steps), ("dev", trained.history.dev)):
             lines = "".join(json.dumps(asdict(row)) + "\n" for row in rows)

@@ -103,12 +103,12 @@ class Trainer:
         self.config = model.config
         self.history = History()
         self.dtype: torch.dtype = getattr(torch, recipe.precision)
-        made = learner(model, recipe, examples.encoder_decoder)
+        trained = learner(model, recipe, examples.encoder_decoder)
         self.sharded = accelerator.distributed_type in SHARDED
         optimizer = torch.optim.AdamW(
-            list(learning(made).values()), lr=recipe.learning_rate, betas=(0.9, 0.999), weight_decay=0.0
+            list(learning(trained).values()), lr=recipe.learning_rate, betas=(0.9, 0.999), weight_decay=0.0
         )
-        self.model, self.optimizer = accelerator.prepare(made, optimizer)
+        self.model, self.optimizer = accelerator.prepare(trained, optimizer)
         self.parameters = learning(accelerator.unwrap_model(self.model))
         self.blocks = False
 
@@ -135,15 +135,15 @@ class Trainer:
         """Whether attention by blocks can take the place of a dense mask, as the first pass shows: its loss is the same
         to rounding, and it has gradients. Nothing is learnt from it.
         """
-        made = self._made(self.plan.step(1)[0])
-        assert isinstance(made, Packed)
+        longest = self._made(self.plan.step(1)[0])
+        assert isinstance(longest, Packed)
         self.model.train()
         try:
             torch.manual_seed(self.seed)
             with torch.no_grad():
-                dense = self._loss(made).item()
+                dense = self._loss(longest).item()
             torch.manual_seed(self.seed)
-            nll = self._loss(replace(made, blocks=True))
+            nll = self._loss(replace(longest, blocks=True))
             self.accelerator.backward(0.0 * nll)
             if not math.isclose(dense, nll.item(), rel_tol=ROUNDING):
                 raise ValueError(f"by blocks the loss is {nll.item():g} instead of {dense:g}")
@@ -209,9 +209,9 @@ class Trainer:
         made = to(batch(self.examples, unit, self.config), self.accelerator.device)
         return replace(made, blocks=self.blocks) if isinstance(made, Packed) else made
 
-    def _loss(self, made: Packed | Padded) -> torch.Tensor:
+    def _loss(self, batch: Packed | Padded) -> torch.Tensor:
         with self.accelerator.autocast():
-            return loss_of(self.model, made, self.dtype)
+            return loss_of(self.model, batch, self.dtype)
 
     def _sum(self, *values: float) -> list[float]:
         """Sums over all processes."""
@@ -282,10 +282,10 @@ class Trainer:
 
 def _unshared(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The weights without those that are another's memory: safetensors refuses tied ones."""
-    seen: set[int] = set()
+    known: set[int] = set()
     kept = {}
     for name, value in weights.items():
-        if value.data_ptr() not in seen:
-            seen.add(value.data_ptr())
+        if value.data_ptr() not in known:
+            known.add(value.data_ptr())
             kept[name] = value
     return kept

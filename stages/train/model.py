@@ -53,32 +53,32 @@ def batch(examples: Examples, unit: Unit, config: Any) -> Packed | Padded:
     return pack([pairs(examples, group) for group in unit])
 
 
-def to(made: Packed | Padded, device: torch.device) -> Packed | Padded:
+def to(batch: Packed | Padded, device: torch.device) -> Packed | Padded:
     """The same tensors on a device."""
     tensors: dict[str, Any] = {
-        name: value.to(device) for name, value in vars(made).items() if isinstance(value, torch.Tensor)
+        name: value.to(device) for name, value in vars(batch).items() if isinstance(value, torch.Tensor)
     }
-    return replace(made, **tensors)
+    return replace(batch, **tensors)
 
 
-def loss_of(model: Any, made: Packed | Padded, dtype: torch.dtype) -> torch.Tensor:
+def loss_of(model: Any, batch: Packed | Padded, dtype: torch.dtype) -> torch.Tensor:
     """The summed negative log-likelihood (nats) of all targets, in float32. `dtype`: what the pass computes in."""
-    if isinstance(made, Packed):
-        length, kept = made.ids.shape[1], made.labels.shape[1]
+    if isinstance(batch, Packed):
+        length, kept = batch.ids.shape[1], batch.labels.shape[1]
         logits = model(
-            input_ids=made.ids,
-            position_ids=made.positions,
-            attention_mask=made.mask(dtype),
+            input_ids=batch.ids,
+            position_ids=batch.positions,
+            attention_mask=batch.mask(dtype),
             use_cache=False,
             # Places, not their number: gradients through a slice take a twentieth longer on a CPU.
-            logits_to_keep=torch.arange(length - kept, length, device=made.ids.device),
+            logits_to_keep=torch.arange(length - kept, length, device=batch.ids.device),
         ).logits
     else:
         logits = model(
-            input_ids=made.ids, attention_mask=made.seen, decoder_input_ids=made.before, use_cache=False
+            input_ids=batch.ids, attention_mask=batch.seen, decoder_input_ids=batch.before, use_cache=False
         ).logits
     return torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1).float(), made.labels.flatten(), ignore_index=IGNORED, reduction="sum"
+        logits.flatten(0, 1).float(), batch.labels.flatten(), ignore_index=IGNORED, reduction="sum"
     )
 
 

@@ -98,10 +98,10 @@ def pack(groups: Sequence[Sequence[Pair]]) -> Packed:
     kept = max(len(labels) for *_, labels in rows)
 
     def padded(column: int, width: int, filling: int) -> torch.Tensor:
-        made = np.full((len(rows), width), filling, np.int64)
+        matrix = np.full((len(rows), width), filling, np.int64)
         for number, row in enumerate(rows):
-            made[number, width - len(row[column]) :] = row[column]
-        return torch.from_numpy(made)
+            matrix[number, width - len(row[column]) :] = row[column]
+        return torch.from_numpy(matrix)
 
     return Packed(
         padded(0, length, 0),

@@ -264,12 +264,12 @@ def fill(lengths: Sequence[int], room: int) -> list[list[int]]:
 def _passes(rows: list[tuple[int, Group]], budget: int) -> list[Unit]:
     """Rows with their lengths as passes: longest first, rows of like length together."""
     rows = sorted(rows, key=lambda row: -row[0])
-    made: list[list[Group]] = []
+    units: list[list[Group]] = []
     longest = 0
     for place, (length, group) in enumerate(rows):
         unlike = length < LIKE * longest and (longest - length) * (len(rows) - place) > PASS
-        if not made or (len(made[-1]) + 1) * longest > budget or unlike:
-            made.append([])
+        if not units or (len(units[-1]) + 1) * longest > budget or unlike:
+            units.append([])
             longest = length
-        made[-1].append(group)
-    return [tuple(unit) for unit in made]
+        units[-1].append(group)
+    return [tuple(unit) for unit in units]

@@ -86,16 +86,16 @@ def read_tasks(
             drawn |= {(side, one.key) for side in own for some in own[side].values() for one in some}
     examples: dict[tuple[str, Side], Examples] = {}
     for side, found in sides.items():
-        asked = [one for one in _of(found, tasks) if not pools or (side, one.key) in drawn]
+        chosen = [one for one in _of(found, tasks) if not pools or (side, one.key) in drawn]
         if pools:
             most = recipe.text_maxlength
-            read = with_demonstrations(reading, recipe.form, asked, pools, seed, tokens, most)
+            read = with_demonstrations(reading, recipe.form, chosen, pools, seed, tokens, most)
         else:
             evidence = inputs.evidence if recipe.passages else None
             read = with_passages(
                 reading,
                 recipe.form,
-                asked,
+                chosen,
                 evidence,
                 inputs.index,
                 side,
@@ -103,7 +103,7 @@ def read_tasks(
                 recipe.temperature,
             )
         for task in tasks:
-            pairs = [pair for pair in zip(asked, read, strict=True) if pair[0].task_id == task]
+            pairs = [pair for pair in zip(chosen, read, strict=True) if pair[0].task_id == task]
             examples[task, side] = _examples(pairs, list(targets[task]), tokens, recipe.text_maxlength)
     return [
         Task(task, targets[task], examples[task, "train"], examples[task, "dev"]) for task in tasks

@@ -100,10 +100,10 @@ def restore(reader: Reader, trains: Trains, folder: Path) -> str:
         weights = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError) as error:
         raise NightjarError(f"unreadable weights ({first_line(error)})", folder, "make them again") from None
-    wanted = reader.learning(trains)
-    if {name: value.shape for name, value in weights.items()} != {n: p.shape for n, p in wanted.items()}:
+    learning = reader.learning(trains)
+    if {name: value.shape for name, value in weights.items()} != {n: p.shape for n, p in learning.items()}:
         what = "these are weights of another reader"
         raise NightjarError(what, folder, AGAIN)
-    for name, parameter in wanted.items():
+    for name, parameter in learning.items():
         parameter.copy_(weights[name])
     return digest

@@ -78,9 +78,9 @@ class Tokens:
         """
         ids, room = self._ids(text), most - len(self._head) - len(self._tail)
         if len(ids) > room:
-            asked = self._ids(question)
-            rest = max(0, room - len(asked))
-            begins, ends = (0, len(asked)) if text.endswith(question) else (len(asked), 0)
+            question_ids = self._ids(question)
+            rest = max(0, room - len(question_ids))
+            begins, ends = (0, len(question_ids)) if text.endswith(question) else (len(question_ids), 0)
             ids = ids[: begins + rest] + ids[len(ids) - ends :]
         longest = max(room, LONGEST_QUESTION - len(self._head) - len(self._tail))
         if len(ids) > longest:

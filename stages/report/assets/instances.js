@@ -1,7 +1,12 @@
 "use strict";
-// The explorer of a benchmark's instances. window.instances has a row an instance; the texts of an instance are in
+// The explorer of a benchmark's instances. window.nightjar has a row an instance; the texts of an instance are in
 // scripts of their own, which are loaded when one of them is opened. Texts become nodes, never markup.
-const data = window.instances;
+const data = window.nightjar;
+if (!data) {
+  const line = "The folder instances is missing beside this page. Copy the whole folder of the report.";
+  document.querySelector("main").prepend(Object.assign(document.createElement("p"), { textContent: line }));
+  throw new Error(line);
+}
 const { systems, tasks, rows } = data;
 const [TASK, ID, TEXT, REFERENCES, VERDICTS, SCORES, CALLS, ANSWERS] = Array(8).keys();
 const VERDICT = { 1: ["✓", "right"], 0: ["✗", "wrong"], "-": ["", ""], x: ["∅", "no prediction"] };
@@ -42,7 +47,7 @@ function filter() {
     right: (row, at) => row[VERDICTS][at] === "1", wrong: (row, at) => row[VERDICTS][at] === "0",
     missing: (row, at) => row[VERDICTS][at] === "x", call: (row, at) => row[CALLS][at] > 0,
   }[is];
-  const scored = (row, at) => (data.judged ? row[VERDICTS][at] : row[SCORES][at]);
+  const scored = (row, at) => (row[VERDICTS][at] === "-" ? row[SCORES][at] : row[VERDICTS][at]);
   return (row) => {
     if (place >= 0 && row[TASK] !== place) return false;
     if (has && !some.some((at) => has(row, at))) return false;
@@ -55,7 +60,7 @@ function filter() {
 
 function answerCell(row, at) {
   const verdict = VERDICT[row[VERDICTS][at]];
-  const score = data.judged || row[SCORES][at] === "" ? null : node("b", { class: "score" }, row[SCORES][at]);
+  const score = row[VERDICTS][at] !== "-" || row[SCORES][at] === "" ? null : node("b", { class: "score" }, row[SCORES][at]);
   const call = row[CALLS][at] ? node("span", { class: "tool", title: row[CALLS][at] === 1 ? "1 call" : `${row[CALLS][at]} calls`, role: "img", "aria-label": "has a call" }, "ƒ") : null;
   const cell = node("div", { class: "cell", title: row[ANSWERS][at] }, verdict[0] ? sign(verdict) : null, score, call, node("bdi", {}, row[ANSWERS][at]));
   return cell;
@@ -66,7 +71,7 @@ const columns = [
   { title: "#", className: "num", type: "num", width: "3.4em", render: display((_, at) => String(at + 1), (_, at) => at) },
   { title: "task", className: "task", type: "string", width: "11em", render: display((row) => node("div", { class: "cell" }, tasks[row[TASK]][1]), (row) => tasks[row[TASK]][1]) },
   { title: "question", className: "question", type: "string", render: display((row, at) => node("a", { class: "cell", href: link(at), dir: "auto", "aria-label": `${at + 1}, ${row[TEXT]}` }, row[TEXT] || "(empty)"), (row) => row[TEXT]) },
-  { title: data.judged ? "systems" : "best", className: "marks", type: "num", width: `${(data.judged ? Math.min(10, systems.length) : 3) * 1.05 + 1.4}em`, orderSequence: ["desc", "asc", ""],
+  { title: data.judged ? "systems" : "highest", className: "marks", type: "num", width: `${(data.judged ? Math.max(4, Math.min(10, systems.length)) : 4) * 1.05 + 1.4}em`, orderSequence: ["desc", "asc", ""],
     render: display((row) => node("div", { class: "cell", role: "img", "aria-label": systems.map((name, at) => `${name} ${VERDICT[row[VERDICTS][at]][1] || row[SCORES][at]}`).join(", ") },
       data.judged ? systems.map((_, at) => sign(VERDICT[row[VERDICTS][at]])) : [...row[SCORES]].sort((a, b) => b - a)[0]),
     (row) => data.judged ? [...row[VERDICTS]].filter((it) => it === "1").length : Math.max(...systems.map((_, at) => rank(row, at)))) },

@@ -2,11 +2,57 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nightjar.models.chat import ChatServer
+from nightjar.models.http_client import Limits
 from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.model import Decoding, Request, Text
+from nightjar.models.server import Server
+
+PATIENT = Limits(connect=5.0, answer=60.0, size=1000, attempts=2, pause=0.0)
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One of the two interfaces of a server: `server` for completions, `chat` for chats."""
+
+    kind: str
+
+    @property
+    def path(self) -> str:
+        return "/v1/chat/completions" if self.kind == "chat" else "/v1/completions"
+
+    def ask(self, url: str, limits: Limits = PATIENT) -> Text:
+        """What the server says to one prompt."""
+        model: Any = ChatServer if self.kind == "chat" else Server
+        with model(url, limits) as server:
+            ((_, found),) = server.generate({0: Request("A prompt", [1], 5, ("\n\n",))}, [0], Decoding())
+        assert isinstance(found, Text)
+        return found
+
+    def choice(self, text: Any) -> dict[str, Any]:
+        """A completion with this text."""
+        return {"message": {"content": text}} if self.kind == "chat" else {"text": text}
+
+    def said(self, text: Any) -> tuple[int, Any]:
+        """An answer with this text."""
+        return 200, {"choices": [self.choice(text)]}
+
+    def body(self, text: str, more: str = "") -> bytes:
+        """The same as JSON, with `more` at its end."""
+        return f'{{"choices": [{json.dumps(self.choice(text))}]{more}}}'.encode()
+
+
+@pytest.fixture(params=["server", "chat"])
+def interface(request: pytest.FixtureRequest) -> Interface:
+    """Servers may be broken or hostile by either interface."""
+    return Interface(request.param)
 
 
 @pytest.fixture(scope="session")

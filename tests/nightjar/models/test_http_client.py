@@ -20,9 +20,9 @@ from nightjar.models import http_client
 from nightjar.models.http_client import HttpClient, Limits
 from nightjar.models.server import Address, Server
 from tests.completions_server import completion, serving, talking
+from tests.nightjar.models.conftest import PATIENT, Interface
 
 QUICK = Limits(connect=1.0, answer=0.1, size=1000, attempts=2, pause=0.0)
-PATIENT = Limits(connect=5.0, answer=60.0, size=1000, attempts=2, pause=0.0)
 SECRET = "sk-0123456789-abcdefghijklmnopqrstuvwxyz"
 
 
@@ -53,15 +53,17 @@ def silence(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("talk", [drip(b""), drip(BODY), drip(b"", STEP), silence])
-def test_an_answer_has_one_deadline_however_it_comes(talk: Callable[[socket.socket], None]) -> None:
+def test_an_answer_has_one_deadline_however_it_comes(
+    interface: Interface, talk: Callable[[socket.socket], None]
+) -> None:
     with talking(talk) as url, pytest.raises(NightjarError, match="no answer in time"):
-        ask(url, QUICK)
+        interface.ask(f"{url}#m", QUICK)
 
 
-def test_attempts_and_pauses_have_the_same_deadline() -> None:
+def test_attempts_and_pauses_have_the_same_deadline(interface: Interface) -> None:
     busy = Limits(answer=0.1, attempts=1000, pause=60.0)
     with serving(lambda body: (503, {})) as served, pytest.raises(NightjarError, match="no answer in time"):
-        Server(Address(served.url, "m"), busy).__enter__().complete("a", 1, ())
+        interface.ask(f"{served.url}#m", busy)
 
 
 def flood(connection: socket.socket) -> None:
@@ -70,12 +72,12 @@ def flood(connection: socket.socket) -> None:
         connection.sendall(b" " * 2**16)
 
 
-def test_an_endless_answer_is_not_kept() -> None:
+def test_an_endless_answer_is_not_kept(interface: Interface) -> None:
     limits = Limits(answer=60.0, size=2**20)
     tracemalloc.start()
     try:
         with talking(flood) as url, pytest.raises(NightjarError, match="more than 1,048,576 bytes"):
-            ask(url, limits)
+            interface.ask(f"{url}#m", limits)
         assert tracemalloc.get_traced_memory()[1] < 2**23
     finally:
         tracemalloc.stop()
@@ -86,10 +88,10 @@ def reply(body: bytes, encoding: str) -> Callable[[socket.socket], None]:
     return lambda connection: connection.sendall(head.encode() + body)
 
 
-def test_a_compressed_answer_is_limited_in_what_it_contains() -> None:
-    said = gzip.compress(b'{"a": 1}')
+def test_a_compressed_answer_is_limited_in_what_it_contains(interface: Interface) -> None:
+    said = gzip.compress(interface.body("yes"))
     with talking(reply(said, "gzip")) as url:
-        assert ask(url) == {"a": 1}
+        assert interface.ask(f"{url}#m").text == "yes"
     bomb = gzip.compress(b" " * 2**25)
     tracemalloc.start()
     try:
@@ -97,7 +99,7 @@ def test_a_compressed_answer_is_limited_in_what_it_contains() -> None:
             talking(reply(bomb, "GZIP")) as url,
             pytest.raises(NightjarError, match="more than 100,000 bytes"),
         ):
-            ask(url, Limits(size=100_000))
+            interface.ask(f"{url}#m", Limits(size=100_000))
         assert tracemalloc.get_traced_memory()[1] < 2**22
     finally:
         tracemalloc.stop()
@@ -108,7 +110,7 @@ def test_a_compressed_answer_is_limited_in_what_it_contains() -> None:
         (zlib.compress(b"{}"), "deflate", "an encoding that was not asked for"),
     ):
         with talking(reply(body, encoding)) as url, pytest.raises(NightjarError, match=told):
-            ask(url)
+            interface.ask(f"{url}#m")
 
 
 KEYS = ("a\"b'c\\d/e  f%-0123456789", SECRET, SECRET * 2)
@@ -116,7 +118,7 @@ KEYS = ("a\"b'c\\d/e  f%-0123456789", SECRET, SECRET * 2)
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_key_is_hidden_in_every_form_and_before_a_message_is_cut(
-    key: str, monkeypatch: pytest.MonkeyPatch
+    interface: Interface, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(http_client.KEY, key)
     quoted = json.dumps({"error": {"header": f"Bearer {key}"}}).encode()
@@ -136,7 +138,7 @@ def test_the_key_is_hidden_in_every_form_and_before_a_message_is_cut(
     for answer in answers:
         with talking(lambda connection, said=answer: connection.sendall(said)) as url:
             with pytest.raises(NightjarError) as raised:
-                ask(url, PATIENT)
+                interface.ask(f"{url}#m")
             assert not any(part in str(raised.value) for part in (key[:6], "0123456789", "c\\d", "c\\\\d"))
 
 
@@ -210,11 +212,21 @@ def test_certificates_that_cannot_be_read(no_proxies: pytest.MonkeyPatch, tmp_pa
         ask("https://server.example")
 
 
-def test_redirects_are_not_followed() -> None:
-    target: list[str] = []
-    with serving(lambda body: target.append("asked") or completion("no")) as other:
-        head = f"HTTP/1.1 307 There\r\nLocation: {other.url}/v1/completions\r\n\r\n".encode()
-        told = f"it redirects to {other.url}/v1/completions"
+def test_redirects_are_not_followed(interface: Interface) -> None:
+    with serving(lambda body: interface.said("no")) as other:
+        head = f"HTTP/1.1 307 There\r\nLocation: {other.url}{interface.path}\r\n\r\n".encode()
+        told = f"it redirects to {other.url}{interface.path}"
         with talking(lambda it: it.sendall(head)) as url, pytest.raises(NightjarError, match=told):
-            ask(url)
-    assert not target
+            interface.ask(f"{url}#m")
+    assert not other.asked
+
+
+def test_a_secret_is_in_no_answer(interface: Interface, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(http_client.KEY, SECRET)
+    with serving(lambda body: interface.said(f"It is {SECRET}."), (f"m-{SECRET}",)) as served:
+        assert interface.ask(served.url).text == "It is …."
+    assert served.asked[0]["model"] == "m-…"
+    # A short key is none: its letters may be a part of any answer.
+    monkeypatch.setenv(http_client.KEY, "none")
+    with serving(lambda body: interface.said("It is none.")) as served:
+        assert interface.ask(served.url).text == "It is none."

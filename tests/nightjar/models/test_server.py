@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.http_client import KEY, Limits
+from nightjar.models.http_client import Limits
 from nightjar.models.model import Score, Text
 from nightjar.models.server import Address, Server, Unscored
 from tests.completions_server import completion, serving
@@ -38,101 +37,6 @@ def test_a_server_that_refuses_unknown_names_is_asked_without_them() -> None:
         assert [server.complete("a", 1, ()).text, server.complete("b", 1, ()).text] == ["yes", "yes"]
         assert not server.neutral
     assert ["repeat_penalty" in body for body in served.asked] == [True, False, False]
-
-
-def test_the_key_is_a_header_and_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, "secret-1")
-    refusal = 400, {"error": "the key secret-1 is wrong"}
-    with serving(lambda body: refusal) as served, pytest.raises(NightjarError) as raised:
-        ask(served.url)
-    assert "secret-1" not in str(raised.value)
-    assert served.headers[0]["Authorization"] == "Bearer secret-1"
-    monkeypatch.setenv(KEY, "two\nlines")
-    with pytest.raises(NightjarError, match="no header can have") as raised:
-        ask(served.url)
-    assert "two" not in str(raised.value)
-
-
-def test_a_fault_that_passes_is_retried() -> None:
-    answers = [(503, b"busy"), (429, {}), completion("yes")]
-    with serving(lambda body: answers.pop(0)) as served:
-        assert ask(served.url, attempts=3).text == "yes"
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (
-            (400, {"error": {"message": "prompt too\nlong"}}),
-            r"it refuses the request \(400: prompt too long\)",
-        ),
-        ((401, {"error": "who?"}), r"it refuses the key \(401\); set NIGHTJAR_SERVER_KEY"),
-        ((404, {}), "no endpoint /v1/completions, or no model 'tiny'"),
-        ((500, b"<html>"), r"it fails \(500\)"),
-        ((302, b""), "it redirects to None"),
-        ((200, b"<html>"), "the answer is no JSON object"),
-        ((200, {"choices": []}), "the answer has no completion"),
-        ((200, {"choices": [{"text": None}]}), "the answer has no completion"),
-    ],
-)
-def test_every_fault_is_one_line_with_the_address(answer: tuple[int, Any], told: str) -> None:
-    with serving(lambda body: answer) as served, pytest.raises(NightjarError, match=told) as raised:
-        ask(served.url)
-    assert str(raised.value).startswith(f"server:{served.url}: ")
-    assert "\n" not in str(raised.value)
-
-
-def test_a_server_that_is_not_there() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        with pytest.raises(NightjarError, match="cannot be reached"):
-            ask(f"http://127.0.0.1:{taken.getsockname()[1]}")
-
-
-HALF = b'{"choices": [{"text": "\\ud800"}]}'
-DEEP = b'{"choices": ' + b"[" * 200_000
-
-
-def counted(name: str, value: str) -> bytes:
-    return f'{{"choices": [{{"text": "x"}}], "usage": {{"{name}": {value}}}}}'.encode()
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (HALF, "not valid Unicode"),
-        (DEEP, "no JSON object"),
-        (counted("completion_tokens", "1" + "0" * 30), "is too large"),
-        (counted("completion_tokens", "8589934592"), "completion_tokens of the answer is not a count"),
-        (counted("prompt_tokens", "true"), "prompt_tokens of the answer is not a count of tokens: true"),
-        (counted("prompt_tokens", "-1"), "not a count of tokens: -1"),
-        (counted("prompt_tokens", "1.0"), "not a count of tokens: 1.0"),
-        (counted("prompt_tokens", '"1"'), "not a count of tokens: str"),
-        (b'{"choices": [{"text": "x"}], "usage": [1]}', "usage of the answer is not an object"),
-        (b'{"choices": [{"text": "x"}], "choices": []}', "occurs twice"),
-    ],
-)
-def test_an_answer_that_cannot_be_recorded_is_one_line(answer: bytes, told: str) -> None:
-    with serving(lambda body: (200, answer)) as served, pytest.raises(NightjarError, match=told) as raised:
-        ask(served.url)
-    assert "\n" not in str(raised.value) and len(str(raised.value)) < 500
-
-
-def test_counts_that_are_missing_are_unknown() -> None:
-    for body in (b'{"choices": [{"text": "x"}], "usage": null}', counted("prompt_tokens", "null")):
-        with serving(lambda asked, said=body: (200, said)) as served:
-            assert ask(served.url) == Text("x", False, None, None)
-
-
-@pytest.mark.parametrize(
-    ("models", "told"),
-    [(("a", "b"), "several models: a, b; give server:http://.*#MODEL"), ((), "no model"), ({}, "no model")],
-)
-def test_the_model_is_the_only_one_or_is_named(models: Any, told: str) -> None:
-    with serving(lambda body: completion(body["model"]), models) as served:
-        with pytest.raises(NightjarError, match=told):
-            ask(served.url)
-        assert ask(f"{served.url}#b").text == "b"
 
 
 @pytest.mark.parametrize(
@@ -251,9 +155,10 @@ def test_a_server_that_fails_where_it_should_refuse_has_no_log_probabilities() -
     answer = 500, {"error": {"message": "logprobs is not supported for models created with logits_all=False"}}
     told = pytest.raises(Unscored, match="it gives no log-probabilities of a given text")
     with serving(lambda body: answer) as served, Server(served.url, Limits(attempts=1)) as server, told:
-        server.check_scores()
+        server.pieces("a")
 
 
-def test_log_probabilities_of_other_tokens_are_not_used() -> None:
+def test_log_probabilities_of_other_tokens_are_not_used(caplog: pytest.LogCaptureFixture) -> None:
     with serving(shifted) as served:
         assert Server.abilities(served.url) == Server.can
+    assert "its log-probabilities of a given text are those of other tokens" in caplog.text

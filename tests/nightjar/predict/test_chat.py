@@ -112,6 +112,29 @@ def test_after_the_last_call_there_are_no_tools_and_a_failed_call_counts(
     assert [row["calls"] for row in rows] == [[]] * 4
 
 
+@pytest.mark.parametrize("arguments", ["[" * 9000, '{"input": NaN}', '{"input": {"a": 1}}', "null", "\ud800"])
+def test_hostile_arguments_are_a_call_without_a_result(
+    workdir: Path, tiny_model: Path, arguments: str
+) -> None:
+    given = {"id": "c", "type": "function", "function": {"name": "Calculator", "arguments": arguments}}
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        last = body["messages"][-1]
+        if last["role"] == "tool":
+            return said(f"It is {last['content']}.")
+        return said(None, "tool_calls", tool_calls=[given])
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        if arguments == "\ud800":
+            with pytest.raises(NightjarError, match="not valid Unicode"):
+                finish()
+            return
+        _, rows = finish()
+    assert {row["answers"][0] for row in rows} == {"It is no result."}
+
+
 def test_disabled_is_without_tools(workdir: Path, tiny_model: Path) -> None:
     with serving(lambda body: said("7")) as served:
         chat_project(workdir, tiny_model, served.url, calls="disabled")

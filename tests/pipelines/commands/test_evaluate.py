@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import shlex
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
 from safetensors.torch import load_file, save_file
 
@@ -19,6 +21,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
+from nightjar.models.http_client import KEY
 from nightjar.models.weights import digest, write_checksums
 from nightjar.predict import sources
 from pipelines.cli import main
@@ -88,6 +91,53 @@ def test_a_model_is_answered_scored_and_reported_and_the_project_is_not_changed(
     assert "language_model" in (out / "data/report/index.html").read_text()
     assert str(project) not in (out / "data/report/index.html").read_text()
     assert not any(path.is_symlink() for path in out.rglob("*"))
+
+
+def test_precision_threads_batch_and_device_are_options_and_each_question_is_a_line(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"task_id": "t1", "id": str(n), "input": f"number {n}"} for n in range(20)]
+    shutil.rmtree(QUESTIONS / "supernatinst")
+    write_questions(QUESTIONS / "supernatinst", [question(row, TASK) for row in rows])
+    model = ("--model", "models/base/language_model", "--benchmark", "supernatinst", "--output", "../run")
+    given = ("--precision", "bfloat16", "--threads", "2", "--batch-size", "3", "--device", "cpu")
+    assert run(*model, *given) == 0
+    facts = json.loads(Path("../run/evaluation.json").read_text())
+    assert facts["asked"]["engine"] == {
+        "precision": "bfloat16",
+        "threads": 2,
+        "batch_size": 3,
+        "device": "cpu",
+    }
+    (row,) = (one for one in facts["scores"] if one["system"] == "language_model")
+    told = capsys.readouterr().out
+    for metric in ("exact_match", "rougeL"):
+        assert f"[{row[f'{metric}_low']:.2f}, {row[f'{metric}_high']:.2f}]" in told
+    lines = list(map(json.loads, Path("../run/samples_supernatinst.jsonl").read_text().splitlines()))
+    answers = tables.read_rows(Path("../run/data/predict/supernatinst/language_model"), contracts.PREDICTIONS)
+    asked = read_questions(QUESTIONS / "supernatinst")
+    assert [(one["id"], one["input"], one["resps"], one["filtered_resps"]) for one in lines] == [
+        (one["id"], one["prompt"], [[one["text"]]], one["answers"]) for one in answers
+    ]
+    assert [tuple(one["target"]) for one in lines] == [one.references for one in asked]
+    for metric in ("exact_match", "rougeL"):
+        assert sum(one["scores"][metric] for one in lines) / 20 == pytest.approx(row[metric])
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "match"),
+    [
+        ("models/base/language_model", ("--device", "tpu"), "--device tpu: no such device; give cpu, cuda"),
+        ("models/base/language_model", ("--device", "cuda"), "torch sees no such GPU"),
+        ("server:http://127.0.0.1:9", ("--batch-size", "3"), "leave --batch-size out"),
+    ],
+)
+def test_an_engine_that_is_not_there_is_refused(
+    model: str, given: tuple[str, ...], match: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--model", model, *given, "--output", "../run") == 2
+    told = capsys.readouterr().err
+    assert match in told and len(told.splitlines()) == 1 and not Path("../run").exists()
 
 
 def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None:
@@ -374,6 +424,34 @@ def test_prompts_with_and_without_a_template_are_not_compared_in_silence(
     project.joinpath("mine.jsonl").write_text('{"id": "1-0", "prediction": "0"}\n')
     text = nightjar("compare", "--benchmark", "supernatinst", "--a", "../chat", "--b", "mine.jsonl")
     assert text.startswith(f"The prompts of a and b differ. a: {one}; b: not recorded.\n")
+
+
+@pytest.mark.parametrize("kind", ["server", "chat"])
+def test_a_key_is_in_no_file_message_or_command_line(
+    kind: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, answer = "sk-0123456789-abcdefghijkl", said if kind == "chat" else completion
+    monkeypatch.setenv(KEY, key)
+    healthy = [False]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                assert key.encode() not in file.read_bytes()
+        return answer(f"{key} 0") if healthy[0] else (400, {"error": f"{key} is not allowed"})
+
+    with serving(script, (f"m-{key}",)) as served:
+        arguments = ("--model", f"{kind}:{served.url}", "--benchmark", "supernatinst", "--output", "../run")
+        assert run(*arguments) == 2
+        healthy[0] = True
+        assert run(*arguments) == 0
+    assert {one["Authorization"] for one in served.headers} == {f"Bearer {key}"}
+    told = capsys.readouterr()
+    assert "… is not allowed" in told.err and key not in told.err + told.out
+    for path, data in files(project.parent).items():
+        assert key.encode() not in data, path
+        if path.endswith(".parquet"):
+            assert key not in str(parquet.read_table(path).to_pylist())
 
 
 def _occupied(folder: Path) -> None:

@@ -62,6 +62,8 @@ def test_a_source_that_is_there_is_present(project: Path) -> None:
     states = {source: row["state"] for source, row in supply("paper").items()}
     assert states == {"models/t5-xl-lm-adapt": "present", "data/fetched/natural_instructions": "missing"}
     assert supply("zeroscrolls")["hub:google/flan-t5-xxl"]["state"] == "to download"
+    (project / "data/fetched/protoqa").mkdir(parents=True)
+    assert supply("quick")["data/fetched/protoqa"]["state"] == "missing", "of its files some are read by name"
     row = supply("real")["data/fetched/tool_use"]
     assert (
         row["state"] == "missing" and row["url"].startswith("https://") and "CC-BY-NC-4.0" in row["licence"]

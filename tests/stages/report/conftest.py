@@ -41,7 +41,7 @@ def _reported(
         with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
             if benchmark:
                 patch.setitem(registry.OWN, benchmark.NAME, benchmark.__name__)
-            registry._points.cache_clear()
+                registry._points.cache_clear()
             add()
             done = run_stage("report")
             assert done.returncode == 0, done.stderr

@@ -100,7 +100,7 @@ def text(*names: str) -> str:
 def explorer(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What the explorer of a benchmark lists, and what it shows of each instance, from the scripts of the report."""
     folder = OUT / "instances" / name
-    value = re.compile(r"window\.instances(?:\.texts\[\d+\])? = (.*);\n", re.DOTALL)
+    value = re.compile(r"window\.nightjar(?:\.texts\[\d+\])? = (.*);\n", re.DOTALL)
 
     def of(file: str) -> Any:
         found = value.fullmatch((folder / file).read_text(encoding="utf-8"))
