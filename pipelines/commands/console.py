@@ -27,6 +27,7 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from nightjar.core.display import number, printable, printable_json
 
@@ -157,9 +158,18 @@ def _lines(
         table.add_column(Text(printable(name)), justify=justify, no_wrap=name != wrapped)
     for row in cells:
         table.add_row(*row.values())
+    return _rendered(out, table)
+
+
+def _rendered(out: Console, shown: Table | Tree) -> list[str]:
     with out.capture() as captured:
-        out.print(table)
+        out.print(shown)
     return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def say_tree(tree: Tree) -> None:
+    """Print a tree, whose texts are printable."""
+    print(*_rendered(console(), tree), sep="\n", flush=True)
 
 
 @contextlib.contextmanager
