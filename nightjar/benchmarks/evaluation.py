@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.records import draw
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
 from nightjar.core.identity import safe_name
 from nightjar.core.json_text import read_object, recorded
 from nightjar.params.predict import prompting
@@ -114,6 +116,39 @@ def write_subset(
             rows = [one.row() for one in chosen if one.task_id == task]
             counts[task] = writer.write(contracts.QUESTIONS, rows, part=safe_name(task))
     return counts
+
+
+def write_samples(folder: Path, benchmark: str, system: str, output: Path) -> None:
+    """Write one JSON line a question: its prompt, references, answer and scores, in the order of the questions.
+
+    `doc_id`, `target`, `resps` (as written) and `filtered_resps` (as scored) are those of lm-evaluation-harness,
+    `id`, `input`, `target` and `scores` those of inspect_ai.
+    """
+    from nightjar.core import contracts, tables
+
+    questions = read_questions(folder / paths.QUESTIONS / benchmark)
+    rows = tables.read_rows(folder / paths.PREDICTIONS / benchmark / system, contracts.PREDICTIONS)
+    answered = {(row["task_id"], row["id"]): [row] for row in rows}
+    scores: dict[tuple[str, str], dict[str, float]] = {}
+    for row in tables.read_rows(folder / paths.SCORES / benchmark, contracts.INSTANCE_SCORES):
+        if row["system"] == system:
+            scores.setdefault((row["task_id"], row["id"]), {})[row["metric"]] = row["value"]
+    lines: list[Mapping[str, Any]] = [
+        {
+            "doc_id": number,
+            "id": one.id,
+            "task": one.task_id,
+            "input": row["prompt"],
+            "target": one.references,
+            "resps": [[row["text"] or "\n".join(row["answers"])]],
+            "filtered_resps": row["answers"],
+            "calls": row["calls"],
+            "scores": scores.get(one.key, {}),
+        }
+        for number, one in enumerate(questions)
+        for row in answered.get(one.key, [])
+    ]
+    write_text(output, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
 def replace_by_subset(path: Path, tasks: Collection[str], limit: int, seed: int) -> None:

@@ -21,6 +21,8 @@ from nightjar.models.tokenizer import Tokenizer, like_length
 
 # Tokens of one forward pass, padding included, on a processor and on a GPU. More make neither faster.
 PROCESSOR_TOKENS, GPU_TOKENS = 2048, 32768
+# Tokens in memory for each that is read: each row has a copy of the beginning that all of its batch share.
+KEPT = 4
 
 
 def batch_tokens(lm: LanguageModel) -> int:
@@ -191,17 +193,17 @@ def _stem(continuations: Sequence[Continued]) -> tuple[int, ...]:
 def _batches(
     order: Sequence[int], stems: Sequence[Sequence[int]], shared: Sequence[int], most: int
 ) -> Iterator[list[int]]:
-    """Prompts with the same beginning, at most `most` tokens after it, and at least one prompt."""
+    """Prompts with the same beginning, and at least one: at most `most` tokens after it, KEPT times as many with it."""
     batch: list[int] = []
-    tokens = 0
+    tokens = kept = 0
     for number in order:
-        known, own = shared[number], len(stems[number]) - shared[number]
+        known, whole = shared[number], len(stems[number])
         same = batch and shared[batch[0]] == known and stems[batch[0]][:known] == stems[number][:known]
-        if batch and (not same or tokens + own > most):
+        if batch and (not same or tokens + whole - known > most or kept + whole > KEPT * most):
             yield batch
-            batch, tokens = [], 0
+            batch, tokens, kept = [], 0, 0
         batch.append(number)
-        tokens += own
+        tokens, kept = tokens + whole - known, kept + whole
     if batch:
         yield batch
 
@@ -214,12 +216,17 @@ def _sums(
 
     In lexical order, what continues a row follows it: the row is cut to what two neighbours share and read on.
     """
-    pool = Pool()
+    pool = Pool(0)  # as wide as its rows need
     sums = {number: [0.0] * len(continuations) for number, continuations in groups.items()}
     waiting: dict[int, tuple[Segment, list[int], list[tuple[int, ...]]]] = {}
-    for number, continuations in groups.items():
-        found = {one.ids[:place] for one in continuations for place in range(one.first, len(one.ids))}
-        segment = pool.take(max(map(len, found)))
+    contexts_of = {
+        number: {one.ids[:place] for one in continuations for place in range(one.first, len(one.ids))}
+        for number, continuations in groups.items()
+    }
+    # All rows before the first is filled, so that the pool is made once.
+    segments = {number: pool.take(max(map(len, found))) for number, found in contexts_of.items()}
+    for number, found in contexts_of.items():
+        segment = segments[number]
         read: list[int] = []
         if base is not None:
             known = min(len(base.ids), min(map(len, found)) - 1)

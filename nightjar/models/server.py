@@ -31,8 +31,9 @@ NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
 # Two ways to ask for the log-probabilities of a prompt: that of OpenAI (llama.cpp, TGI, vLLM), and that of vLLM alone.
 ECHO: Mapping[str, Any] = {"echo": True, "logprobs": 1}
 PROMPT_LOGPROBS: Mapping[str, Any] = {"prompt_logprobs": 0}
-# What is continued to try a server, by so many tokens; the difference of their log-probabilities, in nats, at most.
-_PROBE, _PROBED, _MOST_APART = "The capital of France is", 4, 1.0
+# What is continued by a token to try a server, and the difference of its log-probabilities, in nats, at most. Several
+# tokens may be others when their text is sent back, such as two line ends.
+_PROBE, _MOST_APART = "The capital of France is", 0.5
 
 
 class Unscored(NightjarError):
@@ -172,7 +173,7 @@ class Server(Model):
 
         llama-cpp-python gives those of other tokens for a model that has no token for the beginning of a text.
         """
-        body = {"model": self.model, "prompt": _PROBE, "max_tokens": _PROBED, "temperature": 0, "logprobs": 1}
+        body = {"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0, "logprobs": 1}
         choice = self._choice(self._complete(body)) or {}
         text, logprobs = choice.get("text"), choice.get("logprobs")
         given = logprobs.get("token_logprobs") if isinstance(logprobs, dict) else None

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,12 +19,14 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at
 from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
+from pipelines.commands.options import FILE, POSITIVE, TEXT, as_json_option, prepare_model
 
 if TYPE_CHECKING:
     from nightjar.params import Params
     from nightjar.predict.asking import Event
 
+# Of a passage, in characters.
+LONGEST = 100
 FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 
 
@@ -43,9 +47,7 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
 @click.option("--definition", type=TEXT, help="The task in words, for a system trained on instructions.")
 @click.option("--max-tokens", type=POSITIVE, default=64, show_default=True)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON line an answer; nothing while it is made."
-)
+@as_json_option
 def ask(
     question: str | None,
     system: str | None,
@@ -55,8 +57,8 @@ def ask(
     max_tokens: int,
     as_json: bool,
 ) -> None:
-    """Answer QUESTION with a trained system or any model; each tool call, its input and its result are shown as they
-    happen.
+    """Answer QUESTION with a trained system or any model; evidence, and each tool call with its result, are shown as
+    they come.
 
     A system trained on instructions gets the prompt of its training, without examples: the definition (by default
     "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. So does a
@@ -93,7 +95,8 @@ def ask(
             place = Path(made, paths.LANGUAGE_MODEL.name)
             if (base := named.base(place)) == place:
                 named.prepare(place)
-            asker = Asker(named.weights, base, definition, max_tokens, report, _finder)
+            find = partial(_finder, tell=not as_json)
+            asker = Asker(named.weights, base, definition, max_tokens, report, find)
         stack.enter_context(asker)
         for one in questions:
             if len(questions) > 1 and not as_json:
@@ -108,8 +111,8 @@ def ask(
                     say("(the answer is empty)", err=True)
 
 
-def _finder(params: Params, benchmark: str) -> Callable[[str, int], list[dict[str, Any]]]:
-    """What finds the passages of a prompt: the ranking that instances of tasks get."""
+def _finder(params: Params, benchmark: str, tell: bool) -> Callable[[str, int], list[dict[str, Any]]]:
+    """What finds the passages of a prompt, by the ranking that instances of tasks get. With `tell` it prints them."""
     from stages.retrieve.retriever import Retriever
 
     settings = params.retrieve.benchmarks.get(benchmark)
@@ -120,6 +123,9 @@ def _finder(params: Params, benchmark: str) -> Callable[[str, int], list[dict[st
     def find(text: str, count: int) -> list[dict[str, Any]]:
         found = retriever.rank([text], count).rankings.ids[0]
         rows: list[dict[str, Any]] = retriever.rows(found[found >= 0]).to_pylist()
+        for number, row in enumerate(rows if tell else (), 1):
+            text = shorten(row["text"], LONGEST, placeholder=" …")
+            say(f"  evidence {number}: {row['title']} ({row['document_id']}): {text}", err=True)
         return rows
 
     return find

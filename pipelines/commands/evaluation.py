@@ -1,7 +1,8 @@
 """An evaluation of any model: the stages predict, evaluate and report, run here with a folder of their own.
 
 The folder has the chosen questions and what the stages make. Everything else is read in the project, which is not
-changed. A run that was killed resumes: the stages by their checkpoints, and one whose facts are there is done.
+changed; published files and task files need none (`nightjar.predict.standalone`). A run that was killed resumes: the
+stages by their checkpoints, and one whose facts are there is done.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +19,9 @@ from typing import Any
 
 from nightjar import params as params_module
 from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_subset
+from nightjar.benchmarks.capabilities import TaskSource
+from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_samples, write_subset
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.core import paths
@@ -30,19 +35,24 @@ from nightjar.models.ready import check_complete
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
+from nightjar.params.profiles import put
 from nightjar.predict.predictor import lacking
 from nightjar.predict.sources import Source, name_of, resolve
-from pipelines.commands.options import prepare_model
+from nightjar.predict.standalone import questions_of, values_for
+from pipelines.commands.options import prepare_model, use_device
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
-from stages._runtime.stage import Stage, before_models, carry_out
+from stages._runtime.stage import Show, Stage, before_models, carry_out
 
 
 @dataclass(frozen=True)
 class Options:
     """What the user asked for; None is all benchmarks of the project, all tasks, all questions, the model's own use of
-    tools, or, of `chat`, prompts without a template."""
+    tools, or, of `chat`, prompts without a template.
+
+    `engine` has what of precision, threads, batch_size and device is not as the parameters say. `data` are published
+    files of the one benchmark, `task` is a task file; `settings` are parameters by their dotted keys."""
 
     model: str
     benchmarks: list[str] | None
@@ -50,18 +60,23 @@ class Options:
     limit: int | None
     calls: str | None
     chat: dict[str, Any] | None = None
+    engine: dict[str, Any] | None = None
+    data: str | None = None
+    task: str | None = None
+    settings: dict[str, Any] | None = None
 
     @property
     def decides(self) -> dict[str, Any]:
-        """What answers depend on: neither how many are asked, nor how fast."""
+        """What answers depend on: neither how many are asked, nor how fast, nor where the questions come from."""
         chat = {
             name: value for name, value in (self.chat or {}).items() if name not in ("at_once", "token_limit")
         }
-        return {**asdict(self), "limit": None, "chat": None if self.chat is None else chat}
+        told = {key: value for key, value in asdict(self).items() if key not in ("data", "task", "settings")}
+        return {**told, "limit": None, "chat": None if self.chat is None else chat}
 
 
-def evaluate(options: Options, output: Path) -> dict[str, Any]:
-    """Evaluate a model; returns the record of the run.
+def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[str, Any]:
+    """Evaluate a model; returns the record of the run. `show`: as of a `Stage`.
 
     "unscored" of the record says which benchmarks have nothing to score, and how to hand their predictions in.
 
@@ -71,23 +86,58 @@ def evaluate(options: Options, output: Path) -> dict[str, Any]:
     known = evaluation.read(output) if (output / RECORD).is_file() else None
     if not known:
         check_folder(output)
-    project = params_module.load()
-    before_models(project)
+    engine = options.engine or {}
+    own = own_card(options)
+    values = read_yaml(PARAMS_FILE) if own is None else values_for(*own)
+    put(values, options.settings or {}, "--set", "params.yaml has every key")
+    project = params_module.validate(values, PARAMS_FILE if own is None else "--set")
+    before_models(project.model_copy(update={"threads": engine.get("threads", project.threads)}))
     model = resolve(options.model)
+    if engine and model.remote:
+        fix = f"leave --{next(iter(engine)).replace('_', '-')} out"
+        raise NightjarError("settings of weights, and this model is elsewhere", options.model, fix)
+    if model.remote and own and not paths.LANGUAGE_MODEL.is_dir():
+        # Its tokenizer limits the prompts.
+        model = replace(model, language_model=project.models.language_model.source)
     prepare_model(model.language_model)
-    record, params = _plan(options, model, project)
-    if not known:
-        _prepare(model, record, params, output)
-    _check_same(record, output)
-    with lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
-        if options.limit != evaluation.read(output).asked.get("limit"):
-            _ask_more(record, output)
-        _write_questions(record, output, params.seed)
-        _run_stages(model, record, params, output)
+    use_device(engine.get("device"))
+    with questions_of(own[0], project) if own else nullcontext(paths.QUESTIONS) as asked:
+        record, params = _plan(options, model, project, values, asked)
+        if not known:
+            _prepare(model, record, params, output, asked)
+        _check_same(record, output)
+        with (
+            lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"),
+            stopped_by_signals(),
+        ):
+            if options.limit != evaluation.read(output).asked.get("limit"):
+                _ask_more(record, output)
+            _write_questions(record, output, params.seed, asked)
+            _run_stages(model, record, params, output, show)
+            for one in record["tasks"]:
+                write_samples(output, one, record["name"], output / f"samples_{one}.jsonl")
     again = f"delete {output / paths.metrics_file('report')} and run again"
     scores = read(output / paths.REPORT / "headline.json", again)
     _write(output / RECORD, record := {**record, "scores": scores})
     return record | {"unscored": _unscored(record, output)}
+
+
+def own_card(options: Options) -> tuple[Card, Path] | None:
+    """The card of the task file, or of the benchmark whose published files are named, and its data; None for neither.
+
+    Raises NightjarError for what does not go together.
+    """
+    if options.data is None and options.task is None:
+        if not PARAMS_FILE.is_file():
+            fix = "run from the project's root, or give --data or --task"
+            raise NightjarError("no project in this folder", PARAMS_FILE, fix)
+        return None
+    if len(options.benchmarks or ()) > 1:
+        raise NightjarError("--data are those of one benchmark", "--benchmark", "name one")
+    benchmark, data, task = next(iter(options.benchmarks or ()), None), options.data, options.task
+    card = registry.chosen(benchmark, Path(data) if data else None, Path(task) if task else None)
+    made = card.capability(TaskSource)
+    return card, made.data if made else Path(data or "")
 
 
 def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
@@ -101,7 +151,9 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     return found
 
 
-def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, Any], Params]:
+def _plan(
+    options: Options, model: Source, params: Params, values: dict[str, Any], asked: Path
+) -> tuple[dict[str, Any], Params]:
     """The record of the run and its parameters. The record has the tasks of each benchmark, those that are left out
     with the reason, and an identity: a digest of all that decides the results, but for the code.
 
@@ -113,9 +165,9 @@ def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, An
         fix = f"benchmarks are {', '.join(params.benchmarks)}"
         raise NightjarError("no such benchmark in params.yaml", unknown[0], fix)
     for one in named:
-        if not (paths.QUESTIONS / one).is_dir():
+        if not (asked / one).is_dir():
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
-    tasks = {one: tasks_of(read_questions(paths.QUESTIONS / one)) for one in named}
+    tasks = {one: tasks_of(read_questions(asked / one)) for one in named}
     known = [task for own in tasks.values() for task in own]
     if missing := sorted(set(options.tasks or ()) - set(known)):
         raise NightjarError(
@@ -136,13 +188,15 @@ def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, An
         card = registry.card(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
             name = f"model_{name}"
-    values = _values(options, model, name, list(chosen))
+    values = _with_system(values, options, model, name, list(chosen))
     folders = [] if model.remote else [model.adapter, Path(model.language_model)]
     decides = {
         "asked": options.decides,
         "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
-        "values": _values(replace(options, chat=options.decides["chat"]), model, name, list(chosen)),
-        "questions": {one: contents(paths.QUESTIONS / one) for one in chosen},
+        "values": _with_system(
+            values, replace(options, chat=options.decides["chat"]), model, name, list(chosen)
+        ),
+        "questions": {one: contents(asked / one) for one in chosen},
     }
     record = {
         "asked": asdict(options),
@@ -172,9 +226,11 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params
     return dict.fromkeys(tasks, "the model's prompts have evidence, and the project retrieves none for it")
 
 
-def _values(options: Options, model: Source, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
-    """The parameters of the run: those of the project, with this system alone."""
-    values = read_yaml(PARAMS_FILE)
+def _with_system(
+    given: Mapping[str, Any], options: Options, model: Source, name: str, benchmarks: Sequence[str]
+) -> dict[str, Any]:
+    """The parameters of the run: `given`, those of the project or of a benchmark alone, with this system alone."""
+    values = deepcopy(dict(given))
     systems = {}
     for one in benchmarks:
         tools = options.calls != "off" and paths.INDEX.is_dir()
@@ -189,6 +245,11 @@ def _values(options: Options, model: Source, name: str, benchmarks: Sequence[str
             "chat": options.chat,
         }
     values["predict"]["systems"] = systems
+    engine = options.engine or {}
+    values["threads"] = engine.get("threads", values["threads"])
+    for one in benchmarks:  # what is given here is stronger than what the benchmark has of its own
+        own = {key: engine[key] for key in ("precision", "batch_size") if key in engine}
+        values["predict"][one] = {**(values["predict"].get(one) or {}), **own}
     values["models"]["language_model"] = {"source": options.model if model.remote else model.language_model}
     values["consistency"]["benchmarks"] = {}  # of the project's readers
     values["benchmarks"] = {one: values["benchmarks"][one] for one in benchmarks}
@@ -210,11 +271,11 @@ def _check_same(record: Mapping[str, Any], output: Path) -> None:
         raise NightjarError(what, output, "name another folder, or delete this one")
 
 
-def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path, asked: Path) -> None:
     """Make the folder with the questions, and the model where it needs to be made ready, whole or not at all."""
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
-        _write_questions(record, made, params.seed)
+        _write_questions(record, made, params.seed, asked)
         (made / paths.CHECKPOINTS).mkdir(parents=True)
         (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
         source = model.prepare(made / paths.LANGUAGE_MODEL)
@@ -227,13 +288,11 @@ def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: P
         _write(made / RECORD, record)
 
 
-def _write_questions(record: Mapping[str, Any], output: Path, seed: int) -> None:
-    """Write the chosen questions of each benchmark, unless they are there."""
+def _write_questions(record: Mapping[str, Any], output: Path, seed: int, asked: Path) -> None:
+    """Write the chosen questions of each benchmark, unless they are there; `asked` has all of them."""
     for one, tasks in record["tasks"].items():
         if not (output / paths.QUESTIONS / one).is_dir():
-            write_subset(
-                paths.QUESTIONS / one, output / paths.QUESTIONS / one, tasks, record["asked"]["limit"], seed
-            )
+            write_subset(asked / one, output / paths.QUESTIONS / one, tasks, record["asked"]["limit"], seed)
 
 
 def _ask_more(record: Mapping[str, Any], output: Path) -> None:
@@ -255,7 +314,9 @@ def _stages(record: Mapping[str, Any]) -> list[str]:
     return [*predict, *(f"evaluate@{one}" for one in record["tasks"]), "report"]
 
 
-def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _run_stages(
+    model: Source, record: Mapping[str, Any], params: Params, output: Path, show: Show | None
+) -> None:
     """Run the stages that are not done."""
     from stages.evaluate import __main__ as evaluate
     from stages.predict import __main__ as predict
@@ -271,5 +332,8 @@ def _run_stages(model: Source, record: Mapping[str, Any], params: Params, output
         kind = name.partition("@")[0]
         if not (output / paths.metrics_file(name)).is_file():
             run, packages = runs[kind]
-            carry_out(Stage(name, params, folder=output), run, packages, models=kind == "predict")
+            if show:
+                show(name.partition("-")[0], 0, None)
+            stage = Stage(name, params, folder=output, show=show)
+            carry_out(stage, run, packages, models=kind == "predict")
             gc.collect()  # the model of this stage, before the next one is loaded

@@ -15,8 +15,19 @@ from pipelines.commands.options import printed
 
 def _print(parts: Sequence[dict[str, Any]]) -> None:
     if parts and "state" not in parts[0]:
-        shown = ("name", "megabytes", "licence", "for")
-        say_table([{key: part[key] for key in shown} for part in parts])
+        terms = {part["name"]: f" ({part['terms']})" if part["terms"] else "" for part in parts}
+        say_table(
+            [
+                {
+                    "name": part["name"],
+                    "megabytes": part["megabytes"],
+                    "for": part["for"],
+                    "licence": part["licence"] + terms[part["name"]],
+                    "source": part["sources"][0].removeprefix("https://"),
+                }
+                for part in parts
+            ]
+        )
         return
     for part in parts:
         say(f"{part['name']}: {part['state']}, {part['files']} files, {part['licence']}")

@@ -78,6 +78,13 @@ def _benchmarks() -> list[str]:
     return registry.names()
 
 
+def _named(benchmark: str) -> str:
+    """The name of a benchmark, or of the task in a task file."""
+    from nightjar.benchmarks import own_task, registry
+
+    return registry.add(Path(benchmark)).name if benchmark.endswith(own_task.SUFFIXES) else benchmark
+
+
 FILE, OUTPUT, TEXT = _Name(path_type=Path), _Output(path_type=Path), _Text()
 # Every number has two ends: one beyond them would end in a traceback far away.
 COUNT, POSITIVE = click.IntRange(0, 1_000_000_000), click.IntRange(1, 1_000_000_000)
@@ -94,7 +101,13 @@ jobs_option = click.option(
     show_default="rebuild.jobs of params.yaml, else 2",
     help="Stages at once.",
 )
-benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=_benchmarks)
+benchmark_option = click.option(
+    "--benchmark",
+    required=True,
+    cls=Listed,
+    names=_benchmarks,
+    callback=lambda ctx, param, value: _named(value),
+)
 references_option = click.option(
     "--references",
     type=FILE,
@@ -155,3 +168,24 @@ def prepare_model(source: str = "") -> None:
     if not source.startswith("hub:"):
         os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore", FutureWarning)
+
+
+def use_device(device: str | None) -> None:
+    """Let models be computed on this device alone; None: the first GPU, or else the processor.
+
+    Called before torch is used. Raises NightjarError for another name, and for a GPU that torch does not see.
+    """
+    if device is None:
+        return
+    kind, _, number = device.partition(":")
+    if device != "cpu" and (kind != "cuda" or not (number.isdecimal() or device == kind)):
+        raise NightjarError("no such device", f"--device {device}", "give cpu, cuda or cuda:N")
+    if device != kind or kind == "cpu":
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        chosen = visible[int(number)] if number and int(number) < len(visible) and visible[0] else number
+        os.environ["CUDA_VISIBLE_DEVICES"] = chosen
+    if kind == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise NightjarError("torch sees no such GPU", f"--device {device}", "give cpu, or leave it out")

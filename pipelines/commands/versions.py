@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.text import Text
+from rich.tree import Tree
 
 from nightjar.core import paths
+from nightjar.core.display import printable
 from nightjar.core.files import folder_output
-from pipelines.commands.console import bytes_bar, say, say_table, say_text
+from pipelines.commands.console import bytes_bar, say, say_table, say_tree
 from pipelines.commands.options import OUTPUT, TEXT, printed
 from pipelines.versions.files import provided
 from pipelines.versions.trace import trace as walk
@@ -217,40 +220,54 @@ def _of_folder(path: Path) -> Path | None:
     return next((one for one in (path / paths.DATA, path) if (one / "evaluate").is_dir()), None)
 
 
+# Of a hash, in characters.
+SHORT = 8
+
+
 def _print_trace(found: dict[str, Any]) -> None:
+    """Print the way back as a tree; hashes are short, and prompts left out, without --full."""
+    full = click.get_current_context().params["full"]
     question, raw = found["question"], found["raw"]
+
+    def digest(text: str | None) -> str:
+        return (text if full else text[:SHORT]) if text else "none"
+
+    def source(raw: dict[str, Any]) -> str:
+        line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
+        return f"{raw['path'] or 'no file'}{line}, sha256 {digest(raw['sha256'])}"
+
     kind = ", ".join(filter(None, (found["benchmark"], question["category"], question["track"])))
-    say(f"{found['task_id']}:{found['id']}  ({kind})")
+    tree = _branch(None, f"{found['id']} of {found['task_id']} ({kind})")
     for row in found["predictions"]:
-        say()
-        say(f"{row['system']}: {', '.join(map(repr, row['answers'])) or 'no answer'}")
+        system = _branch(tree, f"{row['system']}: {', '.join(map(repr, row['answers'])) or 'no answer'}")
         for it in row["calls"]:
-            say(f"    call {it['tool']}({it['input']}) → {it['result']}")
-        adapter = f", adapter {row['adapter_sha256'][:12]}" if row["adapter_sha256"] else ""
+            _branch(system, f"call {it['tool']}({it['input']}) → {it['result']}")
+        adapter = f", adapter {digest(row['adapter_sha256'])}" if row["adapter_sha256"] else ""
         seconds = "" if row["seconds"] is None else f", {row['seconds']:.2f} s"
-        say(f"    model {row['model_sha256'][:12]}{adapter}; {row['new_tokens']} tokens{seconds}")
-        say(
-            f"    {row['artifact']}; prompt {row['prompt_sha256'][:12]}, {row['prompt_tokens']} tokens"
-            f"{'' if row['prompt_intact'] else ', which is not the hash of the prompt that is stored'}"
-        )
-    say()
-    say(f"references: {json.dumps(question['references'], ensure_ascii=False)}")
+        _branch(system, f"model {digest(row['model_sha256'])}{adapter}; {row['new_tokens']} tokens{seconds}")
+        intact = "" if row["prompt_intact"] else ", which is not the hash of the prompt that is stored"
+        prompt = f"prompt {digest(row['prompt_sha256'])}{intact}, {row['prompt_tokens']} tokens"
+        whole = f"\n{row['prompt']}" if full else ""
+        _branch(system, f"{prompt}; {row['artifact']}{whole}")
+    _branch(tree, f"references: {json.dumps(question['references'], ensure_ascii=False)}")
+    evidence = _branch(tree, "evidence") if found["evidence"] else tree
     for row in found["evidence"]:
-        seen = ", ".join(row["systems"]) or "nobody"
-        line = f":{row['raw']['line']}" if row["raw"] and row["raw"]["line"] else ""
-        where = f"; {row['raw']['path']}{line} sha256 {row['raw']['sha256']}" if row["raw"] else ""
-        say(
-            f"evidence {row['rank']}{_ranking(row)}: {row['document_id']} {row['title']!r} "
-            f"(score {row['score']:.3f}), in the prompt of {seen}{where}"
+        about = (
+            f"{row['rank']}{_ranking(row)}: {row['document_id']} {row['title']!r} (score {row['score']:.3f})"
         )
-    say()
-    say(f"prompt ({found['predictions'][0]['system']}):")
-    say_text(found["predictions"][0]["prompt"])
-    say()
-    line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
-    say(f"raw: {raw['path'] or 'none'}{line}  sha256 {raw['sha256'] or 'none'}")
+        passage = _branch(evidence, f"{about}, in the prompt of {', '.join(row['systems']) or 'nobody'}")
+        if row["raw"]:
+            _branch(passage, source({"note": "line not found"} | row["raw"]))
+    _branch(_branch(tree, "raw"), source(raw))
+    lock = _branch(tree, "dvc.lock")
     for path, entry in found["artifacts"].items():
-        say(f"dvc.lock: {path}  {entry['hash']}  ({entry['stage']})")
+        _branch(lock, f"{path}  {digest(entry['hash'])}  ({entry['stage']})")
+    say_tree(tree)
+
+
+def _branch(tree: Tree | None, text: str) -> Tree:
+    branch = Text(printable(text, keep="\n"))
+    return tree.add(branch) if tree else Tree(branch)
 
 
 def _ranking(row: dict[str, Any]) -> str:
@@ -267,9 +284,10 @@ def _ranking(row: dict[str, Any]) -> str:
 @click.argument("id")
 @click.option("--system", help="Only this system, such as combined.")
 @click.option("--benchmark", help="Only this benchmark, where several have the ID.")
+@click.option("--full", is_flag=True, help="Print whole hashes, and the prompts.")
 @printed(_print_trace)
-def trace(id: str, system: str | None, benchmark: str | None) -> dict[str, Any]:
-    """Follow the prediction for the question ID (or TASK_ID:ID) back to the raw line it came from.
+def trace(id: str, system: str | None, benchmark: str | None, full: bool) -> dict[str, Any]:
+    """Follow the prediction for the question ID (or TASK_ID:ID) back to the raw line it came from, as a tree.
 
     \b
     Example:

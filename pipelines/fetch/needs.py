@@ -20,6 +20,8 @@ from pipelines.graph.graph import Graph
 # Groups of parameters that name weights, which no stage has as a dependency.
 WEIGHTS = ("models", "tools")
 
+State = Literal["present", "missing", "to download"]
+
 
 @dataclass(frozen=True)
 class Need:
@@ -30,7 +32,7 @@ class Need:
     source: str
     key: str
     stages: tuple[str, ...]
-    state: Literal["present", "missing", "to download"]
+    state: State
     supply: Supply | None
     versioned: bool
 
@@ -83,7 +85,8 @@ def of_graph(whole: Graph, part: Graph, values: Mapping[str, Any]) -> list[Need]
     made = {str(Path(out)) for stage in whole.stages.values() for out in stage.outs}
     above = {str(folder) for out in made for folder in Path(out).parents}
     named = {text: key for key, text in _texts("", values)}
-    found: dict[str, list[str]] = {}
+    # By the source to name: the sources in it, and the stages that read them.
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for name, stage in part.stages.items():
         groups = [key for keys in stage.params.values() for key in keys if key.split(".")[0] in WEIGHTS]
         weights = [text for key in groups for _, text in _texts(key, value(values, key))]
@@ -93,21 +96,25 @@ def of_graph(whole: Graph, part: Graph, values: Mapping[str, Any]) -> list[Need]
             inside = str(path) in above or not made.isdisjoint(map(str, (path, *path.parents)))
             elsewhere = ":" in source or (len(path.parts) > 1 and not inside)
             if known or source.startswith("hub:") or (elsewhere and not present(whole.root, source)):
-                readers = found.setdefault(known[0] if known else source, [])
-                readers += [name] * (name not in readers)
-    outermost = {
-        it: readers for it, readers in found.items() if found.keys().isdisjoint(map(str, Path(it).parents))
-    }
-    return [_need(whole.root, source, named, tuple(readers)) for source, readers in outermost.items()]
+                sources, readers = found.setdefault(known[0] if known else source, ({}, {}))
+                sources[source] = readers[name] = None
+    return [
+        _need(whole.root, source, tuple(sources), named, tuple(readers))
+        for source, (sources, readers) in found.items()
+        if found.keys().isdisjoint(map(str, Path(source).parents))
+    ]
 
 
-def _need(root: Path, source: str, named: Mapping[str, str], stages: tuple[str, ...]) -> Need:
+def _need(
+    root: Path, source: str, sources: tuple[str, ...], named: Mapping[str, str], stages: tuple[str, ...]
+) -> Need:
     known = supply_of(source)
+    lost = [one for one in sources if not present(root, one)]
     below = (key for text, key in named.items() if Path(text).is_relative_to(source))
     key = named.get(source) or next(below, "")
-    state = "present" if present(root, source) else "to download" if source.startswith("hub:") else "missing"
     versioned = (root / f"{source}.dvc").is_file()
-    return Need(source, key, stages, state, known[1] if known else None, versioned)  # type: ignore[arg-type]
+    state: State = "present" if not lost else "to download" if source.startswith("hub:") else "missing"
+    return Need(source, key, stages, state, known[1] if known else None, versioned)
 
 
 def _texts(key: str, setting: Any) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,9 @@ from stages._runtime.checkpoint import Checkpoint, Shard
 
 log = logging.getLogger("nightjar")
 
+# What is done, how many of these, and of how many (None: nobody knows).
+Show = Callable[[str, int, int | None], None]
+
 
 @dataclass
 class Stage:
@@ -51,6 +54,8 @@ class Stage:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
+    # Is told what is done, how many of these, and of how many; without it, lines are logged.
+    show: Show | None = None
 
     @property
     def item(self) -> str:
@@ -91,7 +96,7 @@ class Stage:
             todo = checkpoint.todo(count)
             if recorded := sum(map(size, checkpoint)):
                 log.info("%d of %d %s were done before", recorded, sum(map(size, range(count))), unit)
-            progress = Progress(unit, sum(map(size, todo)))
+            progress = Progress(unit, sum(map(size, todo)), self.show)
             for number, value in compute(todo):
                 checkpoint.add(number, value)
                 progress.add(size(number))
@@ -110,14 +115,18 @@ class Stage:
 
 
 class Progress:
-    """Logs how many of `total` units are done, about ten times and at the end."""
+    """Shows how many of `total` units are done; without `show` it logs them, about ten times and at the end."""
 
-    def __init__(self, unit: str, total: int) -> None:
-        self.unit, self.total, self.done = unit, total, 0
+    def __init__(self, unit: str, total: int, show: Show | None = None) -> None:
+        self.unit, self.total, self.done, self.show = unit, total, 0, show
+        if show:
+            show(unit, 0, total)
 
     def add(self, number: int = 1) -> None:
         before, self.done = self.done, self.done + number
-        if self.done >= self.total or self.done * 10 // self.total > before * 10 // self.total:
+        if self.show:
+            self.show(self.unit, self.done, self.total)
+        elif self.done >= self.total or self.done * 10 // self.total > before * 10 // self.total:
             log.info("%d of %d %s", self.done, self.total, self.unit)
 
 

@@ -109,9 +109,9 @@ def files(found: Evaluated) -> dict[str, str]:
     }
     folder = f"instances/{card.name}"
     parts = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
-    made = {f"{folder}/list.js": script("window.instances", whole)}
+    made = {f"{folder}/list.js": script("window.nightjar", whole)}
     return made | {
-        f"{folder}/{place}.js": script(f"window.instances.texts[{place}]", part)
+        f"{folder}/{place}.js": script(f"window.nightjar.texts[{place}]", part)
         for place, part in enumerate(parts)
     }
 

@@ -112,6 +112,8 @@ def shifted(body: dict[str, Any]) -> tuple[int, Any]:
 def test_the_likelihood_of_a_text_is_that_of_its_tokens_after_the_prompt(script: Any) -> None:
     with serving(script) as served:
         assert "score" in Server.abilities(served.url)
+        # Several may be others when their text is sent back, such as two line ends.
+        assert {body["max_tokens"] for body in served.asked} == {1}
         with Server(served.url) as server:
             found = dict(server.score({0: ("ab", ["cd", "c"]), 1: ("", ["abc"])}, [0, 1]))
     # ab, then c at 2 and d at 3; of a text after nothing the first token has no probability.

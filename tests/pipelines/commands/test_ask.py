@@ -6,8 +6,11 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from nightjar.predict import asking
@@ -112,6 +115,35 @@ def test_a_call_without_a_result_is_shown_as_such(
     script.append(continued)
     assert run("Q", "--system", "texts") == 0
     assert capsys.readouterr() == ("none\n", "  Calculator(1)\n    no result\n")
+
+
+def test_evidence_is_shown_as_calls_are(
+    script: list[Script], project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OneDocument:
+        def __init__(self, *_: Any) -> None: ...
+
+        def rank(self, texts: list[str], count: int) -> Any:
+            return SimpleNamespace(rankings=SimpleNamespace(ids=np.zeros((1, count), int)))
+
+        def rows(self, numbers: Any) -> pa.Table:
+            text = "It closed at night. " * 20
+            return pa.table({"document_id": ["d1"], "title": ["Moat\x1bGate"], "text": [text]})
+
+    monkeypatch.setattr("stages.retrieve.retriever.Retriever", OneDocument)
+    (project / "models/train/evident").mkdir()
+    recipe = {"data": "train", "calls": False, "evidence": 1}
+    (project / "models/train/evident/recipe.json").write_text(json.dumps(recipe))
+    script.append(lambda seen: [None] if seen.endswith("No.") else [" No."])
+    assert run("When?", "--system", "evident") == 0
+    line = capsys.readouterr().err.splitlines()[0]
+    assert (
+        line.startswith("  evidence 1: Moat\\x1bGate (d1): It closed")
+        and line.endswith(" …")
+        and len(line) < 140
+    )
+    assert run("When?", "--system", "evident", "--json") == 0
+    assert "evidence" not in capsys.readouterr().err
 
 
 def test_an_empty_answer_is_named(script: list[Script], capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,6 +93,53 @@ def test_a_model_is_answered_scored_and_reported_and_the_project_is_not_changed(
     assert not any(path.is_symlink() for path in out.rglob("*"))
 
 
+def test_precision_threads_batch_and_device_are_options_and_each_question_is_a_line(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"task_id": "t1", "id": str(n), "input": f"number {n}"} for n in range(20)]
+    shutil.rmtree(QUESTIONS / "supernatinst")
+    write_questions(QUESTIONS / "supernatinst", [question(row, TASK) for row in rows])
+    model = ("--model", "models/base/language_model", "--benchmark", "supernatinst", "--output", "../run")
+    given = ("--precision", "bfloat16", "--threads", "2", "--batch-size", "3", "--device", "cpu")
+    assert run(*model, *given) == 0
+    facts = json.loads(Path("../run/evaluation.json").read_text())
+    assert facts["asked"]["engine"] == {
+        "precision": "bfloat16",
+        "threads": 2,
+        "batch_size": 3,
+        "device": "cpu",
+    }
+    (row,) = (one for one in facts["scores"] if one["system"] == "language_model")
+    told = capsys.readouterr().out
+    for metric in ("exact_match", "rougeL"):
+        assert f"[{row[f'{metric}_low']:.2f}, {row[f'{metric}_high']:.2f}]" in told
+    lines = list(map(json.loads, Path("../run/samples_supernatinst.jsonl").read_text().splitlines()))
+    answers = tables.read_rows(Path("../run/data/predict/supernatinst/language_model"), contracts.PREDICTIONS)
+    asked = read_questions(QUESTIONS / "supernatinst")
+    assert [(one["id"], one["input"], one["resps"], one["filtered_resps"]) for one in lines] == [
+        (one["id"], one["prompt"], [[one["text"]]], one["answers"]) for one in answers
+    ]
+    assert [tuple(one["target"]) for one in lines] == [one.references for one in asked]
+    for metric in ("exact_match", "rougeL"):
+        assert sum(one["scores"][metric] for one in lines) / 20 == pytest.approx(row[metric])
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "match"),
+    [
+        ("models/base/language_model", ("--device", "tpu"), "--device tpu: no such device; give cpu, cuda"),
+        ("models/base/language_model", ("--device", "cuda"), "torch sees no such GPU"),
+        ("server:http://127.0.0.1:9", ("--batch-size", "3"), "leave --batch-size out"),
+    ],
+)
+def test_an_engine_that_is_not_there_is_refused(
+    model: str, given: tuple[str, ...], match: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--model", model, *given, "--output", "../run") == 2
+    told = capsys.readouterr().err
+    assert match in told and len(told.splitlines()) == 1 and not Path("../run").exists()
+
+
 def test_the_report_names_the_model_and_not_the_project_s(project: Path) -> None:
     facts = {"stage": "base_model", "inputs": [], "outputs": ["models/base/language_model"], "rows_in": 1}
     more = {"rows_out": 1, "rows_rejected": 0, "language_model": {"source": "package:its-own"}}

@@ -116,6 +116,16 @@ def test_a_profile_adds_a_tool_or_chooses_its_tools(project: Path) -> None:
     assert list(own(project, "replaces: [augment.tools]" + OWN_TOOL).augment.tools) == ["thesaurus"]
 
 
+def test_a_setting_adds_a_system(project: Path) -> None:
+    given = "{benchmark: supernatinst, system: mine, kind: model, weights: own, evidence: data/none, tools: data/none}"
+    apply(project, "quick", [f"predict.systems.supernatinst-mine={given}"])
+    systems = load(project / "params.yaml").predict.systems
+    assert systems["supernatinst-mine"].weights == "own" and len(systems) == 8
+    for wrong in ("predict.systems.supernatinst-mine=own", "train.recipes.mine={data: train}"):
+        with pytest.raises(NightjarError, match="unknown key"):
+            apply(project, "quick", [wrong])
+
+
 def test_a_profile_changes_one_setting_of_a_system(project: Path) -> None:
     before = applied(project, "sample").predict.systems
     after = own(project, "predict: {systems: {supernatinst-combined: {calls: disabled}}}\n").predict.systems

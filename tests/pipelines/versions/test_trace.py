@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -301,15 +302,18 @@ def test_a_passage_is_followed_through_reranking_to_its_line(project: Path) -> N
         text = Path("docs/all.jsonl").read_text().splitlines()[row["raw"]["line"] - 1]
         assert json.loads(text)["text"] == row["text"] == f"passage {row['passage']}"
     out = nightjar("trace", "task1-2", "--benchmark", "made")
-    assert out.startswith("task1:task1-2  (made, c, default)\n")
+    assert out.startswith("task1-2 of task1 (made, c, default)\n")
     for told in (
         "combined: 'combined says'",
         'references: ["yes"]',
-        "evidence 1: d1",
-        "raw: raw/task1.json:",
-        "evidence 1 of data/rerank/made, before 3 (0.333), yes: consistent: d5 'T' (score 1.000)",
+        "── 1: d1",
+        "model 11111111, adapter 22222222; ",
+        "── raw/task1.json:",
+        "── 1 of data/rerank/made, before 3 (0.333), yes: consistent: d5 'T' (score 1.000)",
     ):
         assert told in out
+    assert max(map(len, re.findall(r"\b[0-9a-f]{8,}\b", out))) == 8
+    assert "1" * 64 in nightjar("trace", "task1-2", "--benchmark", "made", "--full")
 
 
 def test_passages_of_another_corpus_are_not_those_of_the_first(project: Path) -> None:

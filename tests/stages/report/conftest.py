@@ -41,10 +41,12 @@ def _reported(
         with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
             if benchmark:
                 patch.setitem(registry.OWN, benchmark.NAME, benchmark.__name__)
+                registry._points.cache_clear()
             add()
             done = run_stage("report")
             assert done.returncode == 0, done.stderr
         registry._packaged.cache_clear()
+        registry._points.cache_clear()
 
     return made_once(factory, name, make)
 

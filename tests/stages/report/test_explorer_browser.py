@@ -111,7 +111,7 @@ def test_an_instance_by_its_link_far_down(page: Any, folder: Path, rows: dict[st
     page.locator("#detail h2", has_text=row[1]).wait_for()
     page.locator("#list tr.opened").wait_for()
     assert page.locator("#list tbody tr").count() < 150
-    assert page.evaluate("instances.texts.filter(Boolean).length") == 1
+    assert page.evaluate("nightjar.texts.filter(Boolean).length") == 1
     detail = page.locator("#detail").inner_text()
     assert "200 of 208" in detail and all(name in detail for name in rows["systems"])
     assert page.locator("#detail .card").count() == len(rows["systems"])
@@ -202,3 +202,12 @@ def test_without_scripts_a_line_says_where_the_data_are(browser: Any, folder: Pa
     assert "needs scripts" in line.inner_text() and not page.locator("#filters").is_visible()
     page.get_by_role("link", name="the scores as CSV").wait_for()
     context.close()
+
+
+def test_without_its_folder_a_page_says_so(browser: Any, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "assets", tmp_path / "assets")
+    shutil.copy(folder / f"{NAME}.instances.html", tmp_path)
+    page = browser.new_page()
+    page.goto((tmp_path / f"{NAME}.instances.html").as_uri())
+    page.get_by_text("Copy the whole folder of the report").wait_for()
+    page.close()
