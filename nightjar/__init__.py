@@ -11,7 +11,8 @@ benchmarks   what models are evaluated on, and its metrics
 predict      how a system answers the questions of a benchmark
 judge        comparison of answers by people
 
-Each is imported when it is first used. docs/library.md has examples.
+Each is imported when it is first used. `evaluate` evaluates a model on a benchmark's published files or a task file.
+docs/library.md has examples.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,12 @@ from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar import benchmarks, core, judge, models, params, predict, prompts, search, statistics, tools
+    from nightjar.predict.evaluation import evaluate as evaluate
 
 __all__ = [
     "benchmarks",
     "core",
+    "evaluate",
     "judge",
     "models",
     "params",
@@ -34,7 +37,9 @@ __all__ = [
     "tools",
 ]
 
-_module, __dir__ = lazy(__name__, {name: name for name in __all__})
+_module, __dir__ = lazy(
+    __name__, {name: name for name in __all__} | {"evaluate": "predict.evaluation:evaluate"}
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,31 +38,54 @@ def rows_of(card: Card, path: Path, encodings: Mapping[str, str] | None = None) 
     if encodings and not with_encodings:
         where = f"ingest.{card.name}.encodings"
         raise NightjarError(f"{card.name} reads its files in one encoding", where, "remove this key")
-    with _folder(card, path) as folder:
-        load = card.load
-        found = with_encodings.load(folder, encodings) if with_encodings and encodings else load(folder)
-        seen: set[tuple[str, str]] = set()
-        for one in found:
-            if isinstance(one, Record) and (one.task_id, one.id) in seen:
-                raw = json.dumps(one.parts, ensure_ascii=False)
-                one = Refused(one.file, "the same id twice", raw, one.id)
-            elif isinstance(one, Record):
-                seen.add((one.task_id, one.id))
-            yield one
+    load, refused = card.load, None
+    for nested in (False, True):
+        with _folder(card, path, nested) as folder:
+            found = iter(
+                with_encodings.load(folder, encodings) if with_encodings and encodings else load(folder)
+            )
+            try:
+                first = [one for one in [next(found, None)] if one]
+            except NightjarError as error:
+                error.where = error.where.replace(str(folder), str(path))
+                refused = refused or error
+                continue
+            yield from _once(chain(first, found))
+            return
+    assert refused
+    raise refused
+
+
+def _once(found: Iterable[Record | Refused]) -> Iterator[Record | Refused]:
+    seen: set[tuple[str, str]] = set()
+    for one in found:
+        if isinstance(one, Record) and (one.task_id, one.id) in seen:
+            raw = json.dumps(one.parts, ensure_ascii=False)
+            one = Refused(one.file, "the same id twice", raw, one.id)
+        elif isinstance(one, Record):
+            seen.add((one.task_id, one.id))
+        yield one
 
 
 @contextmanager
-def _folder(card: Card, path: Path) -> Iterator[Path]:
-    """A folder that a card reads: `path`, or one with this file alone."""
-    if path.is_dir() or (card.capability(TaskSource) and path.is_file()):
+def _folder(card: Card, path: Path, nested: bool) -> Iterator[Path]:
+    """A folder that a card reads: `path`, or one with this file alone.
+
+    `nested`: one with the folder `path` in it, or with the file in a folder of its own folder's name. Some benchmarks
+    have a folder for each of their data sets.
+    """
+    if card.capability(TaskSource) or (path.is_dir() and not nested):
         yield path
         return
-    if (found := kind(path)) != FILE:
+    if not path.is_dir() and (found := kind(path)) != FILE:
         what = f"{path.name} is {found}" if found else "no such file or folder"
         raise NightjarError(what, path, f"give the folder of {card.title}, or one of its files")
-    with TemporaryDirectory() as folder:
-        (Path(folder) / path.name).symlink_to(path.resolve())
-        yield Path(folder)
+    whole = path.resolve()
+    with TemporaryDirectory() as made:
+        folder = Path(made) / whole.parent.name if nested and whole.is_file() else Path(made)
+        folder.mkdir(exist_ok=True)
+        (folder / whole.name).symlink_to(whole)
+        yield Path(made)
 
 
 def record_row(dataset: str, record: Record) -> dict[str, Any]:
@@ -103,7 +126,11 @@ def opened(card: Card, data: Path, split: Path | None = None) -> Iterator[tuple[
         with tables.ArtifactWriter(made) as writer:
             for task, rows in sorted(tasks.items()):
                 writer.write(contracts.RECORDS, rows, part=safe_name(task))
-        yield Sources(made, made), refused
+        try:
+            yield Sources(made, made), refused
+        except NightjarError as error:  # it names what the user knows
+            error.where = error.where.replace(str(made), str(data))
+            raise
 
 
 def write_questions(

@@ -89,6 +89,17 @@ def add(file: Path) -> Card:
     return made
 
 
+def chosen(benchmark: str | None, data: Path | None, task: Path | None) -> Card:
+    """The card of a benchmark whose `data` are named, or of a task file.
+
+    Raises NightjarError for both or neither, and for a benchmark that reads no files of its own.
+    """
+    if (benchmark is None) == (task is None) or (benchmark is None) != (data is None):
+        fix = "name a benchmark with the folder or file of its data, or a task file alone"
+        raise NightjarError("one benchmark with its data, or one task file, is wanted", "benchmark", fix)
+    return card(benchmark) if benchmark is not None else add(task or Path())
+
+
 def is_task_file(code: str) -> bool:
     """Whether `benchmarks.NAME.code` of the parameters is a task file."""
     return code.endswith(own_task.SUFFIXES)

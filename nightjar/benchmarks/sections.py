@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nightjar.benchmarks.capabilities import Capability
 from nightjar.benchmarks.card import Card, Metric
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Value:
     """A number of a metric in its unit, with the interval below it; without one, the mark of too few of `n` instances.
 
-    `n` is 0 where no interval is meant. `signed`: a difference. `bold`: the best one, or a significant difference.
+    `n` is 0 where no interval is meant. `signed`: a difference. `bold`: significantly the best, or a significant
+    difference. `heat`: the share, from 0 to 1, of the colour behind the number; None for none.
     """
 
     metric: Metric
@@ -31,6 +32,7 @@ class Value:
     n: int = 0
     signed: bool = False
     bold: bool = False
+    heat: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,16 @@ class Column:
 
     title: str
     kind: Literal["text", "number", "words"] = "number"
+
+
+def texts(*titles: str) -> list[Column]:
+    """Columns of texts."""
+    return [Column(title, "text") for title in titles]
+
+
+def numbered(*titles: str) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(title) for title in titles]
 
 
 @dataclass(frozen=True)
@@ -161,7 +173,13 @@ class Fold:
     open: bool = False
 
 
-Block = Text | Table | Intervals | Points | Gains | Fold
+class Drawn(Protocol):
+    """A plot with its files by name: for pages that are not of a benchmark."""
+
+    def files(self) -> dict[str, str]: ...
+
+
+Block = Text | Table | Intervals | Points | Gains | Fold | Drawn
 
 
 @dataclass(frozen=True)

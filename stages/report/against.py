@@ -12,7 +12,7 @@ from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.capabilities import Average, Matching
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.evaluation import prompting_of
-from nightjar.benchmarks.sections import cut
+from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
@@ -21,7 +21,7 @@ from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
 from stages.report.benchmark.instances import Key
 from stages.report.read.results import HEADLINE
-from stages.report.site import Site
+from stages.report.site import Site, section_context
 
 # The chance, at most, that two versions of equal models differ in any number; changed answers of a system.
 ALPHA, EXAMPLES = 0.05, 5
@@ -247,17 +247,80 @@ def other_prompts(found: Mapping[str, Any]) -> Iterator[str]:
 
 def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
     """The page of a comparison, and its values as JSON."""
-    site = Site([], "")
-    shown = {
-        "against": against,
-        "alpha": f"{ALPHA:g}",
-        "lines": list(lines(found)),
-        "prompts": list(other_prompts(found)),
-        "answers": [{**row, "title": registry.card(row["benchmark"]).title} for row in found["answers"]],
-    }
-    site.page(PAGE, "against.html.j2", f"Compared with {against}", shown)
+    site, told = Site([], ""), (
+        "The first metrics of every track and system, now and before, on the same instances. p is that of a paired "
+        "permutation test; for the mean of several tasks, instances are swapped within a task. It is corrected for the "
+        "number of rows by Holm's method: a number is better or worse if the corrected p is at most "
+        f"{ALPHA:g}."
+    )  # fmt: skip
+    shown = [
+        Section("told", "", [Text(told), *(Text(f"**{text}**") for text in other_prompts(found))]),
+        Section("changed", "What changed", _lines(list(lines(found)))),
+    ]
+    counts = [
+        Row(
+            (
+                registry.card(row["benchmark"]).title,
+                row["system"],
+                *(numbers.count(row[it]) for it in ("n", "changed")),
+            )
+        )
+        for row in found["answers"]
+    ]
+    heads = [*texts("benchmark", "system"), *numbered("answers", "changed")]
+    blocks = [Table(heads, counts), *_examples(found["answers"])]
+    shown.append(Section("answers", "Answers that changed", blocks))
+    context = {"sections": [section_context(it, {}) for it in shown]}
+    site.page(PAGE, "page.html.j2", f"Compared with {against}", context)
     site.add({VALUES: json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
     return site.files
+
+
+def _lines(found: Sequence[Mapping[str, str]]) -> list[Block]:
+    """A fold a verdict; the first with rows is open."""
+    tested = ("difference", "interval", "p", "p corrected")
+    blocks: list[Block] = []
+    for title, verdicts in (
+        ("Better or worse", ("better", "worse")),
+        ("Unchanged, or within chance", ("unchanged",)),
+        ("Not comparable", ("not comparable",)),
+    ):
+        some = [it for it in found if it["verdict"] in verdicts]
+        compared = "not comparable" not in verdicts
+        names = ["benchmark", "track", "system", "metric", "n", "before", "now"]
+        names += [*tested, "verdict"] if compared else ["reason"]
+        if some:
+            heads = [
+                Column(it, "number" if it in ("n", "before", "now", *tested) else "text") for it in names
+            ]
+            table = Table(heads, [Row([it[name] for name in names]) for it in some])
+            blocks.append(Fold(f"{title} ({len(some):,})", [table], open=not blocks))
+        elif "better" in verdicts:
+            blocks.append(Text("**No number changed significantly.**"))
+    return blocks
+
+
+def _examples(found: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """The answers whose score changed most, a fold a system."""
+    folds: list[Block] = []
+    for row in found:
+        tables = [
+            Table(
+                [*texts("version"), Column("answer", "words"), *numbered(it["metric"])],
+                [
+                    Row((name, it[name]["answer"] or "(empty)", f"{it[name]['score']:.4g}"))
+                    for name in ("before", "now")
+                ],
+                f"{it['task']}, {it['id']}\nInput: {it['input']}\nReferences: {' | '.join(it['references'])}",
+            )
+            for it in row["examples"]
+        ]
+        if tables:
+            title = f"{registry.card(row['benchmark']).title}, {row['system']}: {len(tables)} of {row['changed']:,}"
+            folds.append(
+                Fold(f"{title} changed answers, those whose score changed most", tables, open=not folds)
+            )
+    return folds
 
 
 def foreign(folder: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from nightjar.benchmarks.aggregate import aligned, by_track
@@ -12,107 +12,71 @@ from nightjar.benchmarks.capabilities import Average
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.sections import Interval
 from nightjar.core.display import counted_as
-from nightjar.statistics import Bootstrap
+from nightjar.statistics import MINIMUM, Bootstrap
 from stages.report import numbers
 from stages.report.benchmark import differences
-from stages.report.benchmark.page import Benchmark
-from stages.report.plots.curves import shortened
-from stages.report.plots.svg import table
-from stages.report.read.results import BOUND, Results, Row
+from stages.report.benchmark.page import Benchmark, Number
+from stages.report.plots import kinds
+from stages.report.plots.spec import ROLES, Plot, shortened, table
+from stages.report.read.results import Results, Row
 
 FILE = "leaderboard.csv"
 
 
 @dataclass(frozen=True)
-class Column:
-    """The number of one benchmark: the row of its systems, and their differences from `reference` by system.
-
-    `tracks` are those that it is the mean of; empty for the number of one track, `track`. `counts` are the numbers of
-    instances by system, `published` the values of papers with their sources by system, `chats` how systems were asked
-    that were asked through a chat template.
+class Column(Number):
+    """The number of one benchmark. `published` are the values of papers with their sources by system, `roles` those of
+    all systems, `chats` how systems were asked that were asked through a chat template.
     """
 
     card: Card
-    track: str
-    tracks: Sequence[str]
-    row: Row
-    reference: str
-    differences: Mapping[str, Mapping[str, Any]]
     published: Mapping[str, tuple[float, str]]
+    roles: Mapping[str, str]
     chats: Mapping[str, str]
-
-    @property
-    def title(self) -> str:
-        """What the number is."""
-        title = numbers.heading(self.row.metric)
-        if self.tracks:
-            return f"{title}, mean of {len(self.tracks)} tasks"
-        own = len(self.card.tracks) < 2 or (self.card.average and self.card.average.name == self.track)
-        return title if own else f"{title}, {self.card.track_title(self.track)}"
 
 
 def column(one: Benchmark) -> Column:
-    """The card's average; else the mean of comparable tasks where each task is a track; else the first track.
-
-    Shares from 0 to 1 become percentages, so that the columns have one unit.
-    """
+    """The card's average; else the mean of comparable tasks where each task is a track; else the first track."""
     card, found = one.systems.card, one.results
     if card.average and card.average.name in found.tracks:
-        return _in_percent(_of_track(one, card.average.name))
+        return _of_track(one, card.average.name)
     main = {track: found.overall(track)[0].metric for track in found.tracks}
-    if mean := averaged(card, main):
-        return _in_percent(_mean(one, mean))
-    return _in_percent(_of_track(one, found.tracks[0]))
-
-
-def _in_percent(it: Column) -> Column:
-    """The column in percent if its metric is from 0 to 1; others, such as perplexities, as they are."""
-    if it.row.metric.range != (0.0, 1.0):
-        return it
-
-    def percent(number: float | None) -> Any:
-        return None if number is None else round(100 * number, 6)
-
-    metric = replace(it.row.metric, scale=100 * it.row.metric.scale, range=(0.0, 100.0))
-    lanes = {
-        system: Interval(*map(percent, (one.value, one.low, one.high)))
-        for system, one in it.row.lanes.items()
-    }
-    paired = {
-        system: {**one, **{name: percent(one[name]) for name in ("value", "low", "high")}}
-        for system, one in it.differences.items()
-    }
-    published = {system: (percent(value), source) for system, (value, source) in it.published.items()}
-    row = replace(it.row, metric=metric, lanes=lanes)
-    return replace(it, row=row, differences=paired, published=published)
+    mean = averaged(card, main)
+    return _mean(one, mean) if mean else _of_track(one, found.tracks[0])
 
 
 def _of_track(one: Benchmark, track: str) -> Column:
-    row, reference = one.results.overall(track)[0], one.systems.models[0]
-    cell = (track, "overall", "overall", row.metric.name)
-    paired = {system: differences.find(one.comparisons, system, reference, *cell) for system in row.lanes}
+    row, reference, found = one.results.overall(track)[0], one.systems.models[0], one.results
+    paired = {system: found.difference(track, "overall", row, system, reference) for system in row.lanes}
     published = {
         it.system: (it.values[track], it.source) for it in one.systems.card.papers.rows if track in it.values
     }
-    known = {system: found for system, found in paired.items() if found}
-    return Column(one.systems.card, track, (), row, reference, known, published, one.systems.chats)
+    known = {system: it for system, it in paired.items() if it}
+    best = found.best(track, "overall", row)
+    title, of = numbers.heading(row.metric), one.systems
+    own = len(one.systems.card.tracks) < 2 or (
+        one.systems.card.average and one.systems.card.average.name == track
+    )
+    title = title if own else f"{title}, {one.systems.card.track_title(track)}"
+    return Column(title, (), row, reference, known, best, of.card, published, of.roles, of.chats)
 
 
 def _mean(one: Benchmark, mean: Average) -> Column:
     """The mean of the main metrics of tasks, which is no average of the card's own."""
     tracks, card = mean.tracks, one.systems.card
-    card = card.with_capabilities(mean)
-    reference = next(it for it in one.scores if it.system == one.systems.models[0])
-    lanes, paired, n, bootstrap = {}, {}, 0, Bootstrap()
-    for ours in one.scores:
-        places = by_track(ours)
-        if (value := average(card, ours, places, bootstrap)) is None:
-            continue
-        lanes[ours.system], n = Interval(value["value"], value["low"], value["high"]), value["n"]
-        if ours is not reference:
-            theirs = aligned(ours, reference)
-            if difference := average_difference(card, ours, theirs, places, bootstrap):
-                paired[ours.system] = difference
+    card, bootstrap = card.with_capabilities(mean), Bootstrap()
+    by_name = {it.system: it for it in one.scores}
+
+    def difference(system: str, other: str) -> dict[str, Any] | None:
+        ours, theirs = by_name[system], aligned(by_name[system], by_name[other])
+        return average_difference(card, ours, theirs, by_track(ours), bootstrap)
+
+    lanes, n, reference = {}, 0, one.systems.models[0]
+    for system, ours in by_name.items():
+        if value := average(card, ours, by_track(ours), bootstrap):
+            lanes[system], n = Interval(value["value"], value["low"], value["high"]), value["n"]
+    others = [system for system in lanes if system != reference] if reference in lanes else []
+    paired = {system: found for system in others if (found := difference(system, reference))}
     values: dict[str, dict[str, tuple[float, str]]] = {}
     for it in card.papers.rows:
         for track in tracks:  # in their order: a sum of floats depends on it
@@ -127,15 +91,65 @@ def _mean(one: Benchmark, mean: Average) -> Column:
         if len(of) == len(tracks)
     }
     row = Row("overall", "overall", card.metric(mean.name), n, lanes)
-    chats = one.systems.chats
-    return Column(one.systems.card, tracks[0], tracks, row, reference.system, paired, published, chats)
+    roles, best = one.systems.roles, ""
+    if n >= MINIMUM and len(ranked := row.ranked(roles)) > 1:
+        against = (difference(ranked[0], other) for other in ranked[1:])
+        best = ranked[0] if all(found and found["significant"] for found in against) else ""
+    title = f"{numbers.heading(row.metric)}, mean of {len(tracks)} tasks"
+    return Column(
+        title, tracks, row, reference, paired, best, one.systems.card, published, roles, one.systems.chats
+    )
+
+
+def sentences(columns: Sequence[Column], data: str) -> list[str]:
+    """What was evaluated on what `data`, how the systems rank, and which differences are significant."""
+    systems = {system for it in columns for system in it.row.lanes}
+    n, tests = sum(it.row.n for it in columns), 0
+    ranks: list[str] = []
+    found: dict[str, list[str]] = {"+": [], "-": []}
+    for it in columns:
+        tests += sum(system != it.reference for system in it.differences)
+        some = [
+            f"{one} {numbers.value(it.row.metric, it.row.lanes[one].value)}"
+            for one in it.row.ranked(it.roles)
+        ]
+        ranks += (
+            [f"**{some[0]}**{f' before {some[1]}' if some[1:] else ''} ({it.card.title})"] if some else []
+        )
+        for sign, parts in found.items():
+            if named := [system for system in it.differences if _sign(it, system) == sign]:
+                parts.append(
+                    f"{' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))} ({it.card.title})"
+                )
+    count = sum(_sign(it, system) != " " for it in columns for system in it.differences)
+    words = (("+", "better"), ("-", "worse"))
+    parts = [f"**{word}** {'; '.join(found[sign])}" for sign, word in words if found[sign]]
+    return [
+        f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
+        f"{counted_as(len(columns), 'benchmark')}{data}.",
+        f"Highest scores without people and upper bounds: {'; '.join(ranks)}.",
+        f"{count} of {tests} differences from each benchmark's reference are significant{': ' if parts else ''}"
+        f"{', '.join(parts)}.",
+    ]
+
+
+def forests(columns: Sequence[Column]) -> Plot:
+    """A small forest plot a benchmark, its systems by role."""
+    rows = [
+        (it.card.title, f"{it.title}, n = {numbers.count(it.row.n)}", it.row.metric, it.row.lanes)
+        for it in columns
+    ]
+    roles = {system: role for it in columns for system, role in it.roles.items()}
+    return kinds.forest("forests", "Score of every system on each benchmark, by role", rows, roles, 240)
 
 
 def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> dict[str, Any]:
     """What the template shows; `pages` are those of instances by benchmark and system."""
     systems = dict.fromkeys(system for column in columns for system in column.row.lanes)
+    roles = {system: role for it in columns for system, role in it.roles.items()}
     return {
         "file": FILE,
+        "plot": forests(columns) if columns else None,
         "columns": [
             {
                 "name": it.card.name,
@@ -146,26 +160,28 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
             }
             for it in columns
         ],
-        "rows": [
-            {
-                "system": system,
-                "chat": "; ".join(_chats(columns).get(system, ())),
-                "cells": [_cell(it, system, pages) for it in columns],
-            }
-            for system in systems
+        "groups": [
+            (
+                role,
+                [
+                    {
+                        "system": system,
+                        "chat": "; ".join(_chats(columns).get(system, ())),
+                        "cells": [_cell(it, system, pages) for it in columns],
+                    }
+                    for system in some
+                ],
+            )
+            for role in ROLES
+            if (some := [system for system in systems if roles[system] == role])
         ],
         "published": [
             {
                 "title": it.card.title,
+                "metric": it.title,
                 "sources": "; ".join(dict.fromkeys(source for _, source in it.published.values())),
                 "rows": [
-                    {
-                        "system": name,
-                        "cells": [
-                            numbers.value(it.row.metric, value) if other is it else "" for other in columns
-                        ],
-                    }
-                    for name, (value, _) in it.published.items()
+                    (name, numbers.value(it.row.metric, value)) for name, (value, _) in it.published.items()
                 ],
             }
             for it in columns
@@ -188,17 +204,31 @@ def _cell(it: Column, system: str, pages: Mapping[tuple[str, str], str]) -> dict
     if (lane := it.row.lanes.get(system)) is None:
         return None
     paired, metric = it.differences.get(system), it.row.metric
+    sign, words = "", ""
+    if system == it.reference:
+        words = "the others' differences are from this one"
+    elif paired:
+        one = differences.texts({"system": system, "baseline": it.reference, **paired}, metric)
+        verdict = "significant" if paired["significant"] else "not significant"
+        words = f"{one['value']} {one['interval']} from {it.reference}, p {one['p']}, {verdict}"
+        sign = _sign(it, system).replace("-", "−")
     return {
         "value": numbers.value(metric, lane.value),
         "interval": numbers.interval(metric, lane.low, lane.high, it.row.n),
-        "best": it.row.is_best(system),
-        "bound": system == BOUND,
-        "reference": system == it.reference,
-        "href": f"{it.card.name}.html#" + ("headline" if it.tracks else f"{it.track}-{system}"),
+        "best": system == it.best,
+        "sign": sign.strip(),
+        "words": words,
+        "href": f"{it.card.name}.html",
         "instances": pages.get((it.card.name, system), ""),
-        "difference": paired
-        and differences.texts({"system": system, "baseline": it.reference, **paired}, metric),
     }
+
+
+def _sign(column: Column, system: str) -> str:
+    """+ or - for a system that is significantly better or worse than the reference, else a blank."""
+    paired = column.differences.get(system)
+    if paired is None or not paired["significant"]:
+        return " "
+    return "+" if (paired["value"] > 0) == column.row.metric.higher_is_better else "-"
 
 
 def rows(columns: Sequence[Column]) -> str:
@@ -280,9 +310,7 @@ def _block(columns: Sequence[Column], systems: Sequence[str], first: int) -> str
 
 
 def _text_cell(column: Column, system: str) -> str:
-    lane, paired = column.row.lanes.get(system), column.differences.get(system)
+    lane = column.row.lanes.get(system)
     if lane is None:
         return ""
-    better = paired is not None and (paired["value"] > 0) == column.row.metric.higher_is_better
-    sign = " " if paired is None or not paired["significant"] else "+" if better else "-"
-    return f"{numbers.value(column.row.metric, lane.value, 1)} {sign}"
+    return f"{numbers.value(column.row.metric, lane.value, 1)} {_sign(column, system)}"

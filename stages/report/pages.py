@@ -12,12 +12,12 @@ from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
-from stages.report.benchmark.page import Benchmark
-from stages.report.plots import drawings
-from stages.report.project import augmented, calls, contamination, data, provenance, ran
+from stages.report.benchmark.page import Benchmark, Number
+from stages.report.plots import kinds
+from stages.report.project import augmented, contamination, data, provenance, ran
 from stages.report.project.calls import Tool
-from stages.report.read import facts, results
-from stages.report.site import Menu, Site
+from stages.report.read import facts
+from stages.report.site import Menu, Site, section_context
 
 
 def build(
@@ -34,36 +34,29 @@ def build(
     `nodes` are the stages that lead to the report; `left_out` are tasks without answers, with the reason, by benchmark;
     `root` is the project's folder, which holds the profiles.
     """
-    sources = facts.reduced(facts.edges(nodes))
-    level = drawings.layers(sources)
+    level = kinds.layers(facts.edges(nodes))
     nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
     cards = [one.systems.card for one in benchmarks]
-    order = _order(benchmarks)
+    roles = {system: role for one in benchmarks for system, role in one.systems.roles.items()}
     track_title = _track_title(params, benchmarks)
-    origin = provenance.context(params, nodes, [one.systems for one in benchmarks], root)
+    origin = provenance.read(params, nodes, [one.systems for one in benchmarks], root)
     other = {
-        "training": ran.training(nodes, order),
-        "calls": calls.context(tools) | {"augmented": augmented.context(tools, nodes)} if tools else {},
-        "data": data.context(nodes, cards, track_title),
-        "contamination": contamination.context(overlaps, nodes, cards),
-        "provenance": origin | {"several": len(benchmarks) > 1},
-        "stages": ran.context(nodes, sources),
+        "training": ran.training(nodes, roles),
+        "calls": augmented.sections(tools, nodes),
+        "data": data.sections(nodes, cards, track_title),
+        "contamination": contamination.sections(overlaps, nodes, cards),
+        "provenance": origin.sections,
+        "stages": ran.sections(nodes),
     }
     menus: list[Menu] = [
         ("Benchmarks", [(f"{card.name}.html", card.title) for card in cards]),
-        ("Run", [(f"{name}.html", TITLES[name]) for name, context in other.items() if context]),
+        ("Run", [(f"{name}.html", TITLES[name]) for name, found in other.items() if found]),
     ]
-    site = Site(menus, ran.footer(nodes))
+    named = _named(origin, roles)
+    site = Site(menus, ran.footer(nodes), named)
     columns = [leaderboard.column(one) for one in benchmarks if one.results.tracks]
     unscored = [one.unscored for one in benchmarks if one.unscored]
-    shared: dict[str, Any] = {
-        "confidence": f"{100 * CONFIDENCE:g}%",
-        "chance": f"{1 - CONFIDENCE:g}",
-        "bound": results.BOUND,
-        "control": results.CONTROL,
-    }
-    board = leaderboard.context(columns, _instance_pages(benchmarks))
-    sizes = [_size(one) for one in benchmarks]
+    shared: dict[str, Any] = {"confidence": f"{100 * CONFIDENCE:g}%"}
     missing = [
         {"title": registry.card(name).title, "tasks": tasks}
         for name, tasks in (left_out or {}).items()
@@ -71,21 +64,35 @@ def build(
     ]
     about: dict[str, Any] = {
         "provenance": origin,
-        "benchmarks": sizes,
+        "sentences": leaderboard.sentences(columns, origin.evaluated) if columns else [],
         "stages": len(nodes),
         "left_out": missing,
         "unscored": unscored,
+        "board": leaderboard.context(columns, _instance_pages(benchmarks)),
     }
-    site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about, "board": board})
+    site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about})
     for one in benchmarks:
-        _benchmark(site, one, order, params, shared)
-    for name, context in other.items():
-        if context:
-            site.page(f"{name}.html", f"{name}.html.j2", TITLES[name], {"it": context})
+        number = next((it for it in columns if it.card is one.systems.card), None)
+        _benchmark(
+            site, one, number, params, {**shared, "named": _named(origin, roles, one.systems.card.title)}
+        )
+    for name, found in other.items():
+        if found:
+            shown = [section_context(it, roles) for it in found]
+            site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": shown})
     site.add(
         {"headline.txt": leaderboard.as_text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)}
     )
     return site.files
+
+
+def _named(origin: provenance.Origin, roles: Mapping[str, str], title: str = "") -> dict[str, dict[str, str]]:
+    """What each system is; of a benchmark, what it is there."""
+    return {
+        line["name"]: {"role": roles[line["name"]], "text": line["sentence"]}
+        for line in reversed(origin.systems)
+        if title in line["benchmarks"]
+    }
 
 
 TITLES = {
@@ -99,16 +106,12 @@ TITLES = {
 
 
 def _benchmark(
-    site: Site, one: Benchmark, order: Mapping[str, int], params: Params, shared: Mapping[str, Any]
+    site: Site, one: Benchmark, number: Number | None, params: Params, shared: Mapping[str, Any]
 ) -> None:
     """The page of a benchmark, and the explorer of its instances."""
     card = one.systems.card
-    site.page(
-        f"{card.name}.html",
-        "benchmark.html.j2",
-        card.title,
-        {**shared, "one": benchmark.context(one, order, params)},
-    )
+    shown = {**shared, "one": benchmark.context(one, number, params)}
+    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, shown)
     site.add({f"scores-{card.name}.csv": one.results.csv()})
     site.page(
         instances.file(card),
@@ -125,23 +128,6 @@ def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], st
         for one in benchmarks
         for system in one.systems.models
     }
-
-
-def _size(one: Benchmark) -> dict[str, Any]:
-    """What the overview says of a benchmark beside its title."""
-    found = one.results
-    return {
-        "name": found.card.name,
-        "title": found.card.title,
-        "systems": len(found.systems or one.systems.models),
-        "instances": sum(len(it.keys) for it in one.scores[:1]) or len(one.evaluated.questions),
-    }
-
-
-def _order(benchmarks: Sequence[Benchmark]) -> dict[str, int]:
-    """The place of each system among those of all benchmarks: it has one mark everywhere."""
-    names = dict.fromkeys(system for one in benchmarks for system in one.results.systems)
-    return {name: at for at, name in enumerate(names)}
 
 
 def _track_title(params: Params, benchmarks: Sequence[Benchmark]) -> Callable[[str], str]:

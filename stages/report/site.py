@@ -18,6 +18,7 @@ from nightjar.benchmarks.sections import (
     Gains,
     Intervals,
     Noted,
+    Points,
     Section,
     Table,
     Text,
@@ -26,8 +27,9 @@ from nightjar.benchmarks.sections import (
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
 from stages.report import numbers
-from stages.report.plots import curves, drawings
-from stages.report.plots.svg import Plot
+from stages.report.plots import kinds
+from stages.report.plots.spec import ROLES, Plot
+from stages.report.read.systems import MEANINGS
 
 TEMPLATES, ASSETS = (Path(__file__).parent / name for name in ("templates", "assets"))
 # A title with its pages: (file, title).
@@ -37,19 +39,22 @@ Menu = tuple[str, Sequence[tuple[str, str]]]
 class Site:
     """Files by name, with the scripts and styles of the pages in `assets/`. Every page has the `menus`.
 
-    A page loads the scripts that its template names in the block `scripts`, all from `assets/`.
+    A page loads the scripts that its template names in the block `scripts`. `named` are the systems, each with its
+    `role` and a `text` that says what it is: their names are explained wherever they stand.
     """
 
-    def __init__(self, menus: Sequence[Menu], footer: str) -> None:
+    def __init__(
+        self, menus: Sequence[Menu], footer: str, named: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
         self.files = {
             f"assets/{file.name}": file.read_text(encoding="utf-8") for file in sorted(ASSETS.iterdir())
         }
-        self._shared = {"menus": menus, "footer": footer}
+        self._shared = {"menus": menus, "footer": footer, "named": named or {}, "meanings": MEANINGS}
 
     def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
         """Add a page and the files of the plots that its context holds."""
         found = environment().get_template(template)
-        self.add({file: found.render(**context, **self._shared, page=file, title=title)})
+        self.add({file: found.render(self._shared | {**context, "page": file, "title": title})})
         for plot in plots(context):
             self.add(plot.files())
 
@@ -108,26 +113,27 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.globals |= {"ROLES": ROLES, "GLYPHS": dict(ROLES.values())}
     made.filters["prose"] = prose
     made.filters["count"] = numbers.count
     return made
 
 
-def section_context(section: Section, order: Mapping[str, int]) -> dict[str, Any]:
-    """The section with its texts and plots; `order` is the place of each system among those of all benchmarks."""
+def section_context(section: Section, roles: Mapping[str, str]) -> dict[str, Any]:
+    """The section with its texts and plots; `roles` are those of the systems."""
     return {
         "id": section.id,
         "title": section.title,
         "short": section.short or section.title,
-        "blocks": [_block(one, order) for one in section.blocks],
+        "blocks": [_block(one, roles) for one in section.blocks],
     }
 
 
-def _block(it: Block, order: Mapping[str, int]) -> dict[str, Any]:
+def _block(it: Block, roles: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(it, Text):
         return {"kind": "text", "text": it.text, "note": it.note, "items": it.items}
     if isinstance(it, Fold):
-        blocks = [_block(one, order) for one in it.blocks]
+        blocks = [_block(one, roles) for one in it.blocks]
         return {"kind": "fold", "title": it.title, "open": it.open, "blocks": blocks}
     if isinstance(it, Table):
         rows = [
@@ -137,22 +143,21 @@ def _block(it: Block, order: Mapping[str, int]) -> dict[str, Any]:
         lines = it.caption.split("\n") if it.caption else []
         return {"kind": "table", "caption": lines, "columns": it.columns, "rows": rows}
     if isinstance(it, Intervals):
-        systems = [name for name in order if any(name in lanes for *_, lanes in it.rows)]
-        return {"kind": "plot", "plot": drawings.scores(it.name, it.rows, systems, order, it.label)}
+        return {"kind": "plot", "plot": kinds.forest(it.name, it.label, it.rows, roles)}
     if isinstance(it, Gains):
-        panels = [(system, order[system], rows) for system, rows in it.systems.items()]
-        return {"kind": "plot", "plot": curves.gains(it.name, panels, it.metric)}
-    return {"kind": "plot", "plot": curves.points(it, order)}
+        return {"kind": "plot", "plot": kinds.gains(it, roles)}
+    return {"kind": "plot", "plot": kinds.points(it, roles) if isinstance(it, Points) else it}
 
 
 def cell(it: Cell) -> dict[str, Any]:
-    """The text of a cell, the note below it, and whether it is bold."""
+    """The text of a cell, the note below it, whether it is bold, and its share of the metric's range in percent."""
     if isinstance(it, Noted):
-        return {"text": it.text, "note": it.note, "bold": False}
+        return {"text": it.text, "note": it.note, "bold": False, "heat": None}
     if not isinstance(it, Value):
-        return {"text": "–" if it is None else it, "note": "", "bold": False}
+        return {"text": "–" if it is None else it, "note": "", "bold": False, "heat": None}
     shown, interval = (
         (numbers.signed, numbers.signed_interval) if it.signed else (numbers.value, numbers.interval)
     )
     note = interval(it.metric, it.low, it.high, it.n) if it.n or it.low is not None else ""
-    return {"text": shown(it.metric, it.value), "note": note, "bold": it.bold}
+    heat = None if it.heat is None else round(100 * it.heat)
+    return {"text": shown(it.metric, it.value), "note": note, "bold": it.bold, "heat": heat}

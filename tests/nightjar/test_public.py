@@ -74,7 +74,8 @@ def test_no_public_name_is_that_of_a_module_in_its_package() -> None:
 
 def test_the_packages_are_attributes_of_nightjar() -> None:
     folders = {path.parent.name for path in (ROOT / "nightjar").glob("*/__init__.py")}
-    assert set(nightjar.__all__) == folders <= set(dir(nightjar))
+    assert set(nightjar.__all__) == folders | {"evaluate"} <= set(dir(nightjar))
+    assert nightjar.evaluate.__module__ == "nightjar.predict.evaluation"
     assert nightjar.search.LexicalIndex.__name__ == "LexicalIndex"
 
 
@@ -85,7 +86,7 @@ def test_the_version_is_that_of_the_installed_package() -> None:
 
 def test_imports_load_no_large_library() -> None:
     assert _loaded("import nightjar") == []
-    assert _loaded("\n".join(f"import nightjar.{package}" for package in nightjar.__all__)) == []
+    assert _loaded("\n".join(f"import nightjar; nightjar.{name}" for name in nightjar.__all__)) == []
     names = "LexicalIndex, Rankings, reciprocal_rank, Encoder, load_encoder"
     assert _loaded(f"from nightjar.search import {names}\nLexicalIndex.build(['a b']).search(['a'], 1)") == []
     assert _loaded("from nightjar.models import load_tokenizer") == []

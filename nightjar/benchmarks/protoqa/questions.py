@@ -38,13 +38,13 @@ _ELSE = (("which", "one"), ("what", "one"), ("how can you tell", "one way to tel
 
 class Settings(Model):
     """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: questions to be answered,
-    and the pairs of the training and dev splits, or questions whose strings these are. `train` and `dev` are None if no
-    system trains on pairs.
+    and the pairs of the training and dev splits, or questions whose strings these are. `evaluated` is None for
+    dev.crowdsourced, or the one file that there is. `train` and `dev` are None if no system trains on pairs.
 
     `questions`, `train_pairs`, `dev_pairs`: at most so many, drawn by the seed; None means all.
     """
 
-    evaluated: str = "dev.crowdsourced"
+    evaluated: str | None = None
     train: str | None = None
     dev: str | None = None
     questions: Limit = None
@@ -58,10 +58,14 @@ def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Quest
     A file without clusters, such as the published test questions, gives all its questions, without references. Raises
     NightjarError if the file was not ingested or has no such questions.
     """
-    known = [one for one in _ingested(sources, settings.evaluated, "evaluated") if "clusters" in one.parts]
+    file = settings.evaluated
+    if file is None:
+        present = _files(sources)
+        file = present[0] if len(present) == 1 else "dev.crowdsourced"
+    known = [one for one in _ingested(sources, file, "evaluated") if "clusters" in one.parts]
     found = [one for one in known if one.parts["clusters"]] or known
     if not found:
-        what = f"{settings.evaluated} has no questions to answer"
+        what = f"{file} has no questions to answer"
         raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
     yield from drawn(found, settings.questions, seed, attrgetter("key"))
 
@@ -102,12 +106,15 @@ def _ingested(sources: Sources, file: str, key: str) -> list[Question]:
     """The questions or pairs of a file. Raises NightjarError if the file was not ingested."""
     if found := list(records.questions(NAME, sources.data, {file})):
         return [one._replace(track=DEFAULT_TRACK) for one in found]
+    what = f"benchmarks.protoqa.{key} is {file}, which is not in it"
+    raise NightjarError(what, sources.data, f"files are {', '.join(_files(sources))}")
+
+
+def _files(sources: Sources) -> list[str]:
     # Here, not above: Parquet takes long to load, and scoring files does without it.
     from nightjar.core.tables import read_rows
 
-    present = sorted({row["task_id"] for row in read_rows(sources.data, contracts.RECORDS, ["task_id"])})
-    what = f"benchmarks.protoqa.{key} is {file}, which is not in it"
-    raise NightjarError(what, sources.data, f"files are {', '.join(present)}")
+    return sorted({row["task_id"] for row in read_rows(sources.data, contracts.RECORDS, ["task_id"])})
 
 
 def prompt(question: Question, asking: Asking) -> str:

@@ -24,16 +24,3 @@ for (const table of document.querySelectorAll("main .scroll > table")) {
     columnDefs: [{ targets: "num", orderSequence: ["desc", "asc", ""] }],
   });
 }
-for (const place of document.querySelectorAll("[data-written]")) {
-  place.textContent = ` Written ${document.lastModified}.`;
-}
-for (const event of ["hashchange", "DOMContentLoaded"]) {
-  addEventListener(event, () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const folded = target && target.closest("details");
-    if (folded) folded.open = true;
-  });
-}
-addEventListener("beforeprint", () => {
-  for (const folded of document.querySelectorAll("details")) folded.open = true;
-});

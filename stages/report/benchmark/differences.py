@@ -1,4 +1,4 @@
-"""Paired differences of systems: which are shown, what calls and evidence add, and what is above the upper bound."""
+"""Paired differences of systems: which are shown, and what calls and evidence add."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nightjar.benchmarks.sections import Block, Cell, Column, Fold, Row, Section
 from nightjar.statistics import MINIMUM, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers
-from stages.report.read.results import BOUND, CONTROL, Results, Rows, category_title
+from stages.report.read.results import BOUND, CONTROL, Results, Rows, category_title, turned
 from stages.report.read.results import Row as Line
 
 # Recipes that differ only in what they add to the control, and what that is.
@@ -23,56 +23,41 @@ ABLATIONS = {
 _HALVES = ("calls_only", "evidence_only")
 
 
-def find(
-    rows: Rows, system: str, baseline: str, track: str, level: str, name: str, metric: str
-) -> dict[str, Any] | None:
-    """The row of contracts.COMPARISONS of system - baseline, from either direction; None if there is none."""
-    cell = {"track": track, "level": level, "name": name, "metric": metric}
-    for row in rows:
-        if cell.items() <= row.items():
-            if (row["system"], row["baseline"]) == (system, baseline):
-                return dict(row)
-            if (row["system"], row["baseline"]) == (baseline, system):
-                return _turned(row)
-    return None
-
-
-def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The same difference the other way round."""
-    low, high = (None if row[end] is None else -row[end] for end in ("high", "low"))
-    return {
-        **row,
-        "system": row["baseline"],
-        "baseline": row["system"],
-        "value": -row["value"],
-        "low": low,
-        "high": high,
-        "better": row["worse"],
-        "worse": row["better"],
-    }
-
-
 def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | None:
-    """The differences between `models`, of which the first is the untuned one; None if there are none to show first."""
+    """The differences between `models`, of which the first is the untuned one; None if there are none."""
     main, others, by_category = chosen(results, rows, models)
     if not main:
         return None
-    blocks: list[Block] = [
-        Text(
-            "Instances are resampled in pairs, so what makes one hard for both systems cancels out. p is two-sided, of "
-            "a permutation test that swaps the two systems' answers; better, worse and equal count instances. A "
-            f"difference is significant if p is at most {1 - CONFIDENCE:g}. Fewer than {MINIMUM} instances have "
-            f"neither interval nor p ({too_few(0)}). p is not corrected for the number of rows."
-        ),
-        _table(results, main),
-    ]
+    told = (
+        "Instances are resampled in pairs, so what makes one hard for both systems cancels out. p is two-sided, of "
+        "a permutation test that swaps the two systems' answers; better, worse and equal count instances. A "
+        f"difference is significant if p is at most {1 - CONFIDENCE:g}. Fewer than {MINIMUM} instances have "
+        f"neither interval nor p ({too_few(0)}). p is not corrected for the number of rows."
+    )
+    blocks: list[Block] = [Text(told, note=True), _table(results, main)]
     if others:
         blocks.append(Fold(f"Other pairs ({len(others)})", [_table(results, others)]))
     if by_category:
         note = "Each by the metric that is published for it. So many tests find some differences by chance."
         table = _table(results, by_category, by_category=True)
         blocks.append(Fold(f"By category ({len(by_category)})", [Text(note, note=True), table]))
-    return Section("differences", "Differences on the same instances", blocks, "Differences")
+    return Section("differences", "All differences on the same instances", blocks, "Differences")
+
+
+def of_number(
+    row: Line, reference: str, found: Mapping[str, Mapping[str, Any]], title: str
+) -> Section | None:
+    """The differences of the benchmark's one number from the `reference`; `found` are the rows by system."""
+    if not found:
+        return None
+    lines = []
+    for system in sorted(found, key=lambda system: -found[system]["value"]):
+        paired = {"system": system, "baseline": reference, **found[system]}
+        cells = [Value(row.metric, row.lanes[system].value), *_tested(paired, row.metric)]
+        lines.append(Row((system, *cells, "yes" if paired["significant"] else "no")))
+    numbered = map(Column, ("score", f"difference from {reference}", "interval", "p"))
+    table = Table((Column("system", "text"), *numbered, Column("significant", "text")), lines, title)
+    return Section("difference", "Differences on the same instances", [table])
 
 
 def chosen(results: Results, rows: Rows, models: Sequence[str]) -> tuple[Rows, Rows, Rows]:
@@ -109,13 +94,13 @@ def chosen(results: Results, rows: Rows, models: Sequence[str]) -> tuple[Rows, R
 def _main(row: Mapping[str, Any], models: Sequence[str], compared: str) -> Mapping[str, Any] | None:
     """The row of the system that is compared, or from one that others are compared with; None for other pairs."""
     if compared in models:
-        row = _turned(row) if row["baseline"] == compared else row
+        row = turned(row) if row["baseline"] == compared else row
         return row if row["system"] == compared else None
     if CONTROL not in models:
         return row
     references = (models[0], CONTROL)
     if row["system"] in references and row["baseline"] not in references:
-        row = _turned(row)
+        row = turned(row)
     if row["baseline"] not in references or (row["system"] == BOUND and row["baseline"] != CONTROL):
         return None
     return row
@@ -151,7 +136,7 @@ def value(row: Mapping[str, Any], metric: Metric, noted: bool = True) -> Value:
     return Value(metric, row["value"], low, high, n, signed=True, bold=bool(row["significant"]))
 
 
-def ablation(results: Results, rows: Rows) -> Section | None:
+def ablation(results: Results) -> Section | None:
     """What helps: for each track and headline metric the ABLATIONS with their differences from the control.
 
     None unless one of the two halves was evaluated beside the control.
@@ -165,7 +150,7 @@ def ablation(results: Results, rows: Rows) -> Section | None:
             metric, lines = row.metric, []
             for system in present:
                 score = Value(metric, row.lanes[system].value)
-                found = find(rows, system, CONTROL, track, "overall", "overall", metric.name)
+                found = results.difference(track, "overall", row, system, CONTROL)
                 tested: list[Cell] = [None] * 5
                 if found:
                     difference, interval, p = _tested(found, metric)
@@ -202,67 +187,3 @@ def texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
         "few": too_few(row["n"]) if row["p"] is None else "",
         **{name: numbers.count(row[name]) for name in ("better", "worse", "equal")},
     }
-
-
-def notes(results: Results, comparisons: Rows) -> dict[str, dict[str, Any]]:
-    """For each track the sentences for its headline, categories and tasks.
-
-    `comparisons` are rows of contracts.COMPARISONS. Scores that are equal as they are shown count as equal.
-    """
-    return {track: _track(results, track, comparisons) for track in results.tracks}
-
-
-def blocks(notes: Sequence[str]) -> list[Text]:
-    """The sentences with what they mean, as a part of a section; empty without any."""
-    told = (
-        f"{BOUND} is trained on other instances of the test tasks, so the highest score is expected of it. Where "
-        "another system is above it, its score is no upper bound:"
-    )
-    return [Text(told, note=True, items=notes)] if notes else []
-
-
-def _track(results: Results, track: str, comparisons: Rows) -> dict[str, Any]:
-    tasks = results.tasks(track)
-    over = sum(bool(_above(row)) for row in tasks)
-    return {
-        "headline": [
-            note for row in results.headline(track) for note in _notes(row, track, "overall", comparisons)
-        ],
-        "categories": [
-            note for row in results.categories(track) for note in _notes(row, track, "category", comparisons)
-        ],
-        "tasks": f"On {over} of {len(tasks)} tasks another system is above the upper bound. No paired difference is "
-        "computed for single tasks, because they have few instances."
-        if over
-        else "",
-    }
-
-
-def _above(row: Line) -> list[str]:
-    """The systems that are better than the bound by the values as they are shown."""
-    return [system for system in row.lanes if BOUND in row.lanes and row.above(system, BOUND)]
-
-
-def _notes(row: Line, track: str, level: str, comparisons: Rows) -> list[str]:
-    title = row.metric.title if level == "overall" else f"{row.title}, {row.metric.title}"
-    found = []
-    for system in _above(row):
-        paired = find(comparisons, system, BOUND, track, level, row.name, row.metric.name)
-        ours, bound = (numbers.value(row.metric, row.lanes[one].value) for one in (system, BOUND))
-        found.append(
-            f"{title}: {system} ({ours}) is above the upper bound, {BOUND} ({bound}): "
-            f"{_difference(row.metric, paired)}."
-        )
-    return found
-
-
-def _difference(metric: Metric, paired: Mapping[str, Any] | None) -> str:
-    if paired is None:
-        return "no paired difference was computed"
-    value = numbers.signed(metric, paired["value"])
-    if paired["p"] is None:
-        return f"the paired difference is {value}, {too_few(paired['n'])}"
-    ends = numbers.signed_interval(metric, paired["low"], paired["high"], paired["n"])
-    p = numbers.p(paired["p"], paired["n"])
-    verdict = "significant" if paired["significant"] else "not significant"
-    return f"the paired difference is {value} {ends}, p {p if p.startswith('<') else f'= {p}'}, {verdict}"

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from nightjar.benchmarks.aggregate import ByCall
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import questions_of
 from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.benchmarks.sections import (
@@ -20,8 +16,6 @@ from nightjar.benchmarks.sections import (
     Column,
     Evaluated,
     Fold,
-    Intervals,
-    Noted,
     ReportSections,
     Section,
     Table,
@@ -32,7 +26,7 @@ from nightjar.benchmarks.sections import (
 from nightjar.benchmarks.sections import Row as Line
 from nightjar.core import contracts, paths, tables
 from nightjar.params import Params
-from nightjar.statistics import too_few
+from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers, site
 from stages.report.benchmark import (
     calls,
@@ -41,10 +35,11 @@ from stages.report.benchmark import (
     instances,
     published,
 )
-from stages.report.plots import drawings
+from stages.report.plots import kinds
+from stages.report.plots.spec import ROLES, Plot
 from stages.report.read import results, systems
 from stages.report.read.facts import Node
-from stages.report.read.results import BOUND, HEADLINE, Results, Row, Rows
+from stages.report.read.results import Results, Row, Rows
 from stages.report.read.systems import Systems
 
 
@@ -93,7 +88,7 @@ def read(
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
         systems,
-        results.read(card, scored),
+        results.read(card, scored, systems.roles),
         tables.read_rows(scored, contracts.COMPARISONS),
         tables.read_rows(scored, contracts.IMPROVEMENTS),
         given,
@@ -102,151 +97,165 @@ def read(
     )
 
 
-def context(one: Benchmark, order: Mapping[str, int], params: Params) -> dict[str, Any]:
-    """What the template shows; `order` is the place of each system among those of all benchmarks."""
+# Rows of the heat table that all metrics of a benchmark with one number each may have, and that have their intervals.
+_METRICS, _NOTED = 12, 14
+
+
+@dataclass(frozen=True)
+class Number:
+    """The one number of a benchmark: its title, the tracks that it is the mean of, if any, and its row.
+
+    `differences` are those from `reference` by system, `best` the system that is significantly the best, "" for none.
+    """
+
+    title: str
+    tracks: Sequence[str]
+    row: Row
+    reference: str
+    differences: Mapping[str, Mapping[str, Any]]
+    best: str
+
+
+def context(one: Benchmark, number: Number | None, params: Params) -> dict[str, Any]:
+    """What the template shows; `number` is None for a benchmark without scores."""
     card, found = one.systems.card, one.results
-    notes = differences.notes(found, one.comparisons)
     making = card.capability(ReportSections)
     own = making.make(one.evaluated) if making else ()
     may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
-    listed = (
-        differences.ablation(found, one.comparisons),
-        published.section(card, found, one.calls, one.comparisons),
-        *own,
+    first = (
+        differences.of_number(number.row, number.reference, number.differences, number.title)
+        if number
+        else None
+    )
+    folded = (
         differences.section(found, one.comparisons, one.systems.models),
-        _details(found, notes),
+        published.section(card, found, one.calls),
+        differences.ablation(found),
+        *own,
+        _details(found),
         gains.section(card, one.improvements),
         calls.section(card, one.answers, may_call, one.calls),
     )
     missing = one.evaluated.facts.get("missing_predictions", {})
+    roles = one.systems.roles
     return {
         "name": card.name,
         "title": card.title,
         "source": card.source,
         "unscored": one.unscored,
-        "systems": found.systems,
-        "side_by_side": len(found.tracks) > 3
-        and all(len(found.headline(track)) == 1 for track in found.tracks),
-        "headline": [_headline(one, track, order, notes[track]["headline"]) for track in found.tracks],
+        "heat": site.section_context(Section("heat", "", [_heat(found)]), roles) if found.tracks else None,
+        "forest": _forest(found, number) if number else None,
         "explorer": instances.file(card),
+        "chats": one.systems.chats,
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "sections": [site.section_context(it, order) for it in listed if it],
+        "sections": [site.section_context(it, roles) for it in (first,) if it],
+        "folded": [site.section_context(it, roles) for it in folded if it],
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.systems.models},
     }
 
 
-def _headline(one: Benchmark, track: str, order: Mapping[str, int], notes: Sequence[str]) -> dict[str, Any]:
-    rows = one.results.headline(track)
-    return {
-        "track": track,
-        "title": initial(one.systems.card.track_title(track)),
-        "n": rows[0].n,
-        "columns": [_column(row) for row in rows],
-        "rows": [
-            {
-                "system": system,
-                "bound": system == BOUND,
-                "chat": one.systems.chats.get(system, ""),
-                "cells": [_cell(row, system) | {"strip": _strip(row, system, order)} for row in rows],
-            }
-            for system in one.results.systems
-            if system in rows[0].lanes
-        ],
-        "published": [
-            {"source": source, "rows": list(group)}
-            for source, group in groupby(
-                _published(one.systems.card, track, rows[0]), lambda row: row["source"]
-            )
-        ],
-        "notes": notes,
-    }
+def _lines(found: Results) -> list[tuple[str, str, str, Row]]:
+    """The rows of the heat table: track, level, title and row. Tracks, and categories below them; or all metrics."""
+    lines = []
+    for track in found.tracks:
+        title = initial(found.card.track_title(track))
+        lines.append((track, "overall", title, found.overall(track)[0]))
+        lines += [(track, "category", row.title, row) for row in found.categories(track)]
+    if len(lines) == 1:
+        track = found.tracks[0]
+        lines = [
+            (track, "overall", numbers.heading(row.metric), row) for row in found.overall(track)[:_METRICS]
+        ]
+    return lines
 
 
-def _column(row: Row) -> dict[str, str]:
+def _heat(found: Results) -> Table:
+    """Systems by tasks, tracks, categories or metrics: a darker cell has a better score of its metric."""
+    lines, ordered = _lines(found), _by_role(found)
+    titles = [title for _, _, title, _ in lines]
+    several = len({row.metric for *_, row in lines}) > 1 and titles[0] != numbers.heading(lines[0][3].metric)
+    rows = []
+    for track, level, title, row in lines:
+        cells: list[Cell] = [row.metric.title] if several else []
+        cells.append(numbers.count(row.n))
+        best, whole = found.best(track, level, row), level == "overall"
+        for system in ordered:
+            if lane := row.lanes.get(system):
+                noted = (lane.low, lane.high) if whole and len(lines) <= _NOTED else (None, None)
+                heat = _share(row, lane.value)
+                cells.append(Value(row.metric, lane.value, *noted, bold=system == best, heat=heat))
+            else:
+                cells.append(None)
+        rows.append(Line((title, *cells)))
+    heads = (Column("", "text"), *((Column("metric", "text"),) if several else ()), Column("n"))
+    metrics = {numbers.heading(row.metric) for *_, row in lines}
+    metric = f"{metrics.pop()}. " if len(metrics) == 1 else ""
+    return Table(
+        (*heads, *map(Column, ordered)), rows, f"{metric}Bold: significantly better than every other system."
+    )
+
+
+def _by_role(found: Results) -> list[str]:
+    return sorted(found.systems, key=lambda system: list(ROLES).index(found.roles.get(system, "baseline")))
+
+
+def _share(row: Row, value: float) -> float:
+    """The place of a value in the range of its metric, or up to the highest one where that has no end; 1 is best."""
     low, high = numbers.axis(row.metric, row.highest)
-    direction = "" if row.metric.higher_is_better else ", lower is better"
-    return {"title": numbers.heading(row.metric) + direction, "axis": f"{low:.4g} to {high:.4g}"}
+    share = min(1.0, max(0.0, (value - low) / (high - low)))
+    return share if row.metric.higher_is_better else 1 - share
 
 
-def _strip(row: Row, system: str, order: Mapping[str, int]) -> Markup:
-    lane = row.lanes.get(system)
-    return Markup() if lane is None else drawings.strip(lane, order[system], row.metric, row.highest)
+def _forest(found: Results, number: Number) -> Plot:
+    """The benchmark's mean of tasks, else the headline metrics of its first tracks."""
+    card = found.card
+    rows = [
+        (numbers.heading(row.metric), f"{title}, n = {numbers.count(row.n)}", row.metric, row.lanes)
+        for track in found.tracks
+        for row in found.headline(track)
+        for title in [initial(card.track_title(track))]
+    ][:_PANELS]
+    if number.tracks or card.average:
+        rows = [(number.title, f"n = {numbers.count(number.row.n)}", number.row.metric, number.row.lanes)]
+    label = f"Scores of every system with {CONFIDENCE:.0%} intervals, {card.title}"
+    return kinds.forest(f"forest-{card.name}", label, rows, found.roles, 270)
 
 
-def _published(card: Card, track: str, row: Row) -> list[dict[str, str]]:
-    return [
-        {"system": it.system, "value": numbers.value(row.metric, it.values[track]), "source": it.source}
-        for it in card.papers.rows
-        if track in it.values and track not in published.shown(card)
-    ]
+# Panels of the forest plot, at most.
+_PANELS = 4
 
 
-def _details(found: Results, notes: Mapping[str, Mapping[str, Any]]) -> Section | None:
-    """The plots and tables of all tracks; None if there are none."""
-    blocks = [it for track in found.tracks for it in _detail(found, track, notes[track])]
-    return Section("detail", "Scores in detail", blocks, "Detail") if blocks else None
+def _details(found: Results) -> Section | None:
+    """The tables of all tracks; None if there are none."""
+    blocks = [it for track in found.tracks for it in _detail(found, track)]
+    return Section("detail", "All metrics and tasks", blocks, "All metrics and tasks") if blocks else None
 
 
-def _detail(found: Results, track: str, notes: Mapping[str, Any]) -> list[Block]:
-    overall, categories, tasks = found.overall(track), found.categories(track), found.tasks(track)
+def _detail(found: Results, track: str) -> list[Block]:
+    overall, tasks = found.overall(track), found.tasks(track)
     blocks: list[Block] = []
-    if len(overall) > HEADLINE:
-        blocks.append(Fold("All metrics", [_table("metric", overall, found.systems)]))
-    if categories:
-        caption = "By category, each by the metric that is published for it"
-        blocks += [*_plots(found, track, categories), _table("category", categories, found.systems, caption)]
-        blocks += differences.blocks(notes["categories"])
+    if len(overall) > 1:
+        blocks.append(_table("metric", overall, found, track, "overall"))
     if tasks:
-        remark = [Text(notes["tasks"], note=True)] if notes["tasks"] else []
-        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found.systems), *remark]))
+        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found, track, "task")]))
     title = initial(found.card.track_title(track))
     return [Text(f"**{title}**"), *blocks] if blocks else []
 
 
-def _table(of: str, rows: Sequence[Row], systems: Sequence[str], caption: str = "") -> Table:
+def _table(of: str, rows: Sequence[Row], found: Results, track: str, level: str) -> Table:
     """A table with a row for each of `rows` and a column a system; single tasks have no intervals."""
-    lines = []
+    lines, ordered = [], _by_role(found)
     for row in rows:
-        few = too_few(row.n) if all(lane.low is None for lane in row.lanes.values()) else ""
-        bare = bool(few) or of == "task"
+        best = found.best(track, level, row)
         cells: list[Cell] = [] if of == "metric" else [row.metric.title]
-        cells.append(Noted(numbers.count(row.n), "" if of == "task" else few))
-        for system in systems:
+        cells.append(numbers.count(row.n))
+        for system in ordered:
             if lane := row.lanes.get(system):
-                ends = (None, None, 0) if bare else (lane.low, lane.high, row.n)
-                cells.append(Value(row.metric, lane.value, *ends, bold=row.is_best(system)))
+                ends = (None, None) if of == "task" else (lane.low, lane.high)
+                cells.append(Value(row.metric, lane.value, *ends, bold=system == best))
             else:
                 cells.append(None)
         lines.append(Line((row.title if of != "metric" else numbers.heading(row.metric), *cells)))
     named = (of,) if of == "metric" else (of, "metric")
-    columns = (*(Column(name, "text") for name in named), Column("n"), *map(Column, systems))
-    return Table(columns, lines, caption)
-
-
-def _cell(row: Row, system: str) -> dict[str, Any]:
-    """A value and its interval as texts."""
-    lane = row.lanes.get(system)
-    if lane is None:
-        return {"value": "–", "interval": "", "best": False}
-    return {
-        "value": numbers.value(row.metric, lane.value),
-        "interval": numbers.interval(row.metric, lane.low, lane.high, row.n),
-        "best": row.is_best(system),
-    }
-
-
-def _plots(found: Results, track: str, categories: Sequence[Row]) -> list[Intervals]:
-    """A drawing of all categories; one for each range if their metrics have several."""
-    by_range: dict[tuple[float, float], list[Row]] = {}
-    for row in categories:
-        by_range.setdefault(row.metric.range, []).append(row)
-    label = f"Score of every system in each category, {found.card.title}, {found.card.track_title(track)}"
-    return [
-        Intervals(
-            f"scores-{found.card.name}-{track}{f'-{place + 1}' if place else ''}",
-            label,
-            [(row.title, f"{row.metric.title}, n = {row.n}", row.metric, row.lanes) for row in rows],
-        )
-        for place, rows in enumerate(by_range.values())
-    ]
+    return Table((*(Column(name, "text") for name in named), Column("n"), *map(Column, ordered)), lines)

@@ -14,7 +14,7 @@ from nightjar.statistics import too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers
 from stages.report.benchmark import calls, differences
-from stages.report.read.results import Results, Row, Rows
+from stages.report.read.results import Results, Row
 
 _NOTE = (
     "Grey rows in italics are published; their models are larger, and their questions are the complete sets. Ours are "
@@ -22,11 +22,8 @@ _NOTE = (
 )
 
 
-def section(card: Card, found: Results, lines: Sequence[ByCall], comparisons: Rows = ()) -> Section | None:
-    """Each of the card's tables of which at least one track and metric was evaluated; None if there is none.
-
-    `comparisons` are rows of contracts.COMPARISONS.
-    """
+def section(card: Card, found: Results, lines: Sequence[ByCall]) -> Section | None:
+    """Each of the card's tables of which at least one track and metric was evaluated; None if there is none."""
     blocks: list[Block] = []
     with_intervals = False
     for table in card.papers.tables:
@@ -40,7 +37,7 @@ def section(card: Card, found: Results, lines: Sequence[ByCall], comparisons: Ro
         elif rows := [row for row in found.overall(table.tracks[0]) if row.metric.name in table.metrics]:
             order = list(table.metrics)
             rows.sort(key=lambda row: order.index(row.metric.name))
-            made = _metrics(card, table, found, comparisons, rows)
+            made = _metrics(card, table, found, rows)
         if made:
             with_intervals |= not table.calls
             blocks += [made, *([Text(table.note, note=True)] if table.note else [])]
@@ -48,7 +45,10 @@ def section(card: Card, found: Results, lines: Sequence[ByCall], comparisons: Ro
         return None
     told = f"{_NOTE}, with {CONFIDENCE:.0%} intervals." if with_intervals else f"{_NOTE}."
     return Section(
-        "published", "The paper's tables beside ours", [Text(told, note=True), *blocks], "The paper's tables"
+        "published",
+        "Published results: other models, other test set",
+        [Text(told, note=True), *blocks],
+        "Published",
     )
 
 
@@ -72,9 +72,7 @@ def _scores(card: Card, table: PublishedTable, found: Results) -> Table:
     return Table((Column("system", "text"), *columns), rows, table.title)
 
 
-def _metrics(
-    card: Card, table: PublishedTable, found: Results, comparisons: Rows, columns: Sequence[Row]
-) -> Table:
+def _metrics(card: Card, table: PublishedTable, found: Results, columns: Sequence[Row]) -> Table:
     """A table whose columns are metrics, with intervals and the differences of the table's reference from ours."""
     track, names = table.tracks[0], [row.metric.name for row in columns]
     rows = [
@@ -88,23 +86,18 @@ def _metrics(
             few = all(it is None or it.low is None for it in lanes)
             n = _range(counts) + (f", {too_few(max(counts))}" if few else "")
             rows.append(Line((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
-    if distances := _distances(table.reference, track, found, columns, comparisons):
+    if distances := _distances(table.reference, track, found, columns):
         told = "differences on the same instances; the significant ones (by p) are bold"
         rows += [Line((f"Distance to {table.reference}: {told}",), heading=True), *distances]
     heads = (Column("system", "text"), Column("n"), *(Column(table.metrics[name]) for name in names))
     return Table(heads, rows, table.title)
 
 
-def _distances(
-    reference: str, track: str, found: Results, columns: Sequence[Row], comparisons: Rows
-) -> list[Line]:
+def _distances(reference: str, track: str, found: Results, columns: Sequence[Row]) -> list[Line]:
     """A row for every system with the differences of the reference from it; none if the reference was not evaluated."""
     rows = []
     for system in found.systems:
-        lines = [
-            differences.find(comparisons, reference, system, track, "overall", "overall", row.metric.name)
-            for row in columns
-        ]
+        lines = [found.difference(track, "overall", row, reference, system) for row in columns]
         if any(lines):
             few = all(line is None or line["low"] is None for line in lines)
             cells = (

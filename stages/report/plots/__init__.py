@@ -1,1 +1,1 @@
-"""Drawings as SVG: their elements, axes and layouts."""
+"""Plots as data: one specification that the page draws with Observable Plot, and matplotlib as a file for print."""

@@ -1,11 +1,13 @@
-"""The augmented corpus: table 2 of Toolformer beside ours, and what sampling and filtering took for each tool."""
+"""The page of tool calls: how many were kept, table 2 of Toolformer beside ours, what sampling took, and examples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stages.report.project.calls import STATUSES, Tool
+from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
+from stages.report.plots import kinds
+from stages.report.project.calls import STATUSES, Example, Tool, best_and_worst
 from stages.report.read.facts import Node
 
 # Table 2 of Schick et al. 2023: examples, which are texts, with calls of a tool by the threshold of the filter.
@@ -24,105 +26,216 @@ TABLE_10 = (
 )
 
 
-def context(tools: Sequence[Tool], nodes: Iterable[Node]) -> dict[str, Any]:
-    """What the templates show: `examples`, a row a tool of table 2, and `work` and `beyond`, a row a tool of facts.
-
-    `examples` is empty if the stage augment_merge has counted none, `beyond` if no tool has a price and there are no
-    chains.
-    """
-    found = {node.name: node.details for node in nodes}
-    merged = found.get("augment_merge", {})
-    return {
-        "thresholds": THRESHOLDS,
-        "table_10": TABLE_10,
-        "examples": _examples([tool.name for tool in tools], merged["examples"])
-        if "examples" in merged
-        else [],
-        "work": [_work(tool, found.get(f"augment@{tool.name}", {})) for tool in tools],
-        "beyond": _beyond(tools, found),
-        "merged": _merged(merged),
-    }
-
-
-def _examples(tools: Sequence[str], counted: Mapping[str, Any]) -> list[dict[str, Any]]:
-    def cells(source: str, tool: str) -> list[str]:
-        return [f"{counted[source].get(tool, {}).get(threshold, 0):,}" for threshold in THRESHOLDS]
-
-    return [
-        {
-            "name": tool,
-            "documents": cells("corpus", tool),
-            "targets": cells("train", tool),
-            "published": [f"{number:,}" for number in PUBLISHED[tool]] if tool in PUBLISHED else ["–"] * 3,
-        }
-        for tool in tools
+def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
+    """How many calls of each tool were kept, what sampling took, and examples; none without tools."""
+    if not tools:
+        return []
+    steps = sorted({step for tool in tools for step, _ in tool.thresholds})
+    told = (
+        "A sampled call is kept when the call with its result lowers the loss of the following tokens by at least the "
+        "tool's threshold, against no call and against the call alone. "
+    )
+    rows = []
+    for tool in tools:
+        counted = dict(tool.thresholds)
+        own = f"{tool.own_threshold:g}"
+        rows.append(Row((tool.name, own, *(f"{counted[it]:,}" if it in counted else None for it in steps))))
+    heads = [*texts("tool"), *numbered("own threshold", *(f"≥ {step:g}" for step in steps))]
+    first: list[Block] = [
+        Text(f"{told}{_merged(nodes)}".strip()),
+        kinds.histograms("calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]),
+        *_examples(tools, nodes),
+        Table(heads, rows, "Calls that save at least so much loss, in nats"),
+        *_augmenting(tools, nodes),
     ]
+    kept = [
+        Section(f"kept-{tool.name}", f"{tool.name}: calls that were kept", _kept(tool))
+        for tool in tools
+        if tool.kept
+    ]
+    return [Section("calls", "", first), *_extremes(tools), *kept]
 
 
-def _work(tool: Tool, details: Mapping[str, Any]) -> dict[str, Any]:
-    texts, rules = details.get("texts", {}), details.get("rules", {})
-    sources = [texts.get(source) for source in ("corpus", "train")]
+_HEADS = [
+    *numbered("saved"),
+    *(Column(name, "words") for name in ("text before", "call", "text after")),
+    *texts("from"),
+]
+
+
+def _cells(it: Example) -> tuple[str, ...]:
+    return f"{it.gain:.2f}", it.before, it.call, it.after, it.where
+
+
+def _extremes(tools: Sequence[Tool]) -> list[Section]:
+    best, worst = best_and_worst(tools)
+    told = (
+        "Of all tools, kept or not, in the form of table 10 of Toolformer. Useful there is a person's judgement; here "
+        f"the last column says whether the result occurs in the text after the call. Published (table 10): {TABLE_10}."
+    )
+    folds = [
+        Fold(
+            f"The {len(some)} that save {which}",
+            [Table([*_HEADS, *texts("kept", "result occurs")], [
+                Row((*_cells(it), "yes" if it.kept else "no", "yes" if it.fits else "no")) for it in some
+            ])],
+        )
+        for which, some in (("most", best), ("least", worst))
+    ]  # fmt: skip
+    return (
+        [Section("extremes", "The calls that save most and least", [Text(told, note=True), *folds])]
+        if best
+        else []
+    )
+
+
+def _kept(tool: Tool) -> list[Block]:
+    """Calls whose result occurs in the text after them, and calls whose result does not."""
+    with_text = tool.kept - tool.echo_count
+    wrong = (
+        "Many of these calls are wrong. They are kept because they repeat a part of the text that follows; the filter "
+        "is the published one"
+    )
+    blocks: list[Block] = []
+    for title, some, n in (
+        (
+            f"The result occurs in the text after the call: {with_text:,} of {tool.kept:,}",
+            tool.fitting,
+            with_text,
+        ),
+        (
+            f"The result does not occur there: {tool.echo_count:,} of {tool.kept:,}. {wrong}",
+            tool.echoes,
+            tool.echo_count,
+        ),
+    ):
+        if some:
+            more = ", the best of them" if n > len(some) else ""
+            blocks += [Text(f"{title}{more}.", note=True), Table(_HEADS, [Row(_cells(it)) for it in some])]
+    return blocks
+
+
+def _facts(nodes: Iterable[Node]) -> Mapping[str, Mapping[str, Any]]:
+    return {node.name: node.details for node in nodes}
+
+
+def _examples(tools: Sequence[Tool], nodes: Iterable[Node]) -> list[Block]:
+    """Table 2 of the paper beside ours; none if the stage augment_merge has counted none."""
+    counted = _facts(nodes).get("augment_merge", {}).get("examples")
+    if counted is None:
+        return []
+    heads = [
+        f"{of}, ≥ {step}" for of in ("documents", "training targets", "published") for step in THRESHOLDS
+    ]
+    rows = []
+    for tool in tools:
+        ours = (
+            counted[of].get(tool.name, {}).get(step, 0) for of in ("corpus", "train") for step in THRESHOLDS
+        )
+        theirs = PUBLISHED.get(tool.name)
+        rows.append(
+            Row(
+                (
+                    tool.name,
+                    *(f"{it:,}" for it in ours),
+                    *((f"{it:,}" for it in theirs) if theirs else [None] * 3),
+                )
+            )
+        )
+    caption = (
+        "Examples, which are texts and not calls, by the threshold of the filter: all three from this run, before the "
+        "limit of examples of a tool. Published: table 2 of Toolformer, from millions of documents."
+    )
+    return [Table([*texts("tool"), *numbered(*heads)], rows, caption)]
+
+
+def _augmenting(tools: Sequence[Tool], nodes: Iterable[Node]) -> list[Block]:
+    """What sampling and filtering took, and prices and chains, which the paper does not have."""
+    found = _facts(nodes)
+    told = (
+        "Texts that suit a tool (with the rule that they satisfy, where it has several) and those annotated, tokens "
+        "that the model read for them, and sampled candidates by result of the filter. Seconds differ from run to run "
+        "and are not here: `nightjar rebuild` prints those of each stage `augment@TOOL`, `nightjar plan --json` those "
+        "of earlier runs."
+    )
+    heads = [*texts("tool"), *numbered("texts", "suited", "annotated", "tokens", "candidates", *_STATUSES)]
+    rows = [Row(_work(tool, found.get(f"augment@{tool.name}", {}))) for tool in tools]
+    heads += [Column("rules", "words"), *texts("sources of kept calls")]
+    return [Text(told, note=True), Table(heads, rows), *_beyond(tools, found)]
+
+
+_STATUSES = [status.replace("_", " ") for status in STATUSES]
+
+
+def _work(tool: Tool, details: Mapping[str, Any]) -> tuple[str | None, ...]:
+    of, rules = details.get("texts", {}), details.get("rules", {})
+    sources = [of.get(source) for source in ("corpus", "train")]
     counts: list[Mapping[str, int]] = [one for one in sources if isinstance(one, Mapping)]
-    return {
-        "name": tool.name,
-        "seen": _number(*(one.get("seen") for one in counts)),
-        "suited": _number(*(one.get("suited") for one in counts)),
-        "rules": ", ".join(f"{rule} {number:,}" for rule, number in sorted(rules.items())),
-        "annotated": _number(texts.get("annotated")),
-        "tokens": _number(details.get("tokens_computed")),
-        "candidates": f"{tool.candidates:,}",
-        "statuses": [f"{tool.statuses[status]:,}" for status in STATUSES],
-        "sources": ", ".join(f"{source} {count:,}" for source, count in sorted(tool.sources.items())) or "–",
-    }
+    return (
+        tool.name,
+        _number(*(one.get("seen") for one in counts)),
+        _number(*(one.get("suited") for one in counts)),
+        _number(of.get("annotated")),
+        _number(details.get("tokens_computed")),
+        f"{tool.candidates:,}",
+        *(f"{tool.statuses[status]:,}" for status in STATUSES),
+        ", ".join(f"{rule} {number:,}" for rule, number in sorted(rules.items())) or None,
+        ", ".join(f"{source} {count:,}" for source, count in sorted(tool.sources.items())) or None,
+    )
 
 
-def _beyond(tools: Sequence[Tool], found: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Prices and chains, which the paper does not have; empty where they are off for all tools."""
+def _beyond(tools: Sequence[Tool], found: Mapping[str, Mapping[str, Any]]) -> list[Block]:
+    """Prices and chains; a sentence if they are off for all tools."""
     details = [found.get(f"augment@{tool.name}", {}) for tool in tools]
     prices = [one.get("filter", {}).get("price", 0.0) for one in details]
     if not any(prices) and not any("chains" in one for one in details):
-        return []
-    return [
-        {
-            "name": tool.name,
-            "price": f"{price:g}",
-            "too_dear": f"{tool.too_dear:,}",
-            **_chains(one.get("chains", {})),
-        }
+        return [Text("No call has a price, and there are no chains of calls.", note=True)]
+    told = (
+        "Not in the paper: the price of a call, which the filter subtracts from what it saves, and chains, where a "
+        "call follows another at the same place. Calls that only the price excludes save the threshold, but not the "
+        "price as well. Kept calls are counted by their number in the chain (1: the first). What the later calls save, "
+        "in nats and on average, is beyond the calls before them."
+    )
+    heads = [*texts("tool"), *numbered("price", "only the price excludes"), *texts("kept, by number")]
+    heads += numbered("later calls sampled", "kept", "saved by one", "with an earlier result in the input")
+    rows = [
+        Row((tool.name, f"{price:g}", f"{tool.too_dear:,}", *_chains(one.get("chains", {}))))
         for tool, price, one in zip(tools, prices, details, strict=True)
     ]
+    return [Text(told, note=True), Table(heads, rows)]
 
 
-def _chains(counted: Mapping[str, Any]) -> dict[str, str]:
+def _chains(counted: Mapping[str, Any]) -> list[str | None]:
+    """Kept by number, later calls sampled and kept, saved by one, and with an earlier result in the input."""
     if not counted:
-        return dict.fromkeys(("lengths", "sampled", "later", "saved", "use_result"), "–")
+        return [None] * 5
     kept = counted["kept"]
     later = sum(number for place, number in kept.items() if place != "1")
-    return {
-        "lengths": ", ".join(f"{place}: {number:,}" for place, number in kept.items()) or "–",
-        "sampled": f"{counted['sampled']:,}",
-        "later": f"{later:,}",
-        "saved": f"{counted['saved'] / later:.2f}" if later else "–",
-        "use_result": f"{counted['use_result']:,}",
-    }
+    return [
+        ", ".join(f"{place}: {number:,}" for place, number in kept.items()) or None,
+        f"{counted['sampled']:,}",
+        f"{later:,}",
+        f"{counted['saved'] / later:.2f}" if later else None,
+        f"{counted['use_result']:,}",
+    ]
 
 
-def _number(*values: int | None) -> str:
-    """The sum of the values; a dash if there is none, or one is not recorded."""
+def _number(*values: int | None) -> str | None:
+    """The sum of the values; None if there is none, or one is not recorded."""
     known = [value for value in values if value is not None]
-    return f"{sum(known):,}" if known and len(known) == len(values) else "–"
+    return f"{sum(known):,}" if known and len(known) == len(values) else None
 
 
-def _merged(details: Mapping[str, Any]) -> str:
+def _merged(nodes: Iterable[Node]) -> str:
     """A sentence on the texts of the augmented corpus; empty without facts."""
-    texts = details.get("texts")
-    if not texts:
+    of = _facts(nodes).get("augment_merge", {}).get("texts")
+    if not of:
         return ""
     parts = [
-        f"{texts[source]['with_calls']:,} of {texts[source]['texts']:,} {name}"
+        f"{of[source]['with_calls']:,} of {of[source]['texts']:,} {name}"
         for source, name in (("corpus", "documents"), ("train", "training targets"))
     ]
-    corpus = texts["corpus"]
+    corpus = of["corpus"]
     return (
         f"Calls were merged into {' and '.join(parts)}. {corpus['held_out']:,} documents are held out; "
         f"{corpus['with_own_calls']:,} contain a call of their own and were refused."

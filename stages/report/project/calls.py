@@ -1,4 +1,4 @@
-"""The sampled tool calls: how many each threshold would keep, and examples of kept ones."""
+"""The sampled tool calls of each tool: their gains, how many each threshold would keep, and some of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, tables
-from stages.report.plots import curves, svg
 
 THRESHOLDS = (0.0, 0.25, 0.5, 1.0, 2.0)
 STATUSES = ("kept", "below_threshold", "no_result", "malformed")
@@ -69,11 +68,11 @@ class Tool:
         return self.statuses.get("kept", 0)
 
 
-Row = Mapping[str, Any]
+Candidate = Mapping[str, Any]
 Texts = Mapping[tuple[str, str | None, str, int], str]
 
 
-def summarise(name: str, own_threshold: float, rows: Sequence[Row], texts: Texts) -> Tool:
+def summarise(name: str, own_threshold: float, rows: Sequence[Candidate], texts: Texts) -> Tool:
     """The summary of one tool from its rows of contracts.CANDIDATES and the texts of those in `shown`."""
     gains = [row["gain"] for row in rows if row["gain"] is not None]
     kept = sorted((row for row in rows if row["status"] == "kept"), key=lambda row: (-row["gain"], row["id"]))
@@ -101,46 +100,7 @@ def summarise(name: str, own_threshold: float, rows: Sequence[Row], texts: Texts
     )
 
 
-def context(tools: Sequence[Tool]) -> dict[str, Any]:
-    """What the template shows of all tools."""
-    steps = sorted({step for tool in tools for step, _ in tool.thresholds})
-    best, worst = best_and_worst(tools)
-    return {
-        "plot": curves.histograms("calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]),
-        "steps": [svg.n(step) for step in steps],
-        "tools": [_tool(tool, steps) for tool in tools],
-        "extremes": [("The %d that save most", best), ("The %d that save least", worst)],
-    }
-
-
-def _tool(tool: Tool, steps: Sequence[float]) -> dict[str, Any]:
-    counted = dict(tool.thresholds)
-    with_text = tool.kept - tool.echo_count
-    return {
-        "name": tool.name,
-        "kept": tool.kept,
-        "cells": [
-            {"count": f"{counted[step]:,}" if step in counted else "–", "own": step == tool.own_threshold}
-            for step in steps
-        ],
-        "lists": [
-            {
-                "title": f"The result occurs in the text after the call: {with_text:,} of {tool.kept:,}",
-                "examples": tool.fitting,
-                "more": with_text > len(tool.fitting),
-            },
-            {
-                "title": f"The result does not occur there: {tool.echo_count:,} of {tool.kept:,}. Many of these "
-                "calls are wrong. They are kept because they repeat a part of the text that follows; the filter is the "
-                "published one",
-                "examples": tool.echoes,
-                "more": tool.echo_count > len(tool.echoes),
-            },
-        ],
-    }
-
-
-def extremes(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def extremes(rows: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
     """The calls with the largest gains, best first, and those with the smallest, worst first; at most `EXTREMES`."""
     measured = [row for row in rows if row["gain"] is not None]
     order = sorted(measured, key=lambda row: (-row["gain"], row["id"], row["call"]))
@@ -154,12 +114,12 @@ def best_and_worst(tools: Sequence[Tool]) -> tuple[list[Example], list[Example]]
     return best[:EXTREMES], worst[:EXTREMES]
 
 
-def place(row: Row) -> tuple[str, str | None, str, int]:
+def place(row: Candidate) -> tuple[str, str | None, str, int]:
     """What identifies the text of a candidate."""
     return row["source"], row["task_id"], row["id"], row["target"]
 
 
-def read_texts(corpus: Path, split: Path, rows: Sequence[Row]) -> Texts:
+def read_texts(corpus: Path, split: Path, rows: Sequence[Candidate]) -> Texts:
     """The texts of the kept calls and of those with the largest and smallest gains: documents and training targets.
 
     Each has the one blank before it that the offsets of candidates count.
@@ -203,7 +163,7 @@ def _plain(text: str) -> str:
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
 
 
-def _example(row: Row, text: str) -> Example:
+def _example(row: Candidate, text: str) -> Example:
     offset = row["offset"]
     before, after = text[max(0, offset - _BEFORE) : offset], text[offset : offset + _AFTER]
     where = f"{row['task_id']}, {row['id']}" if row["task_id"] else row["id"]

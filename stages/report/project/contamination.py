@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
 from nightjar.core import contracts, tables
+from stages.report import numbers
 from stages.report.read.facts import Node
 
 EXAMPLES = 12
@@ -44,82 +46,122 @@ def read(path: Path) -> Mapping[str, Any] | None:
     return {"tasks": by_task, "overlaps": overlaps, "evidence": evidence}
 
 
-def context(
-    found: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequence[Card]
-) -> dict[str, Any] | None:
-    """What the template shows; None if the stage did not run. `cards` are those of the report's benchmarks."""
+def sections(found: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequence[Card]) -> list[Section]:
+    """A section a benchmark, then tasks and examples; none if the stage did not run."""
     facts = next((node.details for node in nodes if node.name == "contamination"), None)
     if found is None or facts is None:
-        return None
+        return []
     shown = {card.name: card for card in cards}
+    return [
+        Section("told", "", [Text(_TOLD.format(ngram=facts["ngram"])), Text(_NOT_CHECKED)]),
+        *(
+            _benchmark(found, shown[name], facts["texts"], it)
+            for name in shown
+            if (it := facts["benchmarks"].get(name))
+        ),
+        Section(
+            "more", "Tasks and examples", [Text(_COPIED, note=True), *_tasks(found, shown), *_examples(found)]
+        ),
+    ]
+
+
+_TOLD = (
+    "Test questions that share {ngram} words in a row with a training text (lower-cased, without punctuation), in "
+    "their input or in a reference. A shorter input of five words or more counts if all its words are in a training "
+    "text in a "
+    'row. "Most of the input": at least 70% of the input\'s runs of words are shared. A shorter text, or a short '
+    "reference, that is also a whole training text is most often a label, so it is counted apart."
+)
+_NOT_CHECKED = (
+    "Not checked: what the base models were trained on before, the definitions and examples of prompts, the results of "
+    "tools, and translations or paraphrases."
+)
+_COPIED = (
+    "A system that reads passages may copy a reference that they have: that is what retrieval is for, but its score "
+    "then says little of what the model knows. A label or a number may be in a passage by chance. The supervised upper "
+    "bound is trained on other instances of the test tasks, which share their wording."
+)
+
+
+def _benchmark(found: Mapping[str, Any], card: Card, of: Mapping[str, int], it: Mapping[str, Any]) -> Section:
+    """The overlaps with training texts, and for each track the questions whose passages have what."""
+    rows = []
+    for side, title in _SIDES.items():
+        counts = it["sides"][side]
+        share = 100 * counts["overlapping"] / it["questions"] if it["questions"] else 0.0
+        cells = (counts[name] for name in ("by_input", "by_reference", "mostly", "short"))
+        texts_of = numbers.count(of[side]) if side in of else ""
+        shown = numbers.count(counts["overlapping"]), f"{share:.1f}%", *map(numbers.count, cells)
+        rows.append(Row((title, texts_of, *shown)))
+    heads = [
+        *texts("found in"),
+        *numbered("texts", "questions", "share", "input", "reference", "most of the input"),
+    ]
+    caption = f"Training texts: of {numbers.count(it['questions'])} test questions"
+    blocks: list[Block] = [Table([*heads, *numbered("short text")], rows, caption)]
+    if it["evidence"] is None:
+        blocks.append(Text("No passages are retrieved for these questions.", note=True))
+    else:
+        heads = [*texts("track"), *numbered("questions with passages", "passages, at most")]
+        where = (f"{part} in {which}" for part in ("question", "reference") for which in ("the first", "any"))
+        caption = "Retrieved passages: questions whose passages have their words, or a reference"
+        blocks.append(Table([*heads, *numbered(*where)], _evidence(found, card), caption))
+    return Section(card.name, card.title, blocks)
+
+
+def _evidence(found: Mapping[str, Any], card: Card) -> list[Row]:
+    tracks: dict[str, list[Mapping[str, Any]]] = {}
+    for row in found["evidence"]:
+        if row["benchmark"] == card.name:
+            tracks.setdefault(row["track"], []).append(row)
+    lines = []
+    for track, rows in tracks.items():
+        ranks = ([row[f"{part}_rank"] for row in rows] for part in ("question", "reference"))
+        counts = [count for of in ranks for count in (of.count(1), len(of) - of.count(None))]
+        most = max(row["passages"] for row in rows)
+        shares = (f"{numbers.count(count)} ({100 * count / len(rows):.0f}%)" for count in counts)
+        lines.append(Row((card.track_title(track), numbers.count(len(rows)), numbers.count(most), *shares)))
+    return lines
+
+
+def _tasks(found: Mapping[str, Any], shown: Mapping[str, Card]) -> list[Block]:
+    """The test tasks with an overlap, those with the largest shares first."""
     by_task = [
         row
         for row in found["tasks"]
         if row["side"] == "any" and row["overlapping"] and row["benchmark"] in shown
     ]
-    # The largest shares first, and the overlaps that cover most of their text.
     by_task.sort(key=lambda row: (-row["share"], row["benchmark"], row["task_id"]))
+    rows = []
+    for row in by_task:
+        card = shown[row["benchmark"]]
+        of = ", ".join(filter(None, (row["category"], card.track_title(row["track"]))))
+        counts = f"{row['instances']}", f"{row['overlapping']}", f"{100 * row['share']:.0f}%"
+        rows.append(Row((row["task_id"], card.title, of, *counts)))
+    heads = [
+        *texts("test task", "benchmark", "category, track"),
+        *numbered("questions", "with overlap", "share"),
+    ]
+    title = f"{len(rows)} test tasks with an overlap in any training text but those of the supervised bound"
+    return [Fold(title, [Table(heads, rows)])] if rows else []
+
+
+def _examples(found: Mapping[str, Any]) -> list[Block]:
+    """Overlaps, those that cover most of their text first."""
     overlaps = [row for row in found["overlaps"] if row["side"] != "supervised" and row["kind"] != "short"]
     overlaps.sort(key=lambda row: (-_covered(row), row["task_id"], row["id"], row["part"], row["side"]))
-    return {
-        "ngram": facts["ngram"],
-        "benchmarks": [
-            {
-                "title": shown[name].title,
-                "questions": it["questions"],
-                "sides": [_side(side, facts["texts"], it) for side in _SIDES],
-                "evidence": None if it["evidence"] is None else _evidence(found, shown[name]),
-            }
-            for name in shown
-            if (it := facts["benchmarks"].get(name))
-        ],
-        "tasks": [
-            {
-                **row,
-                "track": shown[row["benchmark"]].track_title(row["track"]),
-                "benchmark": shown[row["benchmark"]].title,
-                "share": 100 * row["share"],
-            }
-            for row in by_task
-        ],
-        "examples": [_example(row) for row in overlaps[:EXAMPLES]],
-        "more": max(0, len(overlaps) - EXAMPLES),
-    }
-
-
-def _side(name: str, texts: Mapping[str, int], it: Mapping[str, Any]) -> dict[str, Any]:
-    counts = it["sides"][name]
-    share = 100 * counts["overlapping"] / it["questions"] if it["questions"] else 0.0
-    return {"name": _SIDES[name], "texts": texts.get(name), "share": share, **counts}
-
-
-def _evidence(found: Mapping[str, Any], card: Card) -> list[dict[str, Any]]:
-    """For each track the questions with passages, and in how many the first passage, or any, has what."""
-    tracks: dict[str, list[Mapping[str, Any]]] = {}
-    for row in found["evidence"]:
-        if row["benchmark"] == card.name:
-            tracks.setdefault(row["track"], []).append(row)
-    told = []
-    for track, rows in tracks.items():
-        ranks = {part: [row[f"{part}_rank"] for row in rows] for part in ("question", "reference")}
-        counts = {part: len(of) - of.count(None) for part, of in ranks.items()}
-        first = {f"{part}_first": of.count(1) for part, of in ranks.items()}
-        most = max(row["passages"] for row in rows)
-        told.append({"track": card.track_title(track), "n": len(rows), "passages": most, **counts, **first})
-    return told
+    heads = [*texts("test question", "benchmark", "part"), *numbered("shared")]
+    heads += [Column("first shared run of words", "words"), *texts("found in")]
+    title = "Examples" + (", those with the largest shared part" if len(overlaps) > EXAMPLES else "")
+    rows = [_example(row) for row in overlaps[:EXAMPLES]]
+    return [Fold(title, [Table(heads, rows)])] if rows else []
 
 
 def _covered(row: Mapping[str, Any]) -> float:
     return 1.0 if row["kind"] == "whole" else float(row["matched"] / row["ngrams"])
 
 
-def _example(row: Mapping[str, Any]) -> dict[str, str]:
+def _example(row: Mapping[str, Any]) -> Row:
     home = f"{row['source_task_id']}:{row['source_id']}" if row["source_task_id"] else row["source_id"]
-    return {
-        "benchmark": row["benchmark"],
-        "test": f"{row['task_id']}:{row['id']}",
-        "part": row["part"],
-        "covered": f"{100 * _covered(row):.0f}%",
-        "text": row["text"],
-        "source": f"{home} ({row['side']})",
-    }
+    test, covered = f"{row['task_id']}:{row['id']}", f"{100 * _covered(row):.0f}%"
+    return Row((test, row["benchmark"], row["part"], covered, row["text"], f"{home} ({row['side']})"))

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.papers import Collection
-from stages.report.plots import svg
-from stages.report.plots.curves import shortened
-from stages.report.plots.svg import Plot
+from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
+from stages.report import numbers
+from stages.report.plots import kinds
+from stages.report.plots.spec import Plot
 from stages.report.read.facts import Node
 from stages.report.read.results import category_title
 
@@ -34,10 +33,10 @@ class Bar:
 _IN_FULL = "_in_full"
 
 
-def context(
+def sections(
     nodes: Sequence[Node], cards: Sequence[Card], track_title: Callable[[str], str]
-) -> dict[str, Any] | None:
-    """What the templates show; None if no stage described a dataset. `track_title` names a track of the split."""
+) -> list[Section]:
+    """A section a dataset; none if no stage described one. `track_title` names a track of the split."""
     described = [
         _dataset(dataset, card.papers.collection, node.details["collection"])
         for card in cards
@@ -46,50 +45,69 @@ def context(
         for node in nodes
         if node.name == f"ingest@{dataset}" and node.details.get("collection")
     ]
-    if not described:
-        return None
     split = next((node.details for node in nodes if node.name == "split"), {})
-    return {
-        "datasets": described,
-        "tracks": ", ".join(track_title(track) for track in split.get("lists") or ()),
-        "disagreements": [
-            {**line, "track": track_title(line["track"])} for line in split.get("disagreements") or ()
-        ],
-    }
+    return [*described, _rule(split, track_title)] if described else []
 
 
-def _dataset(name: str, paper: Collection, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    found = numbers["distributions"]
-    return {
-        "name": name,
-        "source": paper.source,
-        "notes": paper.notes,
-        "figures": [
-            {
-                "title": it.title,
-                "here": f"{numbers[it.name]:,.{it.decimals}f}",
-                "published": "–" if it.published is None else f"{it.published:,.{it.decimals}f}",
-            }
-            for it in paper.figures
-        ],
-        "distributions": [
-            {
-                "title": category_title(key),
-                "plot": plot(f"data-{name}-{key}", found[key], category_title(key)),
-                "rows": found.get(key + _IN_FULL, found[key]),
-                "in_full": key + _IN_FULL in found,
-            }
-            for key in [it.name for it in paper.figures if it.name in found]
-            if not key.endswith(_IN_FULL)
-        ],
-    }
+def _rule(split: Mapping[str, Any], track_title: Callable[[str], str]) -> Section:
+    """Where the published lists and the rule disagree."""
+    lines = split.get("disagreements") or ()
+    blocks: list[Block]
+    if lines:
+        heads = [*texts("task", "track", "listed", "by the rule"), Column("reason", "words")]
+        rows = [
+            Row((it["task_id"], track_title(it["track"]), it["listed"], it["rule"], it["reason"]))
+            for it in lines
+        ]
+        told = (
+            "Tasks that the published lists assign to another part than the rule of categories, languages and sources "
+            "does."
+        )
+        blocks = [Text(told), Fold(f"{len(lines)} tasks", [Table(heads, rows)], open=len(lines) <= 12)]
+    elif tracks := ", ".join(track_title(track) for track in split.get("lists") or ()):
+        blocks = [Text(f"They agree on every task of these data ({tracks}).")]
+    else:
+        blocks = [
+            Text(
+                "The split was made by the rule: the data have no published lists, or the parameters ignore them."
+            )
+        ]
+    return Section("rule", "Published lists and the rule", blocks)
+
+
+def _dataset(name: str, paper: Collection, found: Mapping[str, Any]) -> Section:
+    figures = [
+        Row(
+            (
+                it.title,
+                f"{found[it.name]:,.{it.decimals}f}",
+                None if it.published is None else f"{it.published:,.{it.decimals}f}",
+            )
+        )
+        for it in paper.figures
+    ]
+    caption = f"The ingested dataset {name} beside the published one: {paper.source}"
+    blocks: list[Block] = [Table([*texts(""), *numbered("here", "published")], figures, caption)]
+    blocks += [Text(paper.notes, note=True)] if paper.notes else []
+    every = found["distributions"]
+    for key in [it.name for it in paper.figures if it.name in every and not it.name.endswith(_IN_FULL)]:
+        full = every.get(key + _IN_FULL, every[key])
+        rows = [Row((value, numbers.count(tasks), numbers.count(of))) for value, tasks, of in full]
+        title = category_title(key)
+        told = f"All {len(full)}" + (", with subdivisions" if key + _IN_FULL in every else "")
+        blocks += [
+            Text(f"**{title}**"),
+            plot(f"data-{name}-{key}", every[key], title),
+            Fold(told, [Table([*texts("value"), *numbered("tasks", "instances")], rows)]),
+        ]
+    return Section(f"data-{name}", "", blocks)
 
 
 def plot(name: str, counts: Sequence[Sequence[Any]], title: str) -> Plot:
     """A distribution as bars, tasks on the left and instances on the right."""
     shown = fold(counts)
     rows = [(row.name, row.tasks, row.instances) for row in shown]
-    return Plot(name, bars(shown, f"{title}: tasks and instances"), ("value", "tasks", "instances"), rows)
+    return kinds.bars(name, f"{title}: tasks and instances", rows)
 
 
 def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[Bar]:
@@ -100,26 +118,3 @@ def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[Bar]:
         tasks, instances = (sum(count[at] for count in rest) for at in (1, 2))
         listed.append(Bar(f"other, {len(rest)} values", tasks, instances, True))
     return listed
-
-
-def bars(rows: Sequence[Bar], label: str) -> Markup:
-    """Two panels of horizontal bars in one order, each on its own scale from zero."""
-    left, panel, gap, lane, top = 232.0, 270.0, 78.0, 21.0, 26.0
-    body = []
-    for place, heading in enumerate(("tasks", "instances")):
-        start = left + place * (panel + gap)
-        body.append(svg.text(start, 14, heading, 12, fill="muted"))
-        body.append(svg.line(start, top - 4, start, top + lane * len(rows)))
-        most = max((getattr(row, heading) for row in rows), default=0) or 1
-        for at, row in enumerate(rows):
-            count, y = getattr(row, heading), top + lane * at
-            width = panel * count / most
-            fill = "s1" if row.folded else "s4"
-            body.append(svg.rect(start, y, width, lane - 7, fill, fill))
-            body.append(svg.text(start + width + 6, y + 11, f"{count:,}", 11, fill="muted"))
-    for at, row in enumerate(rows):
-        words = shortened(row.name, 34)
-        body.append(
-            svg.text(left - 10, top + lane * at + 11.5, words, 12.5, "end", "muted" if row.folded else "ink")
-        )
-    return svg.drawing(left + 2 * panel + gap + 70, top + lane * len(rows) + 6, label, body)

@@ -10,16 +10,19 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nightjar
 import stages
 from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
 from nightjar.core import paths
 from nightjar.params import Params, profiles
 from nightjar.params.train import Recipe
 from stages._runtime import graph
+from stages.report import numbers
 from stages.report.read import systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
@@ -34,87 +37,170 @@ NOT_RECORDED = "not recorded"
 _SAMPLE = "the sample written for this project: invented, not a benchmark"
 
 
-def context(
-    params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], root: Path = Path()
-) -> dict[str, Any]:
-    """What the templates show; `root` is the project's folder, which holds the profiles."""
+@dataclass(frozen=True)
+class Origin:
+    """What the overview says of the run: its model and profile, the data, the machines, and the Git trees of the code.
+
+    `systems` has a line a system: `name`, `benchmarks` and `sentence`. `sections` are those of the page.
+    """
+
+    summary: str
+    evaluated: str
+    hardware: str
+    code: Mapping[str, str]
+    systems: Sequence[Mapping[str, str]]
+    sections: Sequence[Section]
+
+
+def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], root: Path = Path()) -> Origin:
+    """Where the results come from; `root` is the project's folder, which holds the profiles."""
     # As params.yaml has them: a profile does not name defaults either.
     values = {group: params.model_dump(exclude_unset=True)[group] for group in GROUPS}
     profile, changes, unreadable = profiles.nearest(root, values)
     by_name = {node.name: node for node in nodes}
-    run_models = graph.run_models()
-    models, data = _models(params, by_name), _data(nodes, [one.card for one in benchmarks])
-    split = by_name.get("split")
-    return {
-        "summary": _summary(models[0], profile, len(changes), data),
-        "code": {
-            package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
-        },
-        "profile": profile,
-        "changes": [
-            {
-                "key": one.key,
-                "profile": "–" if one.kind == "added" else _shown(one.old),
-                "here": "–" if one.kind == "removed" else _shown(one.new),
-            }
-            for one in changes
-        ],
-        "unreadable": unreadable,
-        "parameters": [{"key": key, "value": _shown(value)} for key, value in _flat(values)],
-        "models": models,
-        "prompt": systems.prompt(params, benchmarks),
-        "systems": systems.sentences(params, benchmarks, by_name),
-        "recipes": _recipes(params, by_name),
-        "data": data,
-        "rows": (split.details.get("rows") or {}) if split else {},
-        "machines": (machines := _machines(nodes)),
-        "hardware": _hardware(machines),
-        "without_machine": ", ".join(
-            node.name for node in nodes if node.stage in run_models and not node.details.get("machine")
-        ),
-        "libraries": _libraries(nodes),
+    listed = systems.sentences(params, benchmarks, by_name)
+    several, data = len(benchmarks) > 1, _data(nodes, [one.card for one in benchmarks])
+    models, machines = _models(params, by_name), _machines(nodes)
+    code = {
+        package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
     }
+    heads = [*texts("system"), *(texts("benchmarks") if several else ()), Column("what it is", "words")]
+    told = [Row((it["name"], *([it["benchmarks"]] if several else ()), it["sentence"])) for it in listed]
+    pages = [
+        Section("systems", "Systems", [Text(systems.prompt(params, benchmarks)), Table(heads, told)]),
+        Section("models", "Models", [Table(texts(*_OF_MODELS), [Row(it) for it in models])]),
+        _datasets(data, by_name),
+        _profile(values, profile, changes, unreadable),
+        _recipes(params, by_name),
+        _code(code),
+        _ran_on(nodes, machines),
+    ]
+    changed = f", with {systems.count(len(changes), 'value')} changed" if changes else ""
+    nearest = f" Nearest profile: {profile}{changed}." if profile else ""
+    _, source, files, *_ = models[0]
+    summary = f"Language model: {source} ({files}).{nearest}"
+    return Origin(summary, _evaluated(data), _hardware(machines), code, listed, pages)
 
 
-def _models(params: Params, by_name: Mapping[str, Node]) -> list[dict[str, str]]:
+_OF_MODELS = (
+    "model", "source", "files, architecture", "sha256 of the source", "sha256 of the weights as loaded",
+    "pinned in params.yaml",
+)  # fmt: skip
+
+
+def _datasets(data: Sequence[Mapping[str, Any]], by_name: Mapping[str, Node]) -> Section:
+    named, counted = (
+        ("name", "benchmark", "folder", "kind"),
+        ("files", "tasks", "rows_in", "rows_out", "rows_rejected"),
+    )
+    rows = [
+        Row((*(it[name] or None for name in named), *(numbers.count(it[name]) for name in counted)))
+        for it in data
+    ]
+    heads = [*texts("dataset", "benchmark", "folder", "what it is")]
+    heads += numbered("files", "tasks", "rows read", "kept", "rejected")
+    blocks: list[Block] = [Table(heads, rows)]
+    split = by_name.get("split")
+    if parts := (split.details.get("rows") or {}) if split else {}:
+        told = ", ".join(f"{part} {numbers.count(count)}" for part, count in sorted(parts.items()))
+        blocks.append(Text(f"Instances after the split: {told}.", note=True))
+    return Section("datasets", "Datasets", blocks)
+
+
+def _profile(
+    values: Mapping[str, Any],
+    profile: str | None,
+    changes: Sequence[profiles.Change],
+    unreadable: Sequence[str],
+) -> Section:
+    parameters = [Row((key, _shown(value))) for key, value in _flat(values)]
+    near, n = f"params.yaml is nearest to the profile **{profile}**", len(parameters)
+    blocks: list[Block] = [Text("There is no profile to compare params.yaml with.")]
+    if profile and not changes:
+        blocks = [Text(f"{near}: all {n} values that results depend on are those of the profile.")]
+    elif profile:
+        rows = [
+            Row(
+                (
+                    one.key,
+                    None if one.kind == "added" else _shown(one.old),
+                    None if one.kind == "removed" else _shown(one.new),
+                )
+            )
+            for one in changes
+        ]
+        told = f"{near}: {len(changes)} of the {n} values that results depend on differ from it."
+        blocks = [Text(told), Table(texts("parameter", f"profile {profile}", "here"), rows)]
+    blocks += [Text(f"A profile was not compared: {line}", note=True) for line in unreadable]
+    table = Table([*texts("parameter"), Column("value", "words")], parameters)
+    blocks.append(Fold(f"All parameters that results depend on ({n})", [table]))
+    return Section("parameters", "Profile and parameters", blocks)
+
+
+def _code(code: Mapping[str, str]) -> Section:
+    return Section(
+        "code",
+        "Code",
+        [
+            Text(
+                "Git trees of the code that made this page. The command lists the commit that introduced a tree and "
+                "the next commit that changed it; it lists none if changes were not committed."
+            ),
+            *(Text(f"`{folder}`: `git log --all -t --find-object={tree}`") for folder, tree in code.items()),
+            Text(
+                "A complete `dvc repro` or `nightjar rebuild` makes sure that all stages ran with this code and these "
+                "parameters; `dvc status` names those that did not.",
+                note=True,
+            ),
+        ],
+    )
+
+
+def _ran_on(nodes: Sequence[Node], machines: Sequence[Mapping[str, str]]) -> Section:
+    run_models = graph.run_models()
+    without = [node.name for node in nodes if node.stage in run_models and not node.details.get("machine")]
+    heads = [*texts("processor"), *numbered("logical cores", "memory"), *texts("GPU", "Python")]
+    blocks: list[Block] = []
+    if machines:
+        rows = [Row(tuple(it.values())) for it in machines]
+        blocks.append(Table([*heads, Column("stages", "words")], rows))
+    if without:
+        told = (
+            "These stages did not record their machine, because they ran with an earlier version of the code"
+        )
+        blocks.append(Text(f"{told}: {', '.join(without)}."))
+    told = "Each machine is the one where the stages ran, also if DVC restored their results on another."
+    blocks.append(Text(told, note=True))
+    blocks.append(Text(", ".join(f"{it['name']} {it['version']}" for it in _libraries(nodes)) + "."))
+    return Section("machines", "Machines and libraries", blocks)
+
+
+def _models(params: Params, by_name: Mapping[str, Node]) -> list[tuple[str, ...]]:
     made = by_name["base_model"].details if "base_model" in by_name else {}
     lines = []
     for key, source in params.models:
         facts = made.get(key) or {}
-        lines.append(
-            {
-                "name": key.replace("_", " "),
-                "source": facts.get("source", source.source),
-                "files": ", ".join([*(facts.get("files") or ()), facts.get("architecture") or ""]).strip(", ")
-                or NOT_RECORDED,
-                "source_sha256": facts.get("source_sha256") or NOT_RECORDED,
-                "sha256": facts.get("sha256") or NOT_RECORDED,
-                "pinned": "yes" if source.sha256 else "no",
-            }
-        )
+        files = ", ".join([*(facts.get("files") or ()), facts.get("architecture") or ""]).strip(", ")
+        hashes = (facts.get(name) or NOT_RECORDED for name in ("source_sha256", "sha256"))
+        pinned = "yes" if source.sha256 else "no"
+        name, of = key.replace("_", " "), facts.get("source", source.source)
+        lines.append((name, of, files or NOT_RECORDED, *hashes, pinned))
     return lines
 
 
-def _summary(
-    model: Mapping[str, str], profile: str | None, changed: int, data: Sequence[Mapping[str, Any]]
-) -> str:
-    """What a reader needs to know first: the model, the profile and the data."""
-    parts = [f"Language model: {model['source']} ({model['files']})."]
-    if profile:
-        values = f", with {systems.count(changed, 'value')} changed" if changed else ""
-        parts.append(f"Nearest profile: {profile}{values}.")
-    if sources := dict.fromkeys(
+def _evaluated(data: Sequence[Mapping[str, Any]]) -> str:
+    """The end of a sentence that says what data were evaluated; empty if no stage read any."""
+    sources = dict.fromkeys(
         line["kind"] if line["kind"] == _SAMPLE else line["folder"] for line in data if line["benchmark"]
-    ):
-        parts.append(f"Data: {', '.join(sources)}.")
-    return " ".join(parts)
+    )
+    return f", from {', '.join(sources)}" if sources else ""
 
 
-def _recipes(params: Params, by_name: Mapping[str, Node]) -> dict[str, Any]:
+def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
     """A row a hyper-parameter, a cell a recipe; then what the training reports of itself."""
     names = list(params.train.recipes)
     rows = [
-        {"key": key, "cells": [_shown(getattr(params.train.recipe(name), key)) for name in names]}
+        Row((key, *(_shown(getattr(params.train.recipe(name), key)) for name in names)))
         for key in Recipe.model_fields
     ]
     nodes = [by_name.get(f"train@{name}") for name in names]
@@ -126,9 +212,10 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> dict[str, Any]:
         ("sha256", "sha256 of the weights"),
     ):
         found = [node.details.get(key) if node else None for node in nodes]
-        cells = [f"{one:,}" if isinstance(one, int) else str(one or NOT_RECORDED) for one in found]
-        rows.append({"key": title, "cells": cells})
-    return {"names": names, "rows": rows}
+        rows.append(
+            Row((title, *(f"{one:,}" if isinstance(one, int) else str(one or NOT_RECORDED) for one in found)))
+        )
+    return Section("recipes", "Training recipes", [Table(texts("hyper-parameter", *names), rows)])
 
 
 def _data(nodes: Iterable[Node], cards: Sequence[Card]) -> list[dict[str, Any]]:

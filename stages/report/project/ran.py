@@ -2,29 +2,96 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from stages.report.plots import curves, drawings
-from stages.report.plots.svg import Plot
-from stages.report.read.facts import Edges, Node
+from nightjar.benchmarks.sections import Block, Fold, Row, Section, Table, Text, numbered, texts
+from nightjar.core import paths
+from stages.report import numbers
+from stages.report.plots import kinds
+from stages.report.plots.spec import Plot
+from stages.report.read import facts
+from stages.report.read.facts import Node
+
+# The losses of a training, beside its weights.
+_STEPS = "steps.jsonl"
 
 # Reasons of one stage that get a line of their own.
 _REASONS = 12
 
 
-def context(nodes: Sequence[Node], sources: Edges) -> dict[str, Any]:
-    """What the template shows; `sources` are the edges without those that a longer way implies."""
-    return {
-        "graph": drawings.graph(nodes, sources),
-        "nodes": nodes,
-        "rejected": list(_rejected(nodes)),
-        "remarks": [
-            {"stage": node.name, "remark": remark, "count": count}
-            for node in nodes
-            for remark, count in (node.details.get("remarks") or {}).items()
-        ],
+def sections(nodes: Sequence[Node]) -> list[Section]:
+    """The graph of the stages, the rows that they rejected, and those kept with a remark."""
+    ran = [Row((it.name, *_counts(it), ", ".join(it.inputs), ", ".join(it.outputs))) for it in nodes]
+    heads = [*texts("stage"), *numbered("rows in", "rows out", "rejected"), *texts("reads", "writes")]
+    blocks: list[Block] = [
+        Text(
+            "The stages that lead to this report, each with the rows that all its items read and wrote. A line leads "
+            "to a stage that reads what the upper one wrote; a line that a longer path implies is left out."
+        ),
+        graph(nodes),
+        Fold("The same as a table", [Table(heads, ran)]),
+    ]
+    rejected = [Row(line) for line in _rejected(nodes)]
+    told: list[Block] = [Text("No stage rejected a row.")]
+    if rejected:
+        told = [
+            Text(
+                "Every row that a stage reads is either written or rejected. Rejected rows are kept with their text in "
+                "the artifact named here."
+            ),
+            Table([*texts("stage", "reason"), *numbered("rows"), *texts("kept in")], rejected),
+        ]
+    found = [Section("graph", "", blocks), Section("rejected", "Rejected rows", told)]
+    remarks = [
+        Row((node.name, remark, numbers.count(count)))
+        for node in nodes
+        for remark, count in (node.details.get("remarks") or {}).items()
+    ]
+    if remarks:
+        table = Table([*texts("stage", "remark"), *numbered("rows")], remarks)
+        text = Text("Labels and what is odd in a row. A row may have several remarks.")
+        found.append(Section("remarks", "Rows that were kept with a remark", [text, table]))
+    return found
+
+
+def _counts(node: Node) -> list[str]:
+    return [numbers.count(it) for it in (node.rows_in, node.rows_out, node.rows_rejected)]
+
+
+def graph(nodes: Sequence[Node]) -> Plot:
+    """The stages with the rows of all their items; an edge where an item of one reads from an item of another.
+
+    An edge that a longer way implies is left out. Of two stages with items that read from each other, as a dataset of
+    training inputs does from the split, the one whose first item comes earlier is the upper one.
+    """
+    edges = facts.edges(nodes)
+    level, reduced = kinds.layers(edges), facts.reduced(edges)
+    grouped: dict[str, list[Node]] = {}
+    for node in nodes:
+        grouped.setdefault(node.stage, []).append(node)
+    first = {stage: (min(level[node.name] for node in some), stage) for stage, some in grouped.items()}
+    reads = {
+        stage: {one.partition("@")[0] for node in some for one in edges[node.name]} - {stage}
+        for stage, some in grouped.items()
     }
+    above = {stage: facts.leading_to(direct, reads) for stage, direct in reads.items()}
+    sources = {
+        stage: {one for one in direct if stage not in above[one] or first[one] < first[stage]}
+        for stage, direct in reads.items()
+    }
+    boxes = {}
+    for stage, some in grouped.items():
+        into, out = (sum(getattr(node, f"rows_{name}") for node in some) for name in ("in", "out"))
+        items = f"{len(some)} items" if len(some) > 1 else some[0].item
+        boxes[stage] = [it for it in (items, f"{into:,} → {out:,}") if it]
+    rows = [
+        (it.name, it.rows_in, it.rows_out, it.rows_rejected, " ".join(sorted(reduced[it.name])))
+        for it in nodes
+    ]
+    return kinds.graph("stages", boxes, facts.reduced(sources), rows)
 
 
 def footer(nodes: Iterable[Node]) -> str:
@@ -38,7 +105,7 @@ def footer(nodes: Iterable[Node]) -> str:
     return f"Seed {', '.join(sorted(seeds))}. Made with {listed}."
 
 
-def _rejected(nodes: Iterable[Node]) -> Iterable[dict[str, Any]]:
+def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, str, str]]:
     """A line a stage and reason, from the facts; most frequent first."""
     for node in nodes:
         if not node.rows_rejected:
@@ -55,61 +122,72 @@ def _rejected(nodes: Iterable[Node]) -> Iterable[dict[str, Any]]:
         if rest > 0:
             ordered.append(("other reasons" if reasons else "see the artifact", rest))
         for reason, count in ordered:
-            yield {"stage": node.name, "reason": reason, "count": count, "kept_in": ", ".join(node.outputs)}
+            yield node.name, reason, numbers.count(count), ", ".join(node.outputs)
 
 
-def training(nodes: Sequence[Node], order: Mapping[str, int]) -> dict[str, Any] | None:
-    """What the template shows; None if no training recorded anything. `order` is as in `plot`."""
-    losses, perplexity = plot(nodes, order), perplexity_plot(nodes, order)
-    if not losses and not perplexity:
-        return None
-    return {"losses": losses, "perplexity": perplexity, "perplexities": perplexities(nodes)}
-
-
-def plot(nodes: Iterable[Node], order: Mapping[str, int]) -> Plot | None:
-    """The losses on the dev split of every recipe by step; None if no training recorded any.
-
-    `order` is the place of each system among all; a recipe that is no system has a place after them.
-    """
-    return _plot("dev-losses", nodes, order, "dev_losses", "loss", "Loss on the dev split by step")
-
-
-def perplexity_plot(nodes: Iterable[Node], order: Mapping[str, int]) -> Plot | None:
-    """The perplexities of the held-out documents, as `plot`."""
-    label = "Perplexity of the held-out documents by step"
-    return _plot("perplexities", nodes, order, "perplexities", "perplexity", label)
-
-
-def perplexities(nodes: Iterable[Node]) -> list[dict[str, Any]]:
-    """A row for every recipe with perplexities: before the training, at the chosen step, and after the last."""
-    rows = []
-    for node in nodes:
-        if node.stage != "train" or not (found := node.details.get("perplexities")):
-            continue
-        before, chosen = (node.details.get(name) for name in ("perplexity_before", "perplexity"))
-        rows.append(
-            {
-                "recipe": node.item,
-                "documents": node.details.get("dev_instances"),
-                "texts": node.details.get("train_instances"),
-                "values": [_shown(before), _shown(chosen), _shown(found[-1]["perplexity"])],
-                "step": node.details.get("chosen_step"),
-            }
+def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
+    """The curves of all trainings; none if no training recorded anything. `roles` are those of the systems."""
+    trained = {node.item: node for node in nodes if node.stage == "train"}
+    losses: dict[str, Mapping[str, Sequence[tuple[int, float]]]] = {}
+    for recipe, node in trained.items():
+        curves = {"training": _steps(paths.TRAINED / recipe), "dev": _values(node, "dev_losses", "loss")}
+        if found := {name: pairs for name, pairs in curves.items() if pairs}:
+            losses[recipe] = found
+    perplexity = {
+        recipe: {"held-out documents": pairs}
+        for recipe, node in trained.items()
+        if (pairs := _values(node, "perplexities", "perplexity"))
+    }
+    kept = {recipe: node.details.get("chosen_step") for recipe, node in trained.items()}
+    made: list[Section] = []
+    if losses:
+        told = (
+            "Mean loss a target token: of every step of training in grey, on the dev split in colour. The star is the "
+            "step whose weights were kept."
         )
-    return rows
+        label = "Loss of every step of training, and on the dev split, by recipe"
+        plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, kept)
+        made.append(Section("losses", "", [Text(told), plot]))
+    if perplexity:
+        told = (
+            "Perplexity of the held-out documents, without calls, by step: exp of the mean loss a token. Step 0 is the "
+            "model before the training. The star is the step whose weights were kept."
+        )
+        label = "Perplexity of the held-out documents by step"
+        plot = kinds.curves("perplexities", label, "perplexity", perplexity, roles, kept)
+        heads = [
+            *texts("recipe"),
+            *numbered("texts", "held-out texts", "before", "kept", "at the end", "step kept"),
+        ]
+        rows = [_perplexities(recipe, trained[recipe].details) for recipe in perplexity]
+        made.append(Section("perplexity", "", [Text(told), plot, Table(heads, rows)]))
+    return made
 
 
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"
+def _perplexities(recipe: str, facts: Mapping[str, Any]) -> Row:
+    """Before the training, at the chosen step, and after the last."""
+    last = facts["perplexities"][-1]["perplexity"]
+    shown = [
+        None if it is None else f"{it:,.2f}"
+        for it in (facts.get("perplexity_before"), facts.get("perplexity"), last)
+    ]
+    counts = (numbers.count(facts.get(name)) for name in ("train_instances", "dev_instances"))
+    return Row((recipe, *counts, *shown, f"{facts.get('chosen_step')}"))
 
 
-def _plot(
-    file: str, nodes: Iterable[Node], order: Mapping[str, int], name: str, value: str, label: str
-) -> Plot | None:
-    lines = []
-    for at, node in enumerate(node for node in nodes if node.stage == "train"):
-        found = [(int(one["step"]), float(one[value])) for one in node.details.get(name) or []]
-        if found:
-            place = order.get(node.item, len(order) + at)
-            lines.append((node.item, place, found, node.details.get("chosen_step")))
-    return curves.losses(file, lines, value, label) if lines else None
+def steps_files(nodes: Iterable[Node]) -> list[Path]:
+    """The weights whose training recorded its steps."""
+    folders = [paths.TRAINED / node.item for node in nodes if node.stage == "train"]
+    return [folder for folder in folders if (folder / _STEPS).is_file()]
+
+
+def _steps(folder: Path) -> list[tuple[int, float]]:
+    """The loss of every step of a training; empty if it is not there."""
+    if not (folder / _STEPS).is_file():
+        return []
+    lines = (folder / _STEPS).read_text(encoding="utf-8").splitlines()
+    return [(row["step"], row["loss"]) for row in map(json.loads, lines)]
+
+
+def _values(node: Node, name: str, value: str) -> list[tuple[int, float]]:
+    return [(int(one["step"]), float(one[value])) for one in node.details.get(name) or ()]

@@ -10,8 +10,8 @@ from typing import Any
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.sections import Interval, initial
 from nightjar.core import contracts, tables
-from stages.report import numbers
-from stages.report.plots.svg import table
+from nightjar.statistics import MINIMUM
+from stages.report.plots.spec import table
 
 # The system that is trained on other instances of the test tasks: an upper bound, so it is not marked as the best.
 BOUND = "supervised"
@@ -38,28 +38,43 @@ class Row:
         """The largest value or end of an interval."""
         return max(lane.highest for lane in self.lanes.values())
 
-    def shown(self, system: str) -> float:
-        """The value of the system as it is shown."""
-        return float(numbers.value(self.metric, self.lanes[system].value))
+    def ranked(self, roles: Mapping[str, str]) -> list[str]:
+        """The systems that compete, the best first: not people, and not the upper bound."""
+        some = [system for system in self.lanes if roles.get(system) not in ("human", "bound")]
+        sign = -1 if self.metric.higher_is_better else 1
+        return sorted(some, key=lambda system: sign * self.lanes[system].value)
 
-    def above(self, system: str, other: str) -> bool:
-        """Whether `system` is better than `other` by the values as they are shown."""
-        better, worse = self.shown(system), self.shown(other)
-        return better > worse if self.metric.higher_is_better else better < worse
 
-    def is_best(self, system: str) -> bool:
-        """Whether no other system is better, and some other is worse. The bound does not count."""
-        others = [other for other in self.lanes if other != BOUND]
-        if system not in others or any(self.above(other, system) for other in others):
-            return False
-        return any(self.above(system, other) for other in others)
+def turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The same difference the other way round."""
+    low, high = (None if row[end] is None else -row[end] for end in ("high", "low"))
+    ends = {
+        "system": row["baseline"],
+        "baseline": row["system"],
+        "value": -row["value"],
+        "low": low,
+        "high": high,
+    }
+    return {**row, **ends, "better": row["worse"], "worse": row["better"]}
 
 
 class Results:
     """The scores of one benchmark by track, level, name and metric; systems in their written order."""
 
-    def __init__(self, card: Card, scores: Rows, categories: Mapping[str, str]) -> None:
-        self.card = card
+    def __init__(
+        self,
+        card: Card,
+        scores: Rows,
+        categories: Mapping[str, str],
+        comparisons: Rows = (),
+        roles: Mapping[str, str] | None = None,
+    ) -> None:
+        self.card, self.roles = card, roles or {}
+        self._compared: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = {}
+        for row in comparisons:
+            self._compared.setdefault((row["track"], row["level"], row["name"], row["metric"]), []).append(
+                row
+            )
         self.systems = list(dict.fromkeys(row["system"] for row in scores))
         listed = list(card.tracks)
         present = {row["track"] for row in scores}
@@ -77,6 +92,25 @@ class Results:
         n = max(count for _, count in cells.values())
         lanes = {system: lane for system, (lane, _) in cells.items()}
         return Row(name, self._title(level, name), metric, n, lanes)
+
+    def difference(
+        self, track: str, level: str, row: Row, system: str, baseline: str
+    ) -> dict[str, Any] | None:
+        """The row of contracts.COMPARISONS of system - baseline in this row of a table; None if there is none."""
+        for one in self._compared.get((track, level, row.name, row.metric.name), ()):
+            if (one["system"], one["baseline"]) == (system, baseline):
+                return dict(one)
+            if (one["system"], one["baseline"]) == (baseline, system):
+                return turned(one)
+        return None
+
+    def best(self, track: str, level: str, row: Row) -> str:
+        """The system that is significantly better than every other that competes; "" for none or too few instances."""
+        ranked = row.ranked(self.roles)
+        if row.n < MINIMUM or len(ranked) < 2:
+            return ""
+        found = [self.difference(track, level, row, ranked[0], other) for other in ranked[1:]]
+        return ranked[0] if all(it and it["significant"] for it in found) else ""
 
     def n(self, track: str, system: str, metrics: Sequence[str]) -> list[int]:
         """The numbers of instances that a system's overall values of these metrics are of, those that it has."""
@@ -127,13 +161,14 @@ class Results:
         return self.card.task(name).title or name if level == "task" else category_title(name)
 
 
-def read(card: Card, path: Path) -> Results:
+def read(card: Card, path: Path, roles: Mapping[str, str] | None = None) -> Results:
     """The results at `path`, an artifact of the stage evaluate. Raises NightjarError if it is not there."""
     scores = tables.read_rows(path, contracts.SCORES)
     instances = tables.read(path, contracts.INSTANCE_SCORES, ["task_id", "category"])
     pairs = instances.group_by(["task_id", "category"], use_threads=False).aggregate([])
     columns = (pairs[name].to_pylist() for name in ("task_id", "category"))
-    return Results(card, scores, dict(zip(*columns, strict=True)))
+    comparisons = tables.read_rows(path, contracts.COMPARISONS)
+    return Results(card, scores, dict(zip(*columns, strict=True)), comparisons, roles)
 
 
 def category_title(name: str) -> str:

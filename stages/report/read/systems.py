@@ -25,11 +25,15 @@ _INSTANCES = {
 
 @dataclass(frozen=True)
 class Systems:
-    """The systems of a benchmark: the card's baselines, and those that the parameters list, `models`."""
+    """The systems of a benchmark: the card's baselines, and those that the parameters list, `models`.
+
+    `roles` are those of all: baseline, control, treatment, bound or human.
+    """
 
     card: Card
     baselines: Mapping[str, Baseline]
     models: Sequence[str]
+    roles: Mapping[str, str]
     # How those were asked that were asked through a chat template.
     chats: Mapping[str, str] = field(default_factory=dict)
 
@@ -40,8 +44,34 @@ def of(params: Params, name: str, nodes: Sequence[Node] = ()) -> Systems:
     asked = {system: prompting(facts.get(f"{name}-{system}", {})) for system in params.predict.of(name)}
     card = registry.card(name)
     settings = registry.settings(card, params.benchmarks[name].settings())
+    baselines = card.baselines(settings)
     chats = {system: how for system, how in asked.items() if how != PLAIN}
-    return Systems(card, card.baselines(settings), list(asked), chats)
+    roles = dict.fromkeys(baselines, "baseline") | {system: _role(params, name, system) for system in asked}
+    return Systems(card, baselines, list(asked), roles, chats)
+
+
+# What the roles are, in the legend.
+MEANINGS: Mapping[str, str] = {
+    "baseline": "no training in this project: a rule, nearest neighbours, or a model as it is",
+    "control": "trained, with neither tools nor evidence",
+    "treatment": "trained, with tools or evidence",
+    "bound": "trained on other instances of the test tasks",
+    "human": "answers of people",
+}
+# Files of predictions with these names of systems are of people.
+_PEOPLE = ("human", "people")
+
+
+def _role(params: Params, benchmark: str, system: str) -> str:
+    own = params.predict.systems[f"{benchmark}-{system}"]
+    if system == BOUND:
+        return "bound"
+    if own.kind == "file" and system in _PEOPLE:
+        return "human"
+    if weights(params, benchmark, system).parent not in (paths.TRAINED, paths.READERS):
+        return "baseline"
+    adds = _calls(params, benchmark, system) == "on" or own.evidence is not None
+    return "treatment" if adds else "control"
 
 
 def weights(params: Params, benchmark: str, system: str) -> Path:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from stages.report.plots.svg import Plot
+from stages.report.plots.spec import Plot
 from stages.report.site import Site, environment, plots
 from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, explorer, run
@@ -24,7 +24,7 @@ def test_two_files_of_one_name_are_an_error() -> None:
 
 
 def test_plots_are_found_wherever_they_are() -> None:
-    made = [Plot(str(number), Markup("<svg>\n</svg>"), ("a",), [(1,)]) for number in range(3)]
+    made = [Plot(str(number), "", (), ("a",), [(1,)]) for number in range(3)]
     context = {"one": made[0], "list": [{"plot": made[1]}, ("x", made[2])], "none": None, "text": "text"}
     assert list(plots(context)) == made
 

@@ -77,7 +77,7 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     compared = tables.read_rows(SCORED, contracts.COMPARISONS)
     few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
     none = [{**row, "low": None, "high": None} for row in compared]
-    section = published.section(CARD, results.Results(CARD, few, {}), [], none)
+    section = published.section(CARD, results.Results(CARD, few, {}, none), [])
     assert section
     table = next(it for it in section.blocks if isinstance(it, Table))
     *ours, heading, distance = table.rows

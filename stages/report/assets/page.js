@@ -1,0 +1,20 @@
+"use strict";
+// The date of the run, which is that of the page's file; folds open for a link and for print; a menu closes.
+for (const place of document.querySelectorAll("[data-written]")) {
+  const date = new Date(document.lastModified);
+  const two = (number) => String(number).padStart(2, "0");
+  place.textContent = `Run of ${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}.`;
+}
+for (const event of ["hashchange", "DOMContentLoaded"]) {
+  addEventListener(event, () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let it = target && target.closest("details"); it; it = it.parentElement.closest("details")) it.open = true;
+    if (target) target.scrollIntoView();
+  });
+}
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("main details")) folded.open = true;
+});
+addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll(".menus details")) if (!menu.contains(event.target)) menu.open = false;
+});

@@ -1,0 +1,109 @@
+"""What a plot shows: panels with axes and marks, its numbers as a table, and a legend.
+
+All positions are numbers in the units of the axes; an axis may name places on it. Colours are names of the style's
+custom properties, so that one specification serves light and dark pages.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+# Systems of one role have one colour and mark everywhere: the custom property, Plot's symbol, and the glyph of text.
+ROLES: Mapping[str, tuple[str, str]] = {
+    "baseline": ("circle", "●"),
+    "control": ("square", "■"),
+    "treatment": ("diamond", "◆"),
+    "bound": ("triangle", "▲"),
+    "human": ("star", "★"),
+}
+
+# The keys of the rows. rect: x1, x2, y1, y2; link: the same, a straight line; line: x and y of one line; dot: x, y,
+# symbol; text: x, y, text. All have colour; rect and dot have a title, which is shown when they are pointed at.
+Kind = Literal["rect", "link", "line", "dot", "text"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Rows of one kind."""
+
+    kind: Kind
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From `low` to `high`; `labels` are places with their names instead of numbers. `hidden`: neither is shown."""
+
+    low: float
+    high: float
+    title: str = ""
+    labels: Sequence[tuple[float, str]] = ()
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes with its marks, `height` pixels high; y grows upwards."""
+
+    title: str
+    x: Axis
+    y: Axis
+    marks: Sequence[Mark]
+    height: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Panels side by side, each at least `least` pixels wide, and the numbers of the plot.
+
+    `label` is for readers who do not see it; `name` is that of its files. `legend` pairs a colour and a symbol with
+    what they stand for. None is an empty cell of the table.
+    """
+
+    name: str
+    label: str
+    panels: Sequence[Panel]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    least: float = 380
+    legend: Sequence[tuple[str, str, str]] = ()
+
+    def json(self) -> str:
+        """The panels as JSON for a script element."""
+        found = {"label": self.label, "least": self.least, "panels": [asdict(it) for it in self.panels]}
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        return text.replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+    def files(self) -> dict[str, str]:
+        """The drawing and its numbers by file name."""
+        from stages.report.plots.static import drawn  # loads matplotlib
+
+        return {f"{self.name}.svg": drawn(self), f"{self.name}.csv": table(self.columns, self.rows)}
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """The rows as CSV below their heads."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    return text.getvalue()
+
+
+def rounded(low: float, high: float) -> tuple[float, float]:
+    """The ends of an axis: multiples of a round step that reach over both, and are not equal."""
+    if high <= low:
+        high = low + 1
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= (high - low) / 5 * (1 - 1e-9))
+    return step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters of `text`, the last an ellipsis where some are missing."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
