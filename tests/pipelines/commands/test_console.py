@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_line_is_one_line_without_controls(capsys: pytest.CaptureFixture[str])
 
 def test_a_table_has_a_line_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{STEERING: STEERING, "share": 0.5, "plan": "would run"}]
-    say_table(rows, STEERING, right=("plan",), colours={"plan": {"would run": "green"}})
+    say_table(rows, STEERING, right=("plan",))
     title, head, row = capsys.readouterr().out.splitlines()
     assert title.split() == [SHOWN]
     assert head.split() == [SHOWN, "share", "plan"] and row.split() == [SHOWN, "0.50", "would", "run"]
@@ -69,3 +70,27 @@ def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         assert tell is not None
         tell(1, 2)
     assert "reading :train: [red]x\\x1b[2J" in shown.getvalue()
+
+
+@pytest.mark.parametrize("columns", [32, 40, 60, 80, 120])
+def test_a_table_fits_the_terminal_and_no_word_breaks(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(columns)}.items():
+        monkeypatch.setenv(variable, value)
+    row = {
+        "category": "answerability_classification",
+        "n": 12,
+        "score": "58.90 [52.50, 65.00]",
+        "difference": "+0.15 [-4.38, +4.71]",
+        "why": "a reason of several words that needs more than one line of a narrow terminal",
+    }
+    say_table([row, row | {"n": 123456}], right=("score", "difference"))
+    say_table([{"one column": "words and more words " * 5}])
+    say(row["why"])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue()).splitlines()
+    text = " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= max(columns, len(row["category"]) + 4)
+    for part in ("123456", "58.90 [52.50, 65.00]", "+0.15 [-4.38, +4.71]", row["category"]):
+        assert part in text
+    assert text.count("terminal") == 3
