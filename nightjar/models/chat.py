@@ -37,6 +37,7 @@ ADAPTABLE: Mapping[str, str | None] = {
     "stop": None,
     "seed": None,
     "n": None,
+    "tool_choice": None,
     **dict.fromkeys(NEUTRAL),
 }
 # More stop texts are refused by some servers; all are looked for here as well.
@@ -109,9 +110,10 @@ class ChatServer(Server):
     def reply(self, request: Request, decoding: Decoding, tools: Sequence[Mapping[str, Any]] = ()) -> Reply:
         """What the model says next. `tools` are function schemas; without them it calls none."""
         body = self._body(request, decoding)
-        found = self._asked(
-            {**body, "tools": [{"type": "function", "function": one} for one in tools]} if tools else body
-        )
+        if tools:
+            # The default of the interface; without it llama-cpp-python shows its model no tools.
+            body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
+        found = self._asked(body)
         (choice,) = self._choices(found, most=1)
         text = self._text(choice, request.stop, found.get("usage"))
         return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())

@@ -19,7 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at
 from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE, POSITIVE, TEXT, prepare_model
+from pipelines.commands.options import FILE, POSITIVE, TEXT, as_json_option, prepare_model
 
 if TYPE_CHECKING:
     from nightjar.params import Params
@@ -47,9 +47,7 @@ FORM = 'write one question a line, or JSON Lines {"question": "..."}'
 @click.option("--file", type=FILE, help="Questions, one a line, or JSON Lines with the key question.")
 @click.option("--definition", type=TEXT, help="The task in words, for a system trained on instructions.")
 @click.option("--max-tokens", type=POSITIVE, default=64, show_default=True)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON line an answer; nothing while it is made."
-)
+@as_json_option
 def ask(
     question: str | None,
     system: str | None,

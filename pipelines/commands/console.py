@@ -33,6 +33,13 @@ from nightjar.core.display import number, printable, printable_json
 
 # The width of what is no terminal: no line is wrapped.
 ENDLESS = 100_000
+# How states are shown.
+STYLES = {
+    **dict.fromkeys(("ran", "would run", "present"), "green"),
+    **dict.fromkeys(("restored", "unchanged", "would be restored"), "cyan"),
+    **dict.fromkeys(("failed", "would fail", "would be skipped", "missing"), "bold red"),
+    "follows": "yellow",
+}
 # The narrowest column in which a text is readable, in characters.
 NARROWEST = 24
 
@@ -90,32 +97,24 @@ def _write(text: str, err: bool = False) -> None:
 
 def _wrapped(text: Text, out: Console, indent: int = 0) -> list[str]:
     """The lines of a text as wide as a console; words stay whole."""
-    return [" " * indent + line.plain for line in text.wrap(out, out.width - indent)]
+    return [" " * indent + line.plain.rstrip() for line in text.wrap(out, out.width - indent)]
 
 
-def say_table(
-    rows: Sequence[Mapping[str, Any]],
-    title: str = "",
-    right: Collection[str] = (),
-    colours: Mapping[str, Mapping[str, str]] | None = None,
-) -> None:
+def say_table(rows: Sequence[Mapping[str, Any]], title: str = "", right: Collection[str] = ()) -> None:
     """Print rows that have the same keys as a table, if there are any.
 
-    Numbers, and the columns `right`, are set to the right. `colours` has the style of a text, by column. Of a table
-    that is too wide, the widest column of texts is wrapped. Where that does not help, it stands below each row, with
-    the last columns if they have no room either.
+    Numbers, and the columns `right`, are set to the right. Of a table that is too wide, the widest column of texts is
+    wrapped. Where that does not help, it stands below each row, with the last columns if they have no room either.
     """
     if not rows:
         return
     if title:
         say(title)
-    numeric = {
+    numbers = (
         name for name, it in rows[0].items() if isinstance(it, int | float) and not isinstance(it, bool)
-    }
-    numeric |= set(right)
-    cells = [
-        {name: _cell(value, (colours or {}).get(name, {})) for name, value in row.items()} for row in rows
-    ]
+    )
+    numeric = {*right, *numbers}
+    cells = [{name: _cell(value) for name, value in row.items()} for row in rows]
     widths = {
         name: max(cell_len(it) for it in (name, *(row[name].plain for row in cells))) for name in rows[0]
     }
@@ -124,10 +123,10 @@ def say_table(
     word = max((cell_len(it) for row in cells for it in row[text].plain.split()), default=0) if text else 0
     out, kept, used = console(), list[str](), 0
     room = out.width - sum(widths.values()) - 2 * len(widths) + 2 + widths.get(text, 0)
-    if room >= min(widths.get(text, 0), max(word, NARROWEST)):
+    if room >= min(widths.get(text, 0), max(word, NARROWEST)) or len(widths) == 1:
         kept = list(widths)
     for name in widths if not kept else ():
-        if name != text and used + widths[name] <= out.width:
+        if name != text and (not kept or used + widths[name] <= out.width):
             kept.append(name)
             used += widths[name] + 2
     head, *lines = _lines(out, [{name: row[name] for name in kept} for row in cells], numeric, text)
@@ -143,9 +142,9 @@ def say_table(
         print(line, *_wrapped(Text("; ".join(filter(None, rest))), out, 4), sep="\n", flush=True)
 
 
-def _cell(value: Any, styles: Mapping[str, str]) -> Text:
+def _cell(value: Any) -> Text:
     text = printable(number(value, 2) if isinstance(value, float) else str(value))
-    return Text(text, style=styles.get(text, ""))
+    return Text(text, style=STYLES.get(text, ""))
 
 
 def _lines(

@@ -18,7 +18,7 @@ from nightjar.params.drivers import load_nightly
 from pipelines.commands import show
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.commands.flow_run import flow_run
-from pipelines.commands.options import printed
+from pipelines.commands.options import as_json_option, printed
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
@@ -41,7 +41,7 @@ LONGEST = 160
 @click.option("--wait", is_flag=True, help="Wait for a nightly or a rebuild that is running already.")
 @click.option("--accept", is_flag=True, help="Compare later nights with this one, even if it is worse.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+@as_json_option
 @stopped_by_signals()
 def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> None:
     """Evaluate every benchmark again now, add the scores to the ledger, and say whether one changed.

@@ -22,13 +22,6 @@ from stages._runtime import history
 if TYPE_CHECKING:
     from pipelines.fetch.needs import Need
 
-COLOURS = {
-    "would run": "green",
-    "would be restored": "cyan",
-    "would fail": "bold red",
-    "would be skipped": "red",
-    "follows": "yellow",
-}
 # Stages in these states take time.
 AHEAD: tuple[State, ...] = ("would run", "follows")
 _WORDS: dict[State, str] = {
@@ -132,7 +125,7 @@ def _print_table(graph: Graph) -> None:
         for name, stage in graph.stages.items()
         if stage.state != "up to date"
     ]
-    say_table(rows, right=("expected",), colours={"plan": COLOURS})
+    say_table(rows, right=("expected",))
     states = [stage.state for stage in graph.stages.values()]
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
     say(f"Of {counted_as(len(states), 'stage')} {', '.join(counts)}.")

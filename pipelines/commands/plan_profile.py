@@ -56,7 +56,7 @@ def show(plan: Mapping[str, Any]) -> None:
         }
         for row in plan["supply"]
     ]
-    say_table(rows, right=("GB",), colours={"state": {"missing": "bold red", "present": "green"}})
+    say_table(rows, right=("GB",))
     for row in plan["supply"]:
         from_where = f"{row['what']}, {row['url']}" if row["described"] else "not in the table of sources"
         say(f"{row['source']}: {from_where}{'; ' + row['fix'] if row['fix'] else ''}")

@@ -12,7 +12,7 @@ from nightjar.core.display import counted_as, duration
 from nightjar.core.errors import NightjarError
 from pipelines.commands import show
 from pipelines.commands.console import say
-from pipelines.commands.options import jobs_option
+from pipelines.commands.options import as_json_option, jobs_option
 from pipelines.graph import leftovers
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
@@ -37,7 +37,7 @@ from stages._runtime import history
 )
 @click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
-@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, the progress as errors.")
+@as_json_option
 @stopped_by_signals()
 def rebuild(
     stages: tuple[str, ...], jobs: int | None, keep_going: bool, wait: bool, verbose: bool, as_json: bool

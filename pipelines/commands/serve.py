@@ -19,6 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import private_folder
 from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.commands.console import say, say_json
+from pipelines.commands.options import as_json_option
 from pipelines.graph import repository as graphs
 from pipelines.process import lock
 from pipelines.process.child import Child, last_line
@@ -54,7 +55,7 @@ SHORT_SECONDS = 60.0
     metavar="URL",
     help="Post runs that fail or are killed there.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the address and the deployments as JSON.")
+@as_json_option
 @stopped_by_signals()
 def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) -> None:
     """Run the nightly when it is due, and what is started in the Prefect UI, until Ctrl-C.
@@ -194,7 +195,7 @@ class Serving:
 @click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
 @click.option("--background", "-b", is_flag=True, help="Leave it running and return.")
 @click.option("--stop", is_flag=True, help="End the server that runs.")
-@click.option("--json", "as_json", is_flag=True, help="Print the address, or what was stopped, as JSON.")
+@as_json_option
 def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     """Start the Prefect server of this project and say where to open it.
 

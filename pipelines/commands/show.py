@@ -17,7 +17,7 @@ from rich.text import Text
 
 from nightjar.core.display import duration, printable
 from nightjar.core.json_text import read
-from pipelines.commands.console import console, say, say_json, say_table, say_text
+from pipelines.commands.console import STYLES, console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
 from pipelines.run.report import HEADLINE, REPORT, report_stages
@@ -26,7 +26,6 @@ from stages._runtime import history
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.
 SPEED_SECONDS = 24 * 3600.0
-COLOURS = {"ran": "green", "restored": "cyan", "unchanged": "cyan", "failed": "bold red"}
 # Of the time left and the reason, in characters.
 LONGEST = 72
 
@@ -116,7 +115,7 @@ class Progress(contextlib.ExitStack):
             self._work.pop(result.stage, None)
         self._advance(result.stage, 1.0)
         failed = result.state == "failed"
-        if result.state not in COLOURS or (self._quiet and not failed):
+        if result.state in ("skipped", "stopped") or (self._quiet and not failed):
             return
         count = self._count().rjust(2 * len(str(len(self._ahead))) + 4)
         seconds = f"{result.seconds:.1f} s" if result.seconds < 100 else duration(result.seconds)
@@ -126,7 +125,7 @@ class Progress(contextlib.ExitStack):
             parts = [f"{duration(left)} left" if left else "", result.why.removeprefix("params.yaml:")]
             room = self._console.width - len(count) - len(result.stage) - 25
             text = shorten(": ".join(filter(None, parts)), max(4, min(room, LONGEST)), placeholder=" …")
-        state = (f"{result.state:<9}", COLOURS[result.state])
+        state = (f"{result.state:<9}", STYLES[result.state])
         self._say(f"{count}  ", state, f"  {seconds:>8}  {result.stage}{f'  {text}' if text else ''}")
 
     def _say(self, *parts: str | tuple[str, str]) -> None:

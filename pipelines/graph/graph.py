@@ -15,9 +15,10 @@ from pipelines.project.names import StageName
 SHOWN = 3
 
 
-def _some(texts: Sequence[str], between: str) -> str:
-    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
-    return between.join(texts[:SHOWN]) + more
+def some(texts: Sequence[str], between: str, most: int = SHOWN) -> str:
+    """The first of several texts, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return between.join(texts[:most]) + more
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Stage:
         """The first reasons in one line; empty if the stage is up to date."""
         own = [str(reason) for reason in self.reasons if reason.kind != "upstream"]
         before = [reason.what for reason in self.reasons if reason.kind == "upstream"]
-        needs = f"needs {_some(before, ', ')}" if before else ""
-        return "; ".join(filter(None, [_some(own, "; "), needs]))
+        needs = f"needs {some(before, ', ')}" if before else ""
+        return "; ".join(filter(None, [some(own, "; "), needs]))
 
     @property
     def lacks(self) -> str:

@@ -20,7 +20,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Shards, load_rebuild
-from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.graph import Graph, Stage, some
 from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
 from pipelines.run.resources import Gpu, Needs, Room, critical_path, lease_file
@@ -265,5 +265,4 @@ def _known(stage: Stage, changed: list[Result]) -> str:
     """
     reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
     reasons = reasons or [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed]
-    more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
-    return f"{reasons[0]}{more}" if reasons else ""
+    return some(reasons, "; ", 1)

@@ -58,25 +58,41 @@ function filter() {
   };
 }
 
+const plural = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 function answerCell(row, at) {
-  const verdict = VERDICT[row[VERDICTS][at]];
-  const score = row[VERDICTS][at] !== "-" || row[SCORES][at] === "" ? null : node("b", { class: "score" }, row[SCORES][at]);
-  const call = row[CALLS][at] ? node("span", { class: "tool", title: row[CALLS][at] === 1 ? "1 call" : `${row[CALLS][at]} calls`, role: "img", "aria-label": "has a call" }, "ƒ") : null;
-  const cell = node("div", { class: "cell", title: row[ANSWERS][at] }, verdict[0] ? sign(verdict) : null, score, call, node("bdi", {}, row[ANSWERS][at]));
-  return cell;
+  const [kind, score, calls, words] = [VERDICTS, SCORES, CALLS, ANSWERS].map((place) => row[place][at]);
+  return node("div", { class: "cell", title: words },
+    VERDICT[kind][0] ? sign(VERDICT[kind]) : null,
+    kind === "-" && score !== "" ? node("b", { class: "score" }, score) : null,
+    calls ? node("span", { class: "tool", title: plural(calls, "call"), role: "img", "aria-label": "has a call" }, "ƒ") : null,
+    node("bdi", {}, words));
 }
-const display = (make, order) => (row, type, _, meta) => (type === "display" ? make(row, meta.row) : order(row, meta.row));
+// All systems in one cell, for a list that is too narrow for a column each.
+function marksCell(row) {
+  const said = systems.map((name, at) => `${name} ${VERDICT[row[VERDICTS][at]][1] || row[SCORES][at]}`);
+  const highest = [...row[SCORES]].sort((a, b) => b - a)[0];
+  return node("div", { class: "cell", role: "img", "aria-label": said.join(", ") },
+    data.judged ? systems.map((_, at) => sign(VERDICT[row[VERDICTS][at]])) : highest);
+}
 const rank = (row, at) => (row[VERDICTS][at] === "x" ? -1 : Number(row[SCORES][at] || -0.5));
+const marks = (row) => (data.judged
+  ? [...row[VERDICTS]].filter((it) => it === "1").length : Math.max(...systems.map((_, at) => rank(row, at))));
+const title = (row) => tasks[row[TASK]][1];
+const questionCell = (row, at) => node("a", { class: "cell", href: link(at), dir: "auto", "aria-label": `${at + 1}, ${row[TEXT]}` },
+  row[TEXT] || "(empty)");
+// What a cell shows, and what its column is sorted by.
+const display = (make, order) => (row, type, _, meta) => (type === "display" ? make(row, meta.row) : order(row, meta.row));
+const LARGEST = ["desc", "asc", ""];
+const signs = data.judged ? Math.max(4, Math.min(10, systems.length)) : 4;
 const columns = [
   { title: "#", className: "num", type: "num", width: "3.4em", render: display((_, at) => String(at + 1), (_, at) => at) },
-  { title: "task", className: "task", type: "string", width: "11em", render: display((row) => node("div", { class: "cell" }, tasks[row[TASK]][1]), (row) => tasks[row[TASK]][1]) },
-  { title: "question", className: "question", type: "string", render: display((row, at) => node("a", { class: "cell", href: link(at), dir: "auto", "aria-label": `${at + 1}, ${row[TEXT]}` }, row[TEXT] || "(empty)"), (row) => row[TEXT]) },
-  { title: data.judged ? "systems" : "highest", className: "marks", type: "num", width: `${(data.judged ? Math.max(4, Math.min(10, systems.length)) : 4) * 1.05 + 1.4}em`, orderSequence: ["desc", "asc", ""],
-    render: display((row) => node("div", { class: "cell", role: "img", "aria-label": systems.map((name, at) => `${name} ${VERDICT[row[VERDICTS][at]][1] || row[SCORES][at]}`).join(", ") },
-      data.judged ? systems.map((_, at) => sign(VERDICT[row[VERDICTS][at]])) : [...row[SCORES]].sort((a, b) => b - a)[0]),
-    (row) => data.judged ? [...row[VERDICTS]].filter((it) => it === "1").length : Math.max(...systems.map((_, at) => rank(row, at)))) },
+  { title: "task", className: "task", type: "string", width: "11em",
+    render: display((row) => node("div", { class: "cell" }, title(row)), title) },
+  { title: "question", className: "question", type: "string", render: display(questionCell, (row) => row[TEXT]) },
+  { title: data.judged ? "systems" : "highest", className: "marks", type: "num", width: `${signs * 1.05 + 1.4}em`,
+    orderSequence: LARGEST, render: display(marksCell, marks) },
   ...systems.map((name, at) => ({
-    title: name, className: "system", type: "num", width: `${56 / systems.length}%`, orderSequence: ["desc", "asc", ""],
+    title: name, className: "system", type: "num", width: `${56 / systems.length}%`, orderSequence: LARGEST,
     render: display((row) => answerCell(row, at), (row) => rank(row, at)),
   })),
 ];
@@ -92,8 +108,9 @@ form.other.closest("label").hidden = systems.length < 2;
 if (!data.judged) for (const option of [...form.is.options]) if (["right", "wrong"].includes(option.value)) option.remove();
 
 const side = () => opened >= 0 || !WIDE.matches;
+const shown = (name) => ({ marks: side(), system: !side(), task: !side() && tasks.length > 1 })[name] ?? true;
 const table = new DataTable("#instances", {
-  data: rows, columns: columns.map((column) => ({ data: null, visible: column.className === "marks" ? !WIDE.matches : column.className === "system" || column.className === "task" ? WIDE.matches : true, ...column })),
+  data: rows, columns: columns.map((column) => ({ data: null, visible: shown(column.className), ...column })),
   autoWidth: false, deferRender: true, info: false, order: [], scrollY: room(), scroller: { displayBuffer: 4 },
   layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
   language: { emptyTable: "No instance.", zeroRecords: "No instance. Reset the filters." },
@@ -107,8 +124,7 @@ const order = () => table.rows({ search: "applied", order: "applied" }).indexes(
 
 function arrange() {
   document.body.classList.toggle("opened", opened >= 0);
-  table.columns(".system, .task").visible(!side(), false);
-  table.columns(".marks").visible(side(), false);
+  for (const name of ["marks", "system", "task"]) table.columns(`.${name}`).visible(shown(name), false);
   table.columns.adjust();
 }
 
@@ -180,8 +196,11 @@ const whose = (places) => (places.length === systems.length && places.length > 1
 
 function card(answer, at, it) {
   const verdict = VERDICT[answer.verdict];
-  const facts = [...answer.scores.map(([title, value]) => `${title} ${value}`), ...(answer.tokens[1] ? [answer.tokens[1] === 1 ? "1 token" : `${answer.tokens[1].toLocaleString("en")} tokens`] : [])];
-  const calls = answer.calls.map(([tool, input, result]) => node("li", {}, node("span", { class: "call", dir: "auto" }, `${tool}(${input})`), " → ", result === null ? node("i", {}, "no result") : node("bdi", {}, result || "(empty)")));
+  const facts = answer.scores.map(([title, value]) => `${title} ${value}`);
+  if (answer.tokens[1]) facts.push(plural(answer.tokens[1], "token"));
+  const calls = answer.calls.map(([tool, input, result]) => node("li", {},
+    node("span", { class: "call", dir: "auto" }, `${tool}(${input})`), " → ",
+    result === null ? node("i", {}, "no result") : node("bdi", {}, result || "(empty)")));
   return node("article", { class: `card ${verdict[1].split(" ")[0]}` },
     node("h4", {}, verdict[0] ? sign(verdict) : null, systems[at]),
     node("p", { class: "note" }, facts.join(" · ")),
@@ -212,11 +231,14 @@ function clusters(it, again) {
   const choice = node("select", { "aria-label": "Similarity" }, data.similarities.map((name) => node("option", {}, name)));
   choice.selectedIndex = similarity;
   choice.addEventListener("change", () => { similarity = choice.selectedIndex; again(); detail.querySelector("select").focus(); });
-  return [node("h3", {}, `${it.people} answers of people`), it.labels.length ? node("p", { class: "note" }, `Labels: ${it.labels.join(", ")}`) : null,
-    node("p", { class: "note" }, "Under a system: the rank of its answer that has the cluster", ...(data.similarities.length ? [", by the similarity ", choice] : [])),
+  return [node("h3", {}, `${it.people} answers of people`),
+    it.labels.length ? node("p", { class: "note" }, `Labels: ${it.labels.join(", ")}`) : null,
+    node("p", { class: "note" }, "Under a system: the rank of its answer that has the cluster",
+      ...(data.similarities.length ? [", by the similarity ", choice] : [])),
     node("div", { class: "scroll" }, node("table", { class: "clusters" }, node("thead", {}, node("tr", {}, head)), node("tbody", {}, lines))),
     it.smaller ? node("p", { class: "note" }, `and ${it.smaller} smaller clusters`) : null,
-    node("p", { class: "note" }, "Below, ✓ has the cluster of that number, = is similar to a cluster that another answer has, ✗ is similar to none. A line ends what the main metric counts.")];
+    node("p", { class: "note" }, "Below, ✓ has the cluster of that number, = is similar to a cluster that another answer has, "
+      + "✗ is similar to none. A line ends what the main metric counts.")];
 }
 
 function show(at, it) {
@@ -295,6 +317,5 @@ function arrive() {
   else if (id !== null) count.textContent = `No instance ${id}.`;
 }
 addEventListener("hashchange", arrive);
-addEventListener("beforeprint", () => detail.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
 measure();
 arrive();

