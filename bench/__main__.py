@@ -36,6 +36,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "packing": ("bench.packing", "--rounds", "1"),
     "decode": ("bench.decode", "--prompts", "60"),
     "samples": ("bench.samples", "--samples", "200", "--plain", "8"),
+    "lm-eval": ("bench.lm_eval", "--questions", "24", "--tasks", "choices", "problems"),
     "siblings": ("bench.siblings",),
     "overheads": ("bench.overheads", "--repeats", "3"),
 }
