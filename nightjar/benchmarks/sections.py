@@ -184,12 +184,11 @@ Block = Text | Table | Intervals | Points | Gains | Fold | Drawn
 
 @dataclass(frozen=True)
 class Section:
-    """A section: `id` names it in links, `short` in the list of the page's sections."""
+    """A section: `id` names it in links."""
 
     id: str
     title: str
     blocks: Sequence[Block]
-    short: str = ""
 
 
 @dataclass(frozen=True)

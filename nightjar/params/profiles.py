@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from nightjar.core import paths
 from nightjar.core.config import Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError, did_you_mean
@@ -127,7 +128,33 @@ def lay_over(values: Any, root: Path, profile: str) -> About:
         _overlay(values, over, "", path)
         _check_names(values, over, path)
         together = About(targets=own.targets or together.targets, takes=own.takes or together.takes)
+    complete(values)
     return together
+
+
+def complete(values: Any) -> None:
+    """Give a benchmark that a profile adds what it does not name: no split and no encoder, no settings of its own for
+    predictions, and the language model as it is for a system, where it has none.
+    """
+    predict, benchmarks, none = values.get("predict"), values.get("benchmarks"), paths.NONE.as_posix()
+    systems = predict.get("systems") if isinstance(predict, dict) else None
+    if not isinstance(systems, dict) or not isinstance(benchmarks, dict):
+        return  # whoever checks the values says so
+    answered = {it.get("benchmark") for it in systems.values() if isinstance(it, Mapping)}
+    for name, group in benchmarks.items():
+        if not isinstance(group, dict) or {"split", "encoder"} <= group.keys():
+            continue
+        for key in ("split", "encoder"):
+            group.setdefault(key, none)
+        predict.setdefault(name, {})
+        if name not in answered:
+            model = {
+                "kind": "model",
+                "weights": paths.LANGUAGE_MODEL.as_posix(),
+                "evidence": none,
+                "tools": none,
+            }
+            systems[f"{name}-untuned"] = {"benchmark": name, "system": "untuned", **model}
 
 
 def about(root: Path, profile: str) -> About:

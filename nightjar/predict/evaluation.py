@@ -91,8 +91,9 @@ def evaluate(
     values["predict"]["systems"] = {f"{card.name}-{name}": system}
     params = validate(values, "settings")
     with TemporaryDirectory() as folder, questions_of(card, params) as asked:
-        base = source.base(Path(folder) / paths.LANGUAGE_MODEL.name)
-        source.prepare(base)
+        place = Path(folder) / paths.LANGUAGE_MODEL.name
+        source.prepare(place)
+        base = source.base(place)
         found = tasks_of(read_questions(asked / card.name))
         if unknown := sorted(set(tasks or ()) - set(found)):
             raise NightjarError(f"no such task of {card.name}", unknown[0], f"tasks are {', '.join(found)}")

@@ -124,7 +124,6 @@ def section_context(section: Section, roles: Mapping[str, str]) -> dict[str, Any
     return {
         "id": section.id,
         "title": section.title,
-        "short": section.short or section.title,
         "blocks": [_block(one, roles) for one in section.blocks],
     }
 

@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
+from nightjar.params import profiles
 from pipelines.cli import main
 from tests.conftest import ROOT
 from tests.in_process import captured, run_stage
@@ -70,7 +71,8 @@ def project(workdir: Path, source: Path) -> Path:
 
     yaml = YAML(typ="safe")
     values = yaml.load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    merge(values, yaml.load(example("params.yaml")))
+    merge(values, yaml.load(example("profiles/capitals.yaml")))
+    profiles.complete(values)
     with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
         yaml.dump(values, stream)
     shutil.copy(ROOT / "dvc.yaml", workdir)
@@ -99,11 +101,10 @@ def run(installed: Path, *words: str) -> str:
 
 
 def test_a_benchmark_is_ingested_asked_scored_and_in_the_graph(installed: Path, project: Path) -> None:
-    run(installed, "-m", "stages.ingest", "capitals")
-    assert [row["reason"] for row in tables.read_rejected(Path("data/ingest/capitals")).to_pylist()] == [
+    run(installed, "-m", "stages.questions", "capitals")
+    assert [row["reason"] for row in tables.read_rejected(Path("data/questions/capitals")).to_pylist()] == [
         "no capital"
     ]
-    run(installed, "-m", "stages.questions", "capitals")
     asked = tables.read_rows(Path("data/questions/capitals"), contracts.QUESTIONS)
     assert [(row["id"], row["references"]) for row in asked] == [("1", ["Paris"]), ("2", ["Tokyo"])]
     answers = [{"task": "capitals", "id": "1", "prediction": "Paris, of course"}]
@@ -115,9 +116,7 @@ def test_a_benchmark_is_ingested_asked_scored_and_in_the_graph(installed: Path, 
     subprocess.run(["git", "init", "-q", "."], check=True)
     run(installed, "-m", "dvc", "init", "-q")
     listed = run(installed, "-m", "dvc", "stage", "list", "--name-only").split()
-    assert {"ingest@capitals", "questions@capitals", "predict@capitals-untuned", "evaluate@capitals"} <= set(
-        listed
-    )
+    assert {"questions@capitals", "predict@capitals-untuned", "evaluate@capitals"} <= set(listed)
 
 
 def test_code_that_is_not_what_the_graph_watches_is_refused(
@@ -126,7 +125,6 @@ def test_code_that_is_not_what_the_graph_watches_is_refused(
     """A copy of the code is as good, until either of the two is edited."""
     (project / "capitals").unlink()
     shutil.copytree(source, project / "capitals", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
-    run(installed, "-m", "stages.ingest", "capitals")
     run(installed, "-m", "stages.questions", "capitals")
     module = project / "capitals/capitals_benchmark.py"
     module.write_text(module.read_text() + "\n# edited\n")
@@ -138,17 +136,31 @@ def test_code_that_is_not_what_the_graph_watches_is_refused(
 
 def test_the_parameters_are_a_profile_too(project: Path) -> None:
     shutil.copytree(ROOT / "profiles", project / "profiles")
-    (project / "profiles/capitals.yaml").write_text(example("params.yaml"), encoding="utf-8")
+    (project / "profiles/capitals.yaml").write_text(example("profiles/capitals.yaml"), encoding="utf-8")
     assert captured(main, ["use", "capitals"]).returncode == 0
     values = read_yaml(project / "params.yaml")
     assert values["benchmarks"]["capitals"]["code"] == "capitals"
     assert list(values["predict"]["systems"])[-1] == "capitals-untuned"
+    assert (values["benchmarks"]["capitals"]["split"], values["predict"]["capitals"]) == ("data/none", {})
     assert "supernatinst-untuned" in values["predict"]["systems"], "added, as the guide says"
 
 
 def test_a_tool_is_called(installed: Path, project: Path) -> None:
     nightjar = "from pipelines.cli import main; main()"
     assert run(installed, "-c", nightjar, "call", "Thesaurus(big)") == "large\n"
+
+
+def test_an_encoder_and_a_tool_are_named_by_the_guide_s_commands(installed: Path, project: Path) -> None:
+    shutil.copytree(ROOT / "profiles", project / "profiles")
+    (project / "profiles/capitals.yaml").write_text(example("profiles/capitals.yaml"), encoding="utf-8")
+    command = "use capitals --set models.sentence_encoder.source=entry:letters"
+    assert f"$ nightjar {command}" in GUIDE
+    run(installed, "-c", "from pipelines.cli import main; main()", *command.split())
+    values = read_yaml(project / "params.yaml")["models"]["sentence_encoder"]
+    assert (values["source"], values["sha256"]) == ("entry:letters", None)
+    (project / "profiles/thesaurus.yaml").write_text(example("profiles/thesaurus.yaml"), encoding="utf-8")
+    run(installed, "-c", "from pipelines.cli import main; main()", "use", "thesaurus")
+    assert len(read_yaml(project / "params.yaml")["augment"]["tools"]) == 6, "added to the five"
 
 
 def test_an_encoder_indexes_and_finds(installed: Path, project: Path) -> None:
@@ -169,24 +181,26 @@ def test_a_model_is_evaluated_and_asked(
 ) -> None:
     (project / "models/base").mkdir(parents=True)
     (project / "models/base/language_model").symlink_to(tiny_model)
-    Path("capitals.csv").write_text("France,Paris\nJapan,Kyoto\n")
     # The package, and where pip left what it registers.
     for folder in (source, *installed.glob("lib/python*/site-packages")):
         monkeypatch.syspath_prepend(folder)
     registry._points.cache_clear()
-    model = ["--model", "entry:gazetteer#capitals.csv"]
+    model = ["--model", "entry:pipeline#models/base/language_model"]
     try:
-        for stage in ("ingest", "questions"):
-            assert run_stage(stage, "capitals").returncode == 0
+        assert run_stage("questions", "capitals").returncode == 0
         done = captured(main, ["evaluate", *model, "--benchmark", "capitals", "--output", "../run", "--json"])
         assert done.returncode == 0, done.stderr
-        asked = captured(main, ["ask", "What is the capital of Japan?", *model])
-        assert (asked.returncode, asked.stdout) == (0, "Kyoto.\n")
+        own = ["--model", "models/base/language_model", "--set", "predict.defaults.precision=float32"]
+        other = captured(main, ["evaluate", *own, "--benchmark", "capitals", "--output", "../own", "--json"])
+        assert other.returncode == 0, other.stderr
     finally:
         registry._points.cache_clear()
         registry._packaged.cache_clear()
     record = json.loads(done.stdout)
-    assert record["name"] == "gazetteer_capitals_csv"
-    assert [(row["system"], row["accuracy"]) for row in record["scores"]] == [(record["name"], 50.0)]
-    rows = tables.read_rows(Path("../run/data/predict/capitals", record["name"]), contracts.PREDICTIONS)
-    assert [(row["answers"], row["new_tokens"]) for row in rows] == [(["Paris."], 1), (["Kyoto."], 1)]
+    name, same = record["name"], json.loads(other.stdout)["name"]
+    rows = [
+        tables.read_rows(Path(folder, "data/predict/capitals", system), contracts.PREDICTIONS)
+        for folder, system in (("../run", name), ("../own", same))
+    ]
+    given = [[row["answers"] for row in found] for found in rows]
+    assert len(given[0]) == 2 and given[0] == given[1], "greedy, as the engine of Nightjar"

@@ -37,7 +37,7 @@ def project(folder: Path) -> Path:
 
 
 def test_every_block_of_code_is_an_example_with_its_output() -> None:
-    assert len(EXAMPLES) == GUIDE.count("```python") == 6
+    assert len(EXAMPLES) == GUIDE.count("```python") == 7
 
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLES)

@@ -260,7 +260,7 @@ def cases(found: Evaluated, made: Ranked) -> Section:
         some = [case(found.card, made, asked[key], systems) for key in chosen[task]]
         title = initial(found.card.task(task).title or task)
         blocks.append(Fold(f"{title} ({len(some)} questions)", some, open=task == tasks[0]))
-    return Section("cases", "Passages before and after reranking", blocks, "Reranking")
+    return Section("cases", "Passages before and after reranking", blocks)
 
 
 def compared(found: Ranked) -> list[str]:

@@ -52,7 +52,6 @@ def labelled_questions(meanings: Mapping[str, str], found: Evaluated) -> list[Se
                 f"{heading}, with {CONFIDENCE:.0%} intervals over the questions",
             ),
         ),
-        "Labels",
     )
     return [section]
 

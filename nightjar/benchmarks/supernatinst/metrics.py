@@ -174,7 +174,6 @@ def sections(found: Evaluated) -> list[Section]:
                 rows,
             ),
         ),
-        "Correlation",
     )
     return [section]
 

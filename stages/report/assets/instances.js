@@ -317,6 +317,5 @@ function arrive() {
   else if (id !== null) count.textContent = `No instance ${id}.`;
 }
 addEventListener("hashchange", arrive);
-addEventListener("beforeprint", () => detail.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
 measure();
 arrive();

@@ -27,8 +27,9 @@ const draw = (box, panel, wide) => {
   const name = document.createElement("b");
   name.textContent = panel.title;
   const note = document.createElement("small");
-  note.textContent = panel.note;
-  head.append(name, " ", note);
+  note.textContent = panel.note.replace("n = ", "n\u00a0=\u00a0");
+  if (panel.note) note.className = "note";
+  head.append(name, note);
   const bottom = panel.x.hidden ? 4 : panel.x.title ? 40 : 24;
   const top = panel.y.title ? 24 : 8;
   const labels = [];

@@ -119,7 +119,7 @@ def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Seq
         by_call = [_by_call(card, line) for line in lines]
         table = Table((*heads, Column("by tool (%)", "text")), by_call)
         blocks.append(Fold(f"Answers with and without a call ({len(lines)} rows)", [table]))
-    return Section("test-calls", "Calls in answers", blocks, "Calls")
+    return Section("test-calls", "Calls in answers", blocks)
 
 
 def _by_call(card: Card, line: ByCall) -> Row:

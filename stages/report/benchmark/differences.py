@@ -41,7 +41,7 @@ def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | No
         note = "Each by the metric that is published for it. So many tests find some differences by chance."
         table = _table(results, by_category, by_category=True)
         blocks.append(Fold(f"By category ({len(by_category)})", [Text(note, note=True), table]))
-    return Section("differences", "All differences on the same instances", blocks, "Differences")
+    return Section("differences", "All differences on the same instances", blocks)
 
 
 def of_number(

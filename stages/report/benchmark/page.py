@@ -229,7 +229,7 @@ _PANELS = 4
 def _details(found: Results) -> Section | None:
     """The tables of all tracks; None if there are none."""
     blocks = [it for track in found.tracks for it in _detail(found, track)]
-    return Section("detail", "All metrics and tasks", blocks, "All metrics and tasks") if blocks else None
+    return Section("detail", "All metrics and tasks", blocks) if blocks else None
 
 
 def _detail(found: Results, track: str) -> list[Block]:

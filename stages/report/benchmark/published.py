@@ -48,7 +48,6 @@ def section(card: Card, found: Results, lines: Sequence[ByCall]) -> Section | No
         "published",
         "Published results: other models, other test set",
         [Text(told, note=True), *blocks],
-        "Published",
     )
 
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pipelines.commands.console import bytes_bar, say, say_exact, say_json, say_table, say_text
+from pipelines.commands.console import bar, bytes_bar, say, say_exact, say_json, say_table, say_text
 
 STEERING = "[red]x[/]{0}%s日\x1b[2J\x1b]0;t\x07\x9b\u202e\r\nb\u2028\x7f"
 SHOWN = "[red]x[/]{0}%s日\\x1b[2J\\x1b]0;t\\x07\\x9b\\u202e\\r\\nb\\u2028\\x7f"
@@ -70,6 +70,23 @@ def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         assert tell is not None
         tell(1, 2)
     assert "reading :train: [red]x\\x1b[2J" in shown.getvalue()
+
+
+def test_a_bar_is_there_at_once_and_says_what_is_done_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with bar("starting [red]\x1b[2J") as tell:
+        assert tell is not None and "starting [red]\\x1b[2J" in shown.getvalue()
+        tell("questions", 0, 200)
+        tell("questions", 50, 200)
+        tell("questions", 200, 200)
+    assert "questions" in shown.getvalue() and "200/200" in shown.getvalue() and "left:" in shown.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with bar("starting") as tell:
+        assert tell is None
 
 
 @pytest.mark.parametrize("columns", [32, 40, 60, 80, 120])

@@ -79,7 +79,9 @@ def test_a_task_file_is_evaluated_and_compared(folder: Path, tiny_model: Path) -
 
 
 def test_python_gives_the_same_numbers_in_data_frames(folder: Path, tiny_model: Path) -> None:
+    before = sorted((file.name, file.stat().st_mtime_ns) for file in tiny_model.iterdir())
     found = nightjar.evaluate(str(tiny_model), task="quiz.yaml")
+    assert sorted((file.name, file.stat().st_mtime_ns) for file in tiny_model.iterdir()) == before
     assert (found.benchmark, found.left_out, list(found.instances["references"])) == (
         "quiz",
         {},

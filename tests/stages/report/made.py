@@ -69,9 +69,7 @@ def sections(found: Evaluated) -> list[Section]:
         ),
     )
     table = Table((Column("system", "text"), Column("answers"), Column("half")), rows, "Own <table>")
-    return [
-        Section("own", "Own <section>", [Text("`code`, **bold** & <b>"), table, Fold("Folded", plots)], "Own")
-    ]
+    return [Section("own", "Own <section>", [Text("`code`, **bold** & <b>"), table, Fold("Folded", plots)])]
 
 
 CARD = Card(
