@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from nightjar.benchmarks.capabilities import Capability
 from nightjar.benchmarks.card import Card, Metric
@@ -173,6 +173,7 @@ class Fold:
     open: bool = False
 
 
+@runtime_checkable
 class Drawn(Protocol):
     """A plot with its files by name: for pages that are not of a benchmark."""
 

@@ -29,8 +29,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data/none").touch()
     for folder in ("nightjar", "stages", "data/sample"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    for folder in ("consistency", "rerank", "retrieve"):
-        (tmp_path / "data" / folder).mkdir()
+    for folder in ("data/consistency", "data/rerank", "data/retrieve", "models/train"):
+        (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

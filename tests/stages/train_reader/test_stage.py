@@ -64,6 +64,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     card = CARD.with_capabilities(reading, Training(lambda sources, settings, seed: iter(())))
     monkeypatch.setattr(registry, "card", lambda name: {NAME: card}[name])
     # Its code is in no package that the graph would have to watch.
+    monkeypatch.setattr(registry, "names", lambda: [NAME])
     monkeypatch.setattr(registry, "OWN", registry.OWN | {NAME: "tests.made_card"})
     with tables.ArtifactWriter(tmp_path / f"data/questions/{NAME}") as writer:
         for side, (contract, count) in SIDES.items():
