@@ -28,6 +28,8 @@ XLINGUAL = "xlingual"
 CHUNK = 1_000_000
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+# All bytes but those of lower-case letters and digits.
+_OTHERS = bytes(set(range(256)) - set(f"{string.ascii_lowercase}{string.digits}".encode()))
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,7 @@ def _chunk(
         selected = np.zeros(len(texts), np.bool_)
         selected[mine] = selected[other] = True
         shared[open_pairs] = _overlap(cut.sorted_sequences(selected), mine, other)
-    forms = _distinct(list(map(normalise, texts)))[1]
-    values = np.stack([forms[predicted] == forms[gold], _f(shared, *sizes), _f(in_order, *sizes)])
+    values = np.stack([_equal(texts, predicted, gold), _f(shared, *sizes), _f(in_order, *sizes)])
     return np.maximum.reduceat(values, np.cumsum(counts) - counts, axis=1)
 
 
@@ -119,6 +120,15 @@ def _overlap(
         dtype=np.int64,
     )
     return lengths
+
+
+def _equal(texts: list[str], predicted: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which pairs match exactly. Few have the same letters and digits; only those are looked at more closely."""
+    kept = [text.lower().encode("utf-8", "surrogatepass").translate(None, _OTHERS) for text in texts]
+    pairs = zip(predicted.tolist(), gold.tolist(), strict=True)
+    return np.array(
+        [kept[a] == kept[b] and (a == b or normalise(texts[a]) == normalise(texts[b])) for a, b in pairs]
+    )
 
 
 def _f(
