@@ -23,7 +23,7 @@ from scipy.optimize import linear_sum_assignment
 from bench.harness import options, report, timed
 from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, clusters_of
 from nightjar.benchmarks.protoqa.formats import references
-from nightjar.benchmarks.protoqa.metrics import RULES, Rule, cleaned, list_scores
+from nightjar.benchmarks.protoqa.metrics import RULES, Rule, cleaned, shares, similarities
 from nightjar.benchmarks.protoqa.similarity import WordNetSimilarity, tokens
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
@@ -56,8 +56,8 @@ def main() -> None:
 def ours(answers: Sequence[str], clusters: Sequence[Cluster]) -> list[float]:
     """The scores with a similarity that remembers nothing of other questions."""
     similarity = WordNetSimilarity(wordnet())
-    scores = list_scores(answers, clusters, lambda one, other: float(similarity(one, other) > 0.5), EIGHT)
-    return list(scores.values())
+    own, best = (np.round(similarities(it, clusters, similarity)) for it in (answers, best_list(clusters)))
+    return list(shares(own, best, clusters, EIGHT).values())
 
 
 def plain(answers: Sequence[str], clusters: Sequence[Cluster], database: WordNet) -> list[float]:

@@ -6,10 +6,9 @@ The WordNet similarity compares Treebank tokens without stop words (the publishe
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -198,51 +197,10 @@ def wordnet_similarity() -> WordNetSimilarity:
     return WordNetSimilarity(wordnet())
 
 
-@lru_cache(maxsize=100_000)
-def _letters(text: str) -> Counter[str]:
-    return Counter(text)
-
-
-def _above_half(similarity: Similarity) -> Callable[[], Similarity]:
-    """Whether a similarity of common characters is above 0.5, as 1.0 or 0.0.
-
-    It is computed only if the strings have so many characters in common at all.
-    """
-
-    def rounded(answer: str, string: str) -> float:
-        longer = max(len(answer), len(string))
-        if 2 * min(len(answer), len(string)) <= longer != 0:
-            return 0.0
-        if 2 * (_letters(answer) & _letters(string)).total() <= longer != 0:
-            return 0.0
-        return float(similarity(answer, string) > 0.5)
-
-    return lambda: rounded
-
-
-class Kind(NamedTuple):
-    """A similarity of the card's metrics: what makes the function, and what makes the rounded one that scores use.
-
-    It is rounded half to even: above 0.5 it is 1.0, else 0.0 (protoqa-evaluator's evaluation.py).
-    """
-
-    raw: Callable[[], Similarity]
-    rounded: Callable[[], Similarity]
-
-
-def _rounded(make: Callable[[], Similarity]) -> Callable[[], Similarity]:
-    def rounded() -> Similarity:
-        similarity = make()
-        return lambda answer, string: float(similarity(answer, string) > 0.5)
-
-    return rounded
-
-
-SIMILARITIES: Mapping[str, Kind] = {
-    "exact_match": Kind(lambda: exact_match, lambda: exact_match),
-    "wordnet": Kind(wordnet_similarity, _rounded(wordnet_similarity)),
-    "longest_common_substring": Kind(lambda: longest_common_substring, _above_half(longest_common_substring)),
-    "longest_common_subsequence": Kind(
-        lambda: longest_common_subsequence, _above_half(longest_common_subsequence)
-    ),
+# What makes each similarity. Scores round them half to even: above 0.5 they are 1.0, else 0.0 (evaluation.py).
+SIMILARITIES: Mapping[str, Callable[[], Similarity]] = {
+    "exact_match": lambda: exact_match,
+    "wordnet": wordnet_similarity,
+    "longest_common_substring": lambda: longest_common_substring,
+    "longest_common_subsequence": lambda: longest_common_subsequence,
 }

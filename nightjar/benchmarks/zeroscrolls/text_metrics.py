@@ -7,10 +7,9 @@ several. `rouge` takes it for each type of ROUGE.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from rapidfuzz.distance import LCSseq
 from rouge_score.tokenize import tokenize
@@ -80,18 +79,8 @@ def concordance(answer: str, reference: str) -> float:
 def in_order(predicted: Sequence[int], gold: Sequence[int]) -> float:
     """The share of pairs that come in the same order in two lists of the same ids."""
     places = {id: place for place, id in enumerate(gold)}
-    pairs = len(predicted) * (len(predicted) - 1) // 2
-    return 1 - _inversions([places[id] for id in predicted]) / pairs if pairs else 1.0
-
-
-def _inversions(places: Sequence[int]) -> int:
-    """How many pairs come in descending order."""
-    before: list[int] = []
-    count = 0
-    for place in places:
-        count += len(before) - bisect_right(before, place)
-        insort(before, place)
-    return count
+    turned = [places[one] > places[other] for one, other in combinations(predicted, 2)]
+    return 1 - sum(turned) / len(turned) if turned else 1.0
 
 
 def rouge(answer: str, references: Sequence[str]) -> tuple[float, float, float]:
