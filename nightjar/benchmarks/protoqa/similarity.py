@@ -135,26 +135,16 @@ class WordNetSimilarity:
     def __init__(self, database: WordNet) -> None:
         self.database = database
         self.limited: set[str] = set()
-        self._parsed: dict[str, Parsed] = {}
-        self._scores: dict[tuple[str, str], float] = {}
 
     def __call__(self, answer: str, string: str) -> float:
         x, y = self.parsed(answer), self.parsed(string)
         if x.limited or y.limited or x.keys.isdisjoint(y.keys):
             return float(x.tokens == y.tokens)
-        score = self._scores.get((answer, string))
-        if score is None:
-            score = self._scores[answer, string] = self._score(x, y, (answer, string))
-        return score
+        return self._score(answer, string)
 
+    @cache  # noqa: B019 - one similarity a process
     def parsed(self, text: str) -> Parsed:
-        """The string with its spans, computed once."""
-        found = self._parsed.get(text)
-        if found is None:
-            found = self._parsed[text] = self._parse(text)
-        return found
-
-    def _parse(self, text: str) -> Parsed:
+        """The string with its spans."""
         words = tokens(text) or ("",)
         limited = len(words) > MOST_TOKENS
         if limited:
@@ -170,7 +160,9 @@ class WordNetSimilarity:
         keys = frozenset().union(words, *(span.synsets for span in spans))
         return Parsed(words, tuple(spans), keys, False)
 
-    def _score(self, x: Parsed, y: Parsed, of: tuple[str, str]) -> float:
+    @cache  # noqa: B019
+    def _score(self, answer: str, string: str) -> float:
+        x, y = self.parsed(answer), self.parsed(string)
         # The search wants the shorter string second.
         long, short = (y, x) if len(x.tokens) < len(y.tokens) else (x, y)
         edges = [
@@ -181,8 +173,8 @@ class WordNetSimilarity:
         try:
             return best_score(len(long.tokens), len(short.tokens), edges)
         except TooManyStates as error:
-            what = f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}"
-            self._report(of[0], what)
+            what = f"too many ways to match {shown(string)}: the similarity is at least {error.best:.3f}"
+            self._report(answer, what)
             return error.best
 
     def _report(self, text: str, what: str) -> None:
