@@ -48,25 +48,4 @@ __all__ = [
     "stream_samples",
 ]
 
-# The modules have the names load and generate, so their functions have longer ones here.
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        **{name: f"model:{name}" for name in ("Decoding", "Model", "Request", "Score", "Text")},
-        "Ends": "samples:Ends",
-        "Prompt": "generate:Prompt",
-        "LanguageModel": "load:LanguageModel",
-        "Sampling": "samples:Sampling",
-        "Tokenizer": "tokenizer:Tokenizer",
-        "continuation_logprobs": "score:continuation_logprobs",
-        "generate_text": "generate:generate",
-        "generator_for": "samples:generator_for",
-        "load_model": "load:load",
-        "load_tokenizer": "tokenizer:load_tokenizer",
-        "logprobs_at": "score:logprobs_at",
-        "prepare": "load:prepare",
-        "sample_texts": "samples:samples",
-        "stream_samples": "samples:stream_samples",
-        "stream": "generate:stream",
-    },
-)
+__getattr__, __dir__ = lazy(__name__)

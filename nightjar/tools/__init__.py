@@ -55,21 +55,4 @@ __all__ = [
     "write",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "Annotated": "annotate:Annotated",
-        "Annotator": "annotate:Annotator",
-        "Candidate": "annotate:Candidate",
-        "Settings": "annotate:Settings",
-        "Answered": "toolbox:Answered",
-        "Executed": "toolbox:Executed",
-        "Query": "decode:Query",
-        "answer": "decode:answer",
-        "answers": "decode:answers",
-        "Losses": "filter:Losses",
-        "call_losses": "filter:call_losses",
-        "positions": "filter:positions",
-        "weighted_loss": "filter:weighted_loss",
-    },
-)
+__getattr__, __dir__ = lazy(__name__)
