@@ -10,7 +10,6 @@ samples of each prompt, which must be the same texts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +19,33 @@ from bench.harness import MODEL, options, report, timed
 from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.model import Text
-from nightjar.models.samples import Ends, Sampling, generator_for, samples
+from nightjar.models.row import Prompt
+from nightjar.models.samples import Sampling, generator_for, stream_samples
 
 QUESTIONS = (
     "Name something that people take on a long walk.",
     "What makes a good neighbour?",
     "Tell me a reason why a train might be late.",
 )
-TEMPERATURE, TOP_P, ENDS = 0.69, 0.9, Ends(10, (".",))
+TEMPERATURE, TOP_P, TOKENS, STOP = 0.69, 0.9, 10, (".",)
 
 
 def by_number(text: str) -> Sampling:
     return Sampling(TEMPERATURE, lambda number: generator_for(42, f"{text} {number}"), TOP_P)
 
 
+def together_of(lm: LanguageModel, prompt: Prompt, count: int, sampling: Sampling) -> list[Text]:
+    """All samples of one prompt, by the engine."""
+    ((_, found),) = stream_samples(lm, [prompt], count, sampling)
+    return found
+
+
 @torch.inference_mode()
-def alone(lm: LanguageModel, ids: Sequence[int], sampling: Sampling, number: int, ends: Ends) -> Text:
+def alone(lm: LanguageModel, prompt: Prompt, sampling: Sampling, number: int) -> Text:
     """One sample: the prompt is read, then each token, with transformers' own cache."""
     generator, written = sampling.generator(number), list[int]()
     cache: Any = None
-    read = list(ids)
+    read = list(prompt.ids)
     while True:
         result = lm.model(
             input_ids=torch.tensor([read], device=lm.device),
@@ -53,8 +59,8 @@ def alone(lm: LanguageModel, ids: Sequence[int], sampling: Sampling, number: int
         if token == lm.tokenizer.end:
             return Text(lm.tokenizer.decode(written[:-1]), tokens=len(written))
         text = lm.tokenizer.decode(written)
-        found = [stop for stop in ends.stop if stop in text]
-        if found or len(written) == ends.max_new_tokens:
+        found = [stop for stop in prompt.stop if stop in text]
+        if found or len(written) == prompt.max_new_tokens:
             stop = min(found, key=text.index) if found else None
             return Text(text[: text.index(stop)] if stop else text, not stop, len(written), stop=stop)
         read = [token]
@@ -72,13 +78,14 @@ def main() -> None:
     together = single = 0.0
     same = 0
     for question in QUESTIONS:
-        ids, sampling = lm.tokenizer.encode(statement(question)), by_number(question)
+        sampling = by_number(question)
+        prompt = Prompt(0, lm.tokenizer.encode(statement(question)), TOKENS, STOP)
 
-        def plain(number: int, ids: list[int] = ids, sampling: Sampling = sampling) -> Text:
-            return alone(lm, ids, sampling, number, ENDS)
+        def plain(number: int, prompt: Prompt = prompt, sampling: Sampling = sampling) -> Text:
+            return alone(lm, prompt, sampling, number)
 
         plain(0)  # warm
-        ours = timed(lambda ids=ids, sampling=sampling: samples(lm, ids, given.samples, sampling, ENDS))  # type: ignore[misc]
+        ours = timed(lambda one=prompt, by=sampling: together_of(lm, one, given.samples, by))  # type: ignore[misc]
         theirs = timed(lambda plain=plain: [plain(number) for number in range(given.plain)])  # type: ignore[misc]
         together, single = together + ours.processor, single + theirs.processor
         same += sum(one == other for one, other in zip(theirs.result, ours.result, strict=False))

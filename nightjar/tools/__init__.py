@@ -23,7 +23,7 @@ from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
-    from nightjar.tools.decode import Query, answer, answers
+    from nightjar.tools.decode import answer
     from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
 
 __all__ = [
@@ -35,14 +35,12 @@ __all__ = [
     "Candidate",
     "Executed",
     "Losses",
-    "Query",
     "Request",
     "Settings",
     "Text",
     "Tool",
     "Toolbox",
     "answer",
-    "answers",
     "call_losses",
     "find",
     "insert",

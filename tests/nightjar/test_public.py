@@ -126,7 +126,7 @@ def test_paths_may_be_texts(workdir: Path) -> None:
     assert core.read_rejected("made").num_rows == 0
     assert core.check("made") == [] and core.load_params(str(ROOT / "params.yaml")).seed
     Path("index").mkdir()
-    search.LexicalIndex.build(LINES).save("index")
+    search.LexicalIndex.write(LINES, "index")
     assert search.LexicalIndex.load("index").search(["cat"], 1).ids.tolist() == [[0]]
     search.DenseIndex.build([np.eye(2, dtype=np.float32)]).save("index", {"name": "x"})
     assert len(search.DenseIndex.load("index", {"name": "x"})) == 2
