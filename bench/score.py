@@ -1,11 +1,10 @@
 """Our scores against the published program, and our intervals against the plain bootstrap, in one run.
 
-    python -m bench.score rouge --input FOLDER [--pairs 100000] [--processes N]
+    python -m bench.score rouge --input FOLDER [--pairs 100000]
     python -m bench.score intervals --input FOLDER [--pairs 120000]
 
 rouge       ROUGE-1, ROUGE-L and exact match against rouge_score called pair by pair. Pairs are real: for a reference
-            output the answer is by turns another instance's output and the instance's input. Ours is timed cold, with
-            the start of helper processes.
+            output the answer is by turns another instance's output and the instance's input. Ours is timed cold.
 intervals   the processor seconds of `nightjar score` with and without intervals, as a user runs it, and of a bootstrap
             that draws the indices of every resample with NumPy, for the same cells except proportions. A prediction is
             the reference itself, the reference with words dropped and repeated, or another instance's output, of up to
@@ -61,7 +60,7 @@ def copied(folder: Path, count: int) -> tuple[list[str], list[list[str]]]:
 def rouge(given: argparse.Namespace) -> bool:
     """Print the ratio; whether all values are the same."""
     answers, references = copied(given.input, given.pairs)
-    ours = timed(lambda: metrics.score(answers, references, processes=given.processes))
+    ours = timed(lambda: metrics.score(answers, references))
     plain = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
     theirs = timed(lambda: [plain.score(r[0], text) for text, r in zip(answers, references, strict=True)])
     difference = max(
@@ -166,7 +165,6 @@ def main() -> None:
     parser.add_argument("part", choices=parts)
     parser.add_argument("--input", type=Path, required=True, help="A folder of task files.")
     parser.add_argument("--pairs", type=int, default=100_000)
-    parser.add_argument("--processes", type=int, help="At most so many; all cores if not given.")
     given = parser.parse_args()
     sys.exit(0 if parts[given.part](given) else 1)
 
