@@ -1,10 +1,10 @@
 """Our scores against the published program, in one run.
 
-    python -m bench.score --input FOLDER [--pairs 100000] [--processes N]
+    python -m bench.score --input FOLDER [--pairs 100000]
 
 ROUGE-1, ROUGE-L and exact match against rouge_score called pair by pair. FOLDER has task files of
 Super-NaturalInstructions. Pairs are real, drawn with a fixed seed: for a reference output the answer is by turns
-another instance's output and the instance's input. Ours is timed cold, with the start of helper processes.
+another instance's output and the instance's input. Ours is timed cold.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ def main() -> int:
     parser = options(__doc__)
     parser.add_argument("--input", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=100_000)
-    parser.add_argument("--processes", type=int)
     given = parser.parse_args()
     answers, references = copied(given.input, given.pairs)
-    ours = timed(lambda: metrics.score(answers, references, processes=given.processes))
+    ours = timed(lambda: metrics.score(answers, references))
     plain = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
     theirs = timed(lambda: [plain.score(r[0], text) for text, r in zip(answers, references, strict=True)])
     difference = max(

@@ -44,27 +44,12 @@ def read_own_references(readers: Readers, path: Path, wanted: str) -> list[Quest
     return found
 
 
-def read_own_answers(
-    readers: Readers, path: Path, places: Mapping[Any, int], count: int
-) -> list[list[str] | None]:
-    """The answers to each of `count` questions, None for those without a prediction; `places` are those of their ids.
-
-    Raises NightjarError if an id is unknown or occurs twice, or the reader refuses the file.
-    """
-    given: list[list[str] | None] = [None] * count
-    for where, id, answers in once(readers.predictions(path)):
-        if id not in places:
-            raise unknown_id(id, where)
-        given[places[id]] = answers
-    return given
-
-
 def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:
     """The rows of place, id and value. Raises NightjarError at an id that occurs twice."""
     seen = set()
     for where, id, value in rows:
         if id in seen:
-            raise _duplicate(id, where)
+            raise NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
         seen.add(id)
         yield where, id, value
 
@@ -74,10 +59,6 @@ def unknown_id(id: str, where: str) -> NightjarError:
     return NightjarError(
         f"no reference has the id {shown(id)}", where, "check that the two files belong together"
     )
-
-
-def _duplicate(id: str, where: str) -> NightjarError:
-    return NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
 
 
 @dataclass(frozen=True)

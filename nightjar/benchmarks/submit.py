@@ -125,9 +125,7 @@ def _answers(card: Card, form: Submission, path: Path) -> list[Answer]:
         return [answer for _, answer in submission.read(form, path)]
     found = []
     task = card.files.task
-    for where, row in files.json_lines(path, card.files.prediction, (task, "id")):
-        if not isinstance(row.get("prediction"), str):
-            raise NightjarError("prediction is missing or not a text", where, card.files.prediction)
+    for where, row in files.prediction_lines(card, path):
         if row[task] not in form.tasks:
             raise NightjarError(f"no task {row[task]!r}", where, f"tasks are {', '.join(form.tasks)}")
         found.append(Answer(row[task], row["id"], row["prediction"]))

@@ -22,7 +22,6 @@ from pipelines.run import checks
 from pipelines.run.report import report_stages
 from pipelines.run.report import stale as stale_scores
 from pipelines.run.results import GOOD, End, Result
-from pipelines.run.run_stage import Stages
 from stages._runtime import history
 
 
@@ -55,8 +54,8 @@ def rebuild(
       nightjar rebuild --fail-fast
     """
     root, code = graphs.find_root(), 0
-    with rebuild_lock(root, wait), Stages(root) as worker:
-        whole = worker.graph()
+    with rebuild_lock(root, wait):
+        whole = graphs.read(root)
         graph = whole.only(stages)
         left = leftovers.find(whole, graph)
         for it in left:
@@ -87,8 +86,7 @@ def rebuild(
                     if end.state != "completed":
                         say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
 
-                prepared = (whole, worker)
-                with flow_run(root, "rebuild", progress.tell, ended, prepared, as_json) as terminal:
+                with flow_run(root, "rebuild", progress.tell, ended, whole, as_json) as terminal:
                     terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)
                 code = terminal.status
         else:

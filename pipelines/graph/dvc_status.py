@@ -23,7 +23,6 @@ from dvc.stage.loader import StageLoader
 from pipelines.graph.changes import MISSING, NEVER, OPEN, Kind, Reason, State, differences
 from pipelines.graph.dvc_adapter import Project, tidy
 from pipelines.graph.graph import Graph, Stage
-from pipelines.project.names import stage_keys
 
 # DVC's words for the state of a dependency or an output.
 WORDS = {
@@ -45,9 +44,9 @@ def graph(project: Project, judged: bool = True) -> Graph:
 def _graph(project: Project, judged: bool) -> Graph:
     edges, status = project.edges(anew=True), Status(project)  # judging changes the objects
     order = list(networkx.lexicographical_topological_sort(edges.reverse(), key=project.name))
-    keys = stage_keys(map(project.name, order))
     stages: dict[str, Stage] = {}
-    for stage, (name, key) in zip(order, keys.items(), strict=True):
+    for stage in order:
+        name = project.name(stage)
         upstream = tuple(sorted(project.name(other) for other in edges.successors(stage)))
         state, reasons = status.judge(stage) if judged else ("up to date", ())
         stages[name] = Stage(
@@ -63,7 +62,6 @@ def _graph(project: Project, judged: bool) -> Graph:
             meta=stage.meta if isinstance(stage.meta, Mapping) else {},
             folder=project.relative(stage.wdir),
             state=state,
-            key=key,
         )
     return Graph(project.root, stages)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from nightjar.core.errors import NightjarError, did_you_mean
 from pipelines.graph.changes import Reason, State
@@ -39,8 +39,6 @@ class Stage:
     # Where its command runs.
     folder: str = "."
     state: State = "up to date"
-    # Of its artifacts in the Prefect UI; no other stage of the graph has it.
-    key: str = ""
 
     @property
     def why(self) -> str:
@@ -55,17 +53,6 @@ class Stage:
         """Why the stage cannot run, in one line; for one that can, why it would."""
         return "; ".join(reason.what for reason in self.reasons if reason.kind == "missing") or self.why
 
-    def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "reasons": [reason.as_json() for reason in self.reasons]}
-
-    @classmethod
-    def of_json(cls, row: Mapping[str, Any]) -> Self:
-        """The stage that `as_json` gave."""
-        lists = {name: tuple(row[name]) for name in ("deps", "outs", "metrics", "upstream")}
-        params = {file: tuple(keys) for file, keys in row["params"].items()}
-        reasons = tuple(Reason(**reason) for reason in row["reasons"])
-        return cls(**{**row, **lists, "params": params, "reasons": reasons})
-
 
 @dataclass(frozen=True)
 class Graph:
@@ -73,15 +60,6 @@ class Graph:
 
     root: Path
     stages: Mapping[str, Stage]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"root": str(self.root), "stages": [stage.as_json() for stage in self.stages.values()]}
-
-    @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> Self:
-        """The graph that `as_json` gave."""
-        stages = map(Stage.of_json, value["stages"])
-        return cls(Path(value["root"]), {stage.name: stage for stage in stages})
 
     def changed(self) -> list[str]:
         """Stages that are not up to date, or may not be once those before them have run."""

@@ -125,7 +125,7 @@ class Clone:
         """
         write_text(self.path / PARAMS_FILE, params)
         with Stages(self.path) as stages:
-            whole = Graph(self.root, stages.graph(stop).only([target]).stages)
+            whole = Graph(self.root, graphs.read(self.path).only([target]).stages)
             return execute(Run(whole, stages, logs, listen, stop, keep_going=False, clone=self.path))
 
     def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -265,19 +264,3 @@ def test_tasks_with_different_metrics(tmp_path: Path) -> None:
         score_files("tool_use", wrong, paths[1])
     compared = compare_files("tool_use", none, paths[0], paths[1], samples=50)
     assert "metrics" in compared
-
-
-def test_garbage_collection_is_as_before_also_after_an_error(
-    files: tuple[Path, Path], tmp_path: Path
-) -> None:
-    score_files("supernatinst", *files, samples=0)
-    assert gc.isenabled()
-    with pytest.raises(NightjarError):
-        score_files("supernatinst", tmp_path / "nothing.jsonl", files[1])
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        score_files("supernatinst", *files, samples=0)
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

@@ -220,27 +220,11 @@ def test_a_ledger_that_cannot_be_written_is_found_before_there_is_an_entry(
     assert not list(ledger.glob("date=*/*"))
 
 
-def test_an_entry_that_cannot_be_added_is_written_aside(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
-    rows: list[list[dict[str, Any]]] = [[], instances(50), []]
-    assert ledgers.append_or_aside(tmp_path, ledger, facts("a"), *rows) is None
-    shutil.move(ledger, tmp_path / "away")
-    ledger.write_text("a file")
-    error = ledgers.append_or_aside(tmp_path, ledger, facts("b"), *rows)
-    assert str(error) == (
-        f"{ledger}: the entry could not be added (File exists) and is in .nightjar/ledger-aside/date=2026-07-01/b; "
-        "the next night adds it, or `nightjar ledger --recover`"
-    )
-    (tmp_path / ".nightjar/ledger-aside/date=2026-07-02").write_text("a file")
-    with pytest.raises(
-        NightjarError, match=r"\(File exists\), nor written to .nightjar/ledger-aside \(File exists\)"
-    ):
-        ledgers.append_or_aside(tmp_path, ledger, facts("c", started=STARTED + timedelta(days=1)), *rows)
-    ledger.unlink()
-    shutil.move(tmp_path / "away", ledger)
-    assert ledgers.recover(tmp_path / ledgers.ASIDE, ledger) == ["b"]
-    assert [facts["run"] for facts in ledgers.entries(ledger)] == ["a", "b"]
-    assert ledgers.check(ledger)[1] == []
+def test_an_entry_that_can_be_added_nowhere_is_one_line(tmp_path: Path) -> None:
+    for name in ("ledger", ".nightjar"):
+        (tmp_path / name).write_text("a file")
+    with pytest.raises(NightjarError, match=r"\(File exists\), nor written to .nightjar/ledger-aside \("):
+        ledgers.append_or_aside(tmp_path, tmp_path / "ledger", facts("a"), [], instances(50), [])
 
 
 def test_entries_set_aside_are_added_once_and_removed(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
 import threading
 import time
 import urllib.error
@@ -26,7 +25,6 @@ import pytest
 from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines import cli
-from pipelines.commands import serve as commands
 from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api as Client
@@ -347,34 +345,6 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     with contextlib.closing(sqlite3.connect(repo.root / paths.PREFECT / "prefect.db")) as database:
         asked = "SELECT state_type FROM flow_run WHERE id = ?"
         assert database.execute(asked, [stopped]).fetchone() == ("CANCELLED",)
-
-
-def test_serve_starts_a_server_where_none_runs_and_ends_no_other(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[object] = []
-    process = subprocess.Popen(["sleep", "300"])
-    own = servers.Server(process.pid, "", 4300, "serve")
-
-    def start(*asked: object) -> tuple[servers.Server, servers.Process]:
-        calls.append(asked[1:])
-        return own, process
-
-    def stop(root: Path, server: servers.Server) -> None:
-        process.kill()
-        calls.append("stopped")
-
-    monkeypatch.setattr(servers, "free_port", lambda port: port)
-    monkeypatch.setattr(servers, "start", start)
-    monkeypatch.setattr(servers, "wait", lambda *_: None)
-    monkeypatch.setattr(servers, "stop", stop)
-    monkeypatch.setattr(commands.Serving, "_start_runner", lambda self: calls.append(self.url))
-    for found in (own, None):
-        monkeypatch.setattr(servers, "find", lambda root, found=found: found)
-        serving = commands.Serving(repo.root, 4300, {}, None)
-        serving.start()
-        serving.stop()
-    assert calls == [own.url, (4300, "serve"), own.url, "stopped"]
 
 
 @pytest.mark.parametrize(
