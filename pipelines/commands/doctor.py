@@ -15,7 +15,6 @@ import click
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
-from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
@@ -123,25 +122,18 @@ def _data() -> Iterator[Finding]:
         return
     from pipelines.fetch.needs import needs
 
-    present, other = {"data": 0, "models": 0}, set()
+    absent = set()
     for one in needs(Path(), read_yaml(PARAMS_FILE))[1]:
         kind = "data" if one.source.startswith(f"{paths.DATA}/") else "models"
         if one.state == "missing":
-            other.add(kind)
+            absent.add(kind)
             yield Finding(kind, "failed", str(one), one.fix)
         elif one.state == "to download":
-            other.add(kind)
+            absent.add(kind)
             yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")
-        else:
-            present[kind] += 1
-    for kind in sorted(present.keys() - other):
-        count = present[kind]
-        what = (
-            f"{counted_as(count, 'source')} beside those of the repository"
-            if count
-            else "all in the repository"
-        )
-        yield Finding(kind, "ok", what)
+    for kind in ("data", "models"):
+        if kind not in absent:
+            yield Finding(kind, "ok", f"all that {PARAMS_FILE} names are there")
 
 
 def _gpu() -> Iterator[Finding]:
