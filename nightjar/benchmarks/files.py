@@ -14,7 +14,7 @@ from typing import Any
 from nightjar.benchmarks import registry, submission
 from nightjar.benchmarks.card import OTHERS, Card
 from nightjar.benchmarks.question import Question, questions_of
-from nightjar.benchmarks.readers import Readers, once, read_own_references, unknown_id
+from nightjar.benchmarks.readers import Readers, once, predicted_rows, read_own_references, unknown_id
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
@@ -101,11 +101,7 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
         own = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
         return _matched(card, path, own, questions)
     if path.is_dir():
-        from nightjar.core import contracts
-        from nightjar.core.tables import read_rows
-
-        own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
-        return _matched(card, path, own, questions)
+        return _matched(card, path, predicted_rows(path), questions)
     wanted = _named(card, questions)
     given: list[Answers] = [None] * len(questions)
     for where, name, answers in _predicted(card, path, {question.task_id for question in questions}):
