@@ -47,14 +47,9 @@ class Server:
         return f"http://{HOST}:{self.port}"
 
 
-def installed() -> bool:
-    """Whether Prefect is installed."""
-    return importlib.util.find_spec("prefect") is not None
-
-
 def require() -> None:
     """Raise NightjarError if Prefect is not installed."""
-    if not installed():
+    if importlib.util.find_spec("prefect") is None:
         fix = "`pip install -c requirements.lock -e '.[prefect]'`, or run `dvc repro`, which does the same"
         raise NightjarError("Prefect is not installed", "nightjar", fix)
 
