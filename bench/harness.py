@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, seconds, ratios for the table of `python -m bench`, made repositories."""
+"""What the benchmarks share: options, seconds, rows for the table of `python -m bench`, made repositories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[1]
 MODEL = Path("models/base/language_model")
 DVC = (sys.executable, "-m", "dvc")
 NIGHTJAR = (sys.executable, "-c", "from pipelines.cli import main; main()")
-# Names the file to which a benchmark appends its ratios.
-FILE = "NIGHTJAR_BENCH_RATIOS"
+# Names the file to which a benchmark appends its rows.
+FILE = "NIGHTJAR_BENCH_ROWS"
 Measure = Literal["processor", "clock", "tokens"]
 
 
@@ -48,44 +48,22 @@ def _processor() -> float:
     return time.process_time() + sum(os.times()[2:4])
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """The seconds of `against` (of the processor or by the clock; or its tokens) divided by ours: more is better.
-
-    `values` has one ratio a round. `beside` has the check of the results, or the floor.
-    """
-
-    what: str
-    against: str
-    measure: Measure
-    values: tuple[float, ...]
-    beside: str = ""
-
-    def cells(self) -> str:
-        """The cells of a Markdown table: what, against, times, measure, beside."""
-        low, high = f"{min(self.values):.2f}", f"{max(self.values):.2f}"
-        shown = low if low == high else f"{low} to {high}"
-        return f"{self.what} | {self.against} | {shown} | {self.measure} | {self.beside}"
-
-
 def report(
     what: str, against: str, measure: Measure, values: float | Sequence[float], beside: str = ""
 ) -> None:
-    """Print a ratio; append it to the table if this benchmark runs for one."""
-    several = tuple(values) if isinstance(values, Sequence) else (values,)
-    ratio = Ratio(what, against, measure, several, beside)
-    print(f"ratio: {ratio.cells()}", flush=True)
+    """Print a row of the table, and append it to the table's file if this benchmark runs for one.
+
+    `values`, one a round: the seconds of `against` (of the processor or by the clock; or its tokens) divided by ours,
+    more is better. `beside` has the check of the results, or the floor.
+    """
+    several = values if isinstance(values, Sequence) else (values,)
+    low, high = f"{min(several):.2f}", f"{max(several):.2f}"
+    shown = low if low == high else f"{low} to {high}"
+    row = f"{what} | {against} | {shown} | {measure} | {beside}"
+    print(f"ratio: {row}", flush=True)
     if path := os.environ.get(FILE):
         with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(ratio)) + "\n")
-
-
-def ratios(path: Path) -> list[Ratio]:
-    """The ratios that a benchmark appended to the file; none if it made no file."""
-    if not path.exists():
-        return []
-    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return [Ratio(**{**row, "values": tuple(row["values"])}) for row in rows]
+            file.write(f"{row}\n")
 
 
 def task_files(folder: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
+from pipelines.serving.server import installed
 
 # What a rebuild of the sample takes: its environment, models, and DVC's cache; and two trainings side by side.
 DISK_GB, MEMORY_GB = 5, 8
@@ -87,6 +88,11 @@ def _environment() -> Iterator[Finding]:
         )
     else:
         yield Finding("environment", "ok", f"{python}, {len(wanted)} packages as required")
+    if not installed():
+        fix = "pip install -c requirements.lock -e '.[prefect]'"
+        yield Finding(
+            "Prefect", "warning", "not installed: nightjar rebuild needs it, dvc repro does not", fix
+        )
 
 
 def _project() -> Iterator[Finding]:
@@ -115,12 +121,18 @@ def _data() -> Iterator[Finding]:
         return
     from pipelines.fetch.needs import needs
 
+    absent = set()
     for one in needs(Path(), read_yaml(PARAMS_FILE))[1]:
         kind = "data" if one.source.startswith(f"{paths.DATA}/") else "models"
         if one.state == "missing":
+            absent.add(kind)
             yield Finding(kind, "failed", str(one), one.fix)
         elif one.state == "to download":
+            absent.add(kind)
             yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")
+    for kind in ("data", "models"):
+        if kind not in absent:
+            yield Finding(kind, "ok", f"all that {PARAMS_FILE} names are there")
 
 
 def _gpu() -> Iterator[Finding]:

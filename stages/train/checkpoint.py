@@ -9,7 +9,6 @@ random generator to keep: every forward pass is seeded by its step and place (lo
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -29,13 +28,6 @@ from nightjar.core.json_text import parse
 _STATE, _WEIGHTS, _MOMENTS = "state.json", "weights.safetensors", "moments.safetensors"
 
 Tensors = Mapping[str, torch.Tensor]
-
-
-def digest(configuration: Mapping[str, Any]) -> str:
-    """The name of a run's folder: of its configuration, and of the code that trains."""
-    code = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    parts = [json.dumps(configuration, sort_keys=True).encode(), *code]
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:32]
 
 
 @dataclass(frozen=True)

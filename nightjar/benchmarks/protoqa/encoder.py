@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +21,15 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 
+if TYPE_CHECKING:
+    from nightjar.search.encoder import SentenceEncoder
+
 # An answer belongs to the best cluster only above this probability (Boratko et al. 2020).
 LEAST_PROBABILITY = 0.1
 # Of the kernel, for vectors of unit length. The paper gives none. With these, 71% of the strings of every third
 # development question are assigned to their own cluster by the other three quarters of its strings; with values that
 # maximise the marginal likelihood 56%, in six times the time, and with a variance of 1 55%.
 _VARIANCE, _LENGTH_SCALE = 10.0, 1.0
-
-
-class ContextEncoder(Protocol):
-    """What the similarity needs of an encoder; nightjar.search.SentenceEncoder has it."""
-
-    def encode_in_context(self, contexts: Sequence[str], texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of shape (len(texts), dimension) of texts, each read after its context."""
 
 
 class Fitted(NamedTuple):
@@ -52,10 +48,7 @@ class EncoderSimilarity:
     The classifiers of a question are made once and kept, and so are the probabilities of each list.
     """
 
-    # The probability that the best cluster must exceed.
-    least = LEAST_PROBABILITY
-
-    def __init__(self, encoder: ContextEncoder) -> None:
+    def __init__(self, encoder: SentenceEncoder) -> None:
         self._encoder = encoder
         self._fitted: dict[tuple[str, tuple[Cluster, ...]], Fitted] = {}
         self._computed: dict[tuple[str, tuple[Cluster, ...], tuple[str, ...]], Floats] = {}
