@@ -47,9 +47,13 @@ class Server:
         return f"http://{HOST}:{self.port}"
 
 
+def installed() -> bool:
+    return importlib.util.find_spec("prefect") is not None
+
+
 def require() -> None:
     """Raise NightjarError if Prefect is not installed."""
-    if importlib.util.find_spec("prefect") is None:
+    if not installed():
         fix = "`pip install -c requirements.lock -e '.[prefect]'`, or run `dvc repro`, which does the same"
         raise NightjarError("Prefect is not installed", "nightjar", fix)
 
