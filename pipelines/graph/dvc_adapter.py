@@ -77,7 +77,6 @@ class Project:
         return self._prepared(load_file(self.repo, str(place)).stage)
 
     def _prepared(self, stage: Stage) -> Stage:
-        """The stage, with dependencies that use what the project keeps."""
         kinds = {ParamsDependency: Parameters, Dependency: Files}
         stage.deps = [kinds[type(dep)](dep, self) if type(dep) in kinds else dep for dep in stage.deps]
         return stage

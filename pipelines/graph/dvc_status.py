@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import networkx
@@ -20,9 +19,8 @@ from dvc.stage import Stage as DvcStage
 from dvc.stage.cache import _can_hash
 from dvc.stage.loader import StageLoader
 
-from pipelines.graph.changes import MISSING, NEVER, OPEN, Kind, Reason, State, differences
 from pipelines.graph.dvc_adapter import Project, tidy
-from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.graph import MISSING, NEVER, OPEN, Graph, Kind, Reason, Stage, State, differences
 
 # DVC's words for the state of a dependency or an output.
 WORDS = {
@@ -71,19 +69,6 @@ def status_of(project: Project, name: str) -> tuple[State, str]:
     with project.locked():
         state, reasons = Status(project).judge(project.stage(name))
         return state, "; ".join(map(str, reasons))
-
-
-def external_inputs(stages: Iterable[DvcStage]) -> Iterator[Any]:
-    """What stages read and none of them makes: dependencies, and data that were added or imported."""
-    stages = list(stages)
-    produced = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
-    for stage in stages:
-        # DVC calls added and imported data the outputs of their .dvc file.
-        for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
-            path = Path(item.fs_path)
-            # A folder of outputs is made too, and so is what lies in an output.
-            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in produced):
-                yield item
 
 
 class Status:
@@ -159,7 +144,6 @@ class Status:
             yield from self._changed(out)
 
     def _changed(self, item: Any) -> Iterator[Reason]:
-        """What DVC's status says of a dependency or an output."""
         for state in item.status().values():
             kind: Kind = "dependency" if item.IS_DEPENDENCY else "output"
             what = self._project.path(item)
@@ -173,7 +157,6 @@ class Status:
             yield Reason(kind, f"{'output ' * (kind == 'output')}{what} {WORDS.get(state, state)}", *values)
 
     def _parameters(self, dep: ParamsDependency) -> Iterator[Reason]:
-        """The leaves that changed."""
         file = self._project.path(dep)
         if not dep.exists:
             yield Reason("missing", f"{file} is missing")

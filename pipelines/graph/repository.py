@@ -65,10 +65,16 @@ def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
 
 
 def external_inputs(stages: Iterable[Any]) -> Iterator[Any]:
-    """What stages of DVC read and none of them makes: see dvc_status.external_inputs."""
-    from pipelines.graph import dvc_status
-
-    return dvc_status.external_inputs(stages)
+    """What stages of DVC read and none of them makes: dependencies, and data that were added or imported."""
+    stages = list(stages)
+    produced = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
+    for stage in stages:
+        # DVC calls added and imported data the outputs of their .dvc file.
+        for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
+            path = Path(item.fs_path)
+            # A folder of outputs is made too, and so is what lies in an output.
+            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in produced):
+                yield item
 
 
 def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:
