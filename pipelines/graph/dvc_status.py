@@ -7,7 +7,6 @@ stage that would run are not.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,16 +30,11 @@ WORDS = {
 }
 
 
-def graph(project: Project, judged: bool = True) -> Graph:
-    """The graph of a project; without a wait for its lock, and without states and reasons, if it is not `judged`."""
-    with project.locked() if judged else contextlib.nullcontext():
-        if judged:
-            tidy(project.repo)
-        return _graph(project, judged)
-
-
-def _graph(project: Project, judged: bool) -> Graph:
-    edges, status = project.edges(anew=True), Status(project)  # judging changes the objects
+def graph(project: Project, judged: bool) -> Graph:
+    """The graph of a project; without states and reasons if it is not `judged`, for which its lock must be held."""
+    if judged:
+        tidy(project.repo)
+    edges, status = project.edges(), Status(project)
     order = list(networkx.lexicographical_topological_sort(edges.reverse(), key=project.name))
     stages: dict[str, Stage] = {}
     for stage in order:

@@ -22,18 +22,18 @@ def read(folder: Path | None = None) -> Graph:
 
     Raises NightjarError if there is none, or if dvc.yaml, dvc.lock or params.yaml cannot be read.
     """
-    return _read(folder or Path(), judged=True)
+    return _read(folder, judged=True)
 
 
 def outline(folder: Path | None = None) -> Graph:
     """The graph without states and reasons, and without a wait for DVC's lock. Raises NightjarError as `read` does."""
-    return _read(folder or Path(), judged=False)
+    return _read(folder, judged=False)
 
 
-def _read(folder: Path, judged: bool) -> Graph:
+def _read(folder: Path | None, judged: bool) -> Graph:
     from pipelines.graph import dvc_adapter, dvc_status  # here, not above: DVC takes long to load
 
-    with dvc_adapter.opened(folder, locked=judged) as project:
+    with dvc_adapter.opened(folder or Path(), locked=judged) as project:
         return dvc_status.graph(project, judged)
 
 
