@@ -23,7 +23,6 @@ from pipelines.serving.server import installed
 # What a rebuild of the sample takes: its environment, models, and DVC's cache; and two trainings side by side.
 DISK_GB, MEMORY_GB = 5, 8
 PORT = 4200
-_GB = 1024**3
 
 
 class Finding(NamedTuple):
@@ -155,21 +154,20 @@ def _gpu() -> Iterator[Finding]:
 def _memory() -> Iterator[Finding]:
     import psutil
 
-    found = psutil.virtual_memory().available / _GB
-    if found < MEMORY_GB:
-        fix = "set rebuild.jobs to 1, or end other programs"
-        yield Finding("memory", "warning", f"{found:.1f} GB free, the sample needs {MEMORY_GB} GB", fix)
-    else:
-        yield Finding("memory", "ok", f"{found:.0f} GB free")
+    free = psutil.virtual_memory().available
+    yield _room("memory", free, MEMORY_GB, "set rebuild.jobs to 1, or end other programs")
 
 
 def _disk() -> Iterator[Finding]:
-    found = shutil.disk_usage(Path()).free / _GB
-    if found < DISK_GB:
-        fix = "free some; dvc gc --workspace removes old versions"
-        yield Finding("disk", "warning", f"{found:.1f} GB free, the sample needs {DISK_GB} GB", fix)
-    else:
-        yield Finding("disk", "ok", f"{found:.0f} GB free")
+    free = shutil.disk_usage(Path()).free
+    yield _room("disk", free, DISK_GB, "free some; dvc gc --workspace removes old versions")
+
+
+def _room(check: str, free: int, needed: int, fix: str) -> Finding:
+    found = free / 1024**3
+    if found < needed:
+        return Finding(check, "warning", f"{found:.1f} GB free, the sample needs {needed} GB", fix)
+    return Finding(check, "ok", f"{found:.0f} GB free")
 
 
 def _ports() -> Iterator[Finding]:

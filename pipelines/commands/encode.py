@@ -132,7 +132,6 @@ def _read(path: Path) -> TaskFile:
 
 
 def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any]) -> Encoding:
-    """The encoding by its name, or by the flags that are given."""
     chosen = {flag: value for flag, value in flags.items() if value is not None}
     if name is not None and chosen:
         what = f"an encoding by name and --{next(iter(chosen)).replace('_', '-')}"

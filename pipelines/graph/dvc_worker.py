@@ -1,4 +1,4 @@
-"""The process that does all of DVC's work for one run: it compares stages with dvc.lock and records outputs.
+"""The process that does DVC's work on the stages of one run: it compares them with dvc.lock and records outputs.
 
     python -P dvc_worker.py DESCRIPTOR ROOT
 

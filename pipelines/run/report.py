@@ -111,7 +111,6 @@ class Artifacts:
         self._session.artifact("markdown", "rebuild", "\n".join(lines) + "\n", about)
 
     def _row(self, result: Result) -> dict[str, str]:
-        """A stage as the table has it, with the rows that its metrics file counts."""
         facts: dict[str, Any] = {}
         for path in self._graph.stages[result.stage].metrics if result.state in GOOD else ():
             facts |= recorded(self._graph.root / path)
