@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, seconds, ratios for the table of `python -m bench`, made repositories."""
+"""What the benchmarks share: options, seconds, rows for the table of `python -m bench`, made repositories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[1]
 MODEL = Path("models/base/language_model")
 DVC = (sys.executable, "-m", "dvc")
 NIGHTJAR = (sys.executable, "-c", "from pipelines.cli import main; main()")
-# Names the file to which a benchmark appends its ratios.
-FILE = "NIGHTJAR_BENCH_RATIOS"
-Measure = Literal["processor", "clock", "tokens"]
+# Names the file to which a benchmark appends its rows.
+FILE = "NIGHTJAR_BENCH_ROWS"
+Measure = Literal["processor", "clock"]
 
 
 def options(doc: str | None) -> argparse.ArgumentParser:
@@ -48,44 +48,22 @@ def _processor() -> float:
     return time.process_time() + sum(os.times()[2:4])
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """The seconds of `against` (of the processor or by the clock; or its tokens) divided by ours: more is better.
-
-    `values` has one ratio a round. `beside` has the check of the results, or the floor.
-    """
-
-    what: str
-    against: str
-    measure: Measure
-    values: tuple[float, ...]
-    beside: str = ""
-
-    def cells(self) -> str:
-        """The cells of a Markdown table: what, against, times, measure, beside."""
-        low, high = f"{min(self.values):.2f}", f"{max(self.values):.2f}"
-        shown = low if low == high else f"{low} to {high}"
-        return f"{self.what} | {self.against} | {shown} | {self.measure} | {self.beside}"
-
-
 def report(
     what: str, against: str, measure: Measure, values: float | Sequence[float], beside: str = ""
 ) -> None:
-    """Print a ratio; append it to the table if this benchmark runs for one."""
-    several = tuple(values) if isinstance(values, Sequence) else (values,)
-    ratio = Ratio(what, against, measure, several, beside)
-    print(f"ratio: {ratio.cells()}", flush=True)
+    """Print a row of the table, and append it to the table's file if this benchmark runs for one.
+
+    `values`, one a round: the seconds of `against` (of the processor or by the clock) divided by ours,
+    more is better. `beside` has the check of the results, or the floor.
+    """
+    several = values if isinstance(values, Sequence) else (values,)
+    low, high = f"{min(several):.2f}", f"{max(several):.2f}"
+    shown = low if low == high else f"{low} to {high}"
+    row = f"{what} | {against} | {shown} | {measure} | {beside}"
+    print(f"ratio: {row}", flush=True)
     if path := os.environ.get(FILE):
         with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(ratio)) + "\n")
-
-
-def ratios(path: Path) -> list[Ratio]:
-    """The ratios that a benchmark appended to the file; none if it made no file."""
-    if not path.exists():
-        return []
-    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return [Ratio(**{**row, "values": tuple(row["values"])}) for row in rows]
+            file.write(f"{row}\n")
 
 
 def task_files(folder: Path) -> list[Path]:
@@ -96,19 +74,18 @@ def task_files(folder: Path) -> list[Path]:
 
 
 class Repository:
-    """A made repository of Git and DVC, with the `nightjar` of this checkout or another."""
+    """A made repository of Git and DVC, with the `nightjar` of this checkout."""
 
-    def __init__(self, root: Path, stages: Mapping[str, object] | None = None, code: Path = ROOT) -> None:
+    def __init__(self, root: Path, stages: Mapping[str, object]) -> None:
         folder = Path(sys.executable).parent
-        paths = {"PYTHONPATH": str(code), "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+        paths = {"PYTHONPATH": str(ROOT), "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
         self.root = root
         # With CI set DVC does not look for updates.
         self.environment = {**os.environ, **paths, "DVC_NO_ANALYTICS": "1", "CI": "1"}
-        if stages is not None:
-            root.mkdir(parents=True, exist_ok=True)
-            (root / "dvc.yaml").write_text(json.dumps({"stages": stages}), encoding="utf-8")
-            self.call("git", "init", "--quiet", ".")
-            self.call(*DVC, "init", "--quiet")
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "dvc.yaml").write_text(json.dumps({"stages": stages}), encoding="utf-8")
+        self.call("git", "init", "--quiet", ".")
+        self.call(*DVC, "init", "--quiet")
 
     def run(self, *command: str) -> Timed[subprocess.CompletedProcess[str]]:
         return timed(

@@ -1,14 +1,11 @@
 """What the Prefect driver costs beside plain DVC, and whether that is within its limits.
 
-    python -m bench.overheads [--repeats 5] [--stages 10] [--change FOLDER KEY VALUES]
+    python -m bench.overheads [--repeats 5] [--stages 10]
 
 `nothing to do`: `dvc status`, `nightjar plan` and `nightjar rebuild` in turn, in a made repository of 40 stages (eight
 chains of five, each output ten files of 20 kB) that are all up to date; medians by the clock, and processor seconds.
 `a stage`: a chain of stages that each sleep for one second, one after the other, with the server running: what a stage
 takes from the end of one command to the end of the next, beyond that second, by `nightjar rebuild` and `dvc repro`.
-`a change` (only with --change): in a rebuilt project, KEY of params.yaml gets one value after the other (V1,V2,…), and
-the project is rebuilt each time, by turns with `nightjar rebuild`, with the server running, and with `dvc repro`:
-processor seconds, those of the server included.
 """
 
 from __future__ import annotations
@@ -20,17 +17,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import psutil
-
 from bench.harness import DVC, NIGHTJAR, Repository, Timed, options, report
-from nightjar.core import paths
-from nightjar.core.config import PARAMS_FILE
-from pipelines.run.profiles import edited
 
 CHAINS, LENGTH, FILES, BYTES = 8, 5, 10, 20_000
-# What is allowed: seconds more than `dvc status`, seconds more than the command, times the processor seconds of
-# `dvc repro`.
-NOTHING, STAGE, CHANGE = 2.0, 0.8, 1.0
+# What is allowed: seconds more than `dvc status`, seconds more than the command.
+NOTHING, STAGE = 2.0, 0.8
 
 
 def _chains(folder: Path) -> Repository:
@@ -110,24 +101,6 @@ def a_stage(folder: Path, stages: int) -> bool:
     return _within("seconds beyond the command", each[:1], STAGE)
 
 
-def a_change(root: Path, key: str, values: Sequence[str]) -> bool:
-    """Print the processor seconds of a change by either driver; whether the Prefect driver is within its limit."""
-    took: dict[str, list[float]] = {"nightjar rebuild": [], "dvc repro": []}
-    project, params = Repository(root), root / PARAMS_FILE
-    with project.server(4322):
-        server = psutil.Process(json.loads((root / paths.SERVER).read_text())["pid"])
-        for turn, value in enumerate(values):
-            params.write_text(edited(params.read_text(encoding="utf-8"), {key: int(value)}), encoding="utf-8")
-            name = list(took)[turn % 2]
-            before = sum(server.cpu_times()[:2])
-            found = project.call(*((*DVC, "repro", "--quiet") if turn % 2 else (*NIGHTJAR, "rebuild")))
-            took[name].append(found.processor + sum(server.cpu_times()[:2]) - before)
-            print(f"  {key} = {value}: {name} {took[name][-1]:.1f} s of processor", flush=True)
-    ratios = [mine / dvc for mine, dvc in zip(*took.values(), strict=True)]
-    report("a change", "dvc repro", "processor", [1 / ratio for ratio in ratios])
-    return _within("times the processor seconds of dvc repro", ratios, CHANGE)
-
-
 def _within(what: str, found: Sequence[float], limit: float) -> bool:
     value = statistics.median(found)
     print(f"  {value:+.2f} {what}, allowed {limit:.2f}: {'met' if value <= limit else 'NOT met'}", flush=True)
@@ -138,14 +111,10 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--stages", type=int, default=10, help="length of the chain of sleeping stages")
-    parser.add_argument("--change", nargs=3, metavar=("FOLDER", "KEY", "VALUES"))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         met = [nothing_to_do(folder / "made", given.repeats), a_stage(folder, given.stages)]
-        if given.change:
-            root, key, values = given.change
-            met.append(a_change(Path(root).resolve(), key, values.split(",")))
     sys.exit(0 if all(met) else 1)
 
 

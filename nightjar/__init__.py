@@ -37,9 +37,7 @@ __all__ = [
     "tools",
 ]
 
-_module, __dir__ = lazy(
-    __name__, {name: name for name in __all__} | {"evaluate": "predict.evaluation:evaluate"}
-)
+_module, __dir__ = lazy(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -143,7 +143,8 @@ def _explained(error: BaseException) -> tuple[str, int]:
             return text, 2
         command = error.ctx.command_path if error.ctx else "nightjar"
         where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
-        return f"{where}{text.rstrip('.')}; see {command} --help", 2
+        see = " See" if text.endswith("?") else "; see"
+        return f"{where}{text.rstrip('.')}{see} {command} --help", 2
     if isinstance(error, OSError) and (fault := from_os_error(error, "nightjar")):
         return str(fault), 2
     raise error

@@ -66,7 +66,7 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool 
     from pipelines.nightly import run as nights  # here, not above: Arrow takes long to load
 
     with Session("nightly") as session:
-        session.end = nights.night(session, nights.Options(pull, jobs, wait, accept), _due())
+        session.end = nights.night(session, pull, jobs, wait, accept, _due())
     return session.state
 
 

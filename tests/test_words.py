@@ -19,7 +19,6 @@ TEXTS = {
     r"\bstands? twice\b": "is a duplicate",
     r"\blongest_way\b|\blongest way\b": "critical_path, critical path",
     r"\b_looks\b": "decisions",
-    r"\bRemembering\b|\bremembering\(": "PrefixCachingTokenizer, with_prefix_cache",
     r"\bConduct\b": "a noun of the field",
     r"\bresumed_in_any_order\b": "run_resumable",
     r"\bJournal\b": "Checkpoint",

@@ -5,9 +5,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import repeat
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 from nightjar.benchmarks import registry, submission
 from nightjar.benchmarks.card import OTHERS, Card
 from nightjar.benchmarks.question import Question, questions_of
-from nightjar.benchmarks.readers import Readers, read_own_answers, read_own_references, unknown_id
+from nightjar.benchmarks.readers import Readers, once, predicted_rows, read_own_references, unknown_id
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
@@ -51,92 +49,22 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
         return read_questions(path or paths.QUESTIONS / card.name)
     if readers := card.capability(Readers):
         return read_own_references(readers, path, card.files.reference)
+    form, nothing = card.files, dict[str, Any]()
+    allowed = (card.tasks if form.by_task else card.tracks).keys() - {OTHERS}
     found: list[Question] = []
-    for block in json_blocks(path, card.files.reference, _key_of(card)):
-        rows = block.rows
-        columns = _columns(card, rows) if rows is not None else None
-        if columns is None or not _are_references(card, columns):
-            columns = _columns(card, [_checked(card, row, where) for where, row in block.one_by_one()])
-        if columns is not None:
-            found += _questions(card, columns)
+    for where, row in json_lines(path, form.reference, _key_of(card)):
+        check_reference(row, where, form.reference, form.task, form.category)
+        track = row[form.task] if form.by_task else row.get("track", "default")
+        if not isinstance(track, str) or (allowed and track not in allowed):
+            what = f"the {'task' if form.by_task else 'track'} is {shown(str(track))}"
+            raise NightjarError(what, where, f"allowed are {', '.join(sorted(allowed))}")
+        # One text object for each task and category, not one for each row: they are many times in a file.
+        task, category = sys.intern(row[form.task]), sys.intern(row[form.category]) if form.category else ""
+        references, track = tuple(row["references"]), sys.intern(track)
+        found.append(Question(card.name, task, row["id"], nothing, references, track, category, nothing))
     if not found:
-        raise NightjarError("no references", path, card.files.reference)
+        raise NightjarError("no references", path, form.reference)
     return found
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """What rows of references have, a value for each row; `named` are the tasks and, of some cards, the categories."""
-
-    ids: Sequence[Any]
-    references: Sequence[Any]
-    named: Sequence[Sequence[Any]]
-    tracks: Sequence[Any]
-
-
-def _columns(card: Card, rows: Sequence[Row]) -> _Columns | None:
-    """The columns of rows; None if there is no row, or one lacks a key."""
-    form = card.files
-    keys = ["id", "references", form.task, *filter(None, [form.category])]
-    try:
-        ids, references, *named = zip(*map(itemgetter(*keys), rows), strict=True)
-    except (KeyError, ValueError):
-        return None
-    return _Columns(ids, references, named, named[0] if form.by_task else _tracks(card, rows))
-
-
-def _are_references(card: Card, columns: _Columns) -> bool:
-    """Whether no row has a fault that `_checked` would report, by whole columns."""
-    texts = columns.references
-    return (
-        _are(list, texts)
-        and all(texts)
-        and _are(str, itertools.chain.from_iterable(texts))
-        and _are(str, itertools.chain(columns.tracks, *columns.named))
-        and set(columns.tracks) <= (_allowed(card) or set(columns.tracks))
-    )
-
-
-def _are(kind: type, values: Iterable[Any]) -> bool:
-    """Whether all values, which come from JSON, are of a type."""
-    return set(map(type, values)) <= {kind}
-
-
-def _checked(card: Card, row: Row, where: str) -> Row:
-    """The row. Raises NightjarError if it is not a reference in the card's form."""
-    form, allowed = card.files, _allowed(card)
-    check_reference(row, where, form.reference, form.task, form.category)
-    (track,) = _tracks(card, [row])
-    if not isinstance(track, str) or (allowed and track not in allowed):
-        what = f"the {'task' if form.by_task else 'track'} is {shown(str(track))}"
-        raise NightjarError(what, where, f"allowed are {', '.join(sorted(allowed))}")
-    return row
-
-
-def _allowed(card: Card) -> Set[str]:
-    """The tracks that references may have; empty: any."""
-    return (card.tasks if card.files.by_task else card.tracks).keys() - {OTHERS}
-
-
-def _tracks(card: Card, rows: Sequence[Row]) -> list[Any]:
-    return [row[card.files.task] if card.files.by_task else row.get("track", "default") for row in rows]
-
-
-def _questions(card: Card, columns: _Columns) -> Iterator[Question]:
-    nothing = repeat(dict[str, Any]())
-    # One text object for each task and category, not one for each row: they are many times in a file.
-    tasks, *categories = [map(sys.intern, column) for column in columns.named]
-    return map(
-        Question,
-        repeat(card.name),
-        tasks,
-        columns.ids,
-        nothing,
-        map(tuple, columns.references),
-        map(sys.intern, columns.tracks),
-        categories[0] if categories else repeat(""),
-        nothing,
-    )
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -173,51 +101,35 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
         own = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
         return _matched(card, path, own, questions)
     if path.is_dir():
-        from nightjar.core import contracts
-        from nightjar.core.tables import read_rows
-
-        own = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
-        return _matched(card, path, own, questions)
-    form = card.capability(submission.Submission)
-    if form and path.suffix == form.ending:
-        return _submitted(card, form, path, questions)
-    if readers := card.capability(Readers):
-        return read_own_answers(readers, path, _named(card, questions), len(questions))
-    wanted, named = _named(card, questions), itemgetter(*_key_of(card))
-    given: list[Answers] = [None] * len(questions)
-    for block in json_blocks(path, card.files.prediction, _key_of(card)):
-        rows = block.rows or []
-        places = [wanted.get(name, -1) for name in map(named, rows)]
-        if not rows or -1 in places or not _are(str, [row.get("prediction") for row in rows]):
-            rows = [_expected(card, row, where, named(row) in wanted) for where, row in block.one_by_one()]
-            places = [wanted[name] for name in map(named, rows)]
-        for place, row in zip(places, rows, strict=True):
-            given[place] = [row["prediction"]]
-    return given
-
-
-def _submitted(
-    card: Card, form: submission.Submission, path: Path, questions: Sequence[Question]
-) -> list[Answers]:
-    """The answers to each of `questions` from a leaderboard's file."""
+        return _matched(card, path, predicted_rows(path), questions)
     wanted = _named(card, questions)
-    tasks = {question.task_id for question in questions}
     given: list[Answers] = [None] * len(questions)
-    for where, answer in submission.read(form, path):
-        if answer.task in tasks:
-            if (answer.task, answer.id) not in wanted:
-                raise unknown_id(answer.id, where)
-            given[wanted[answer.task, answer.id]] = [answer.prediction]
+    for where, name, answers in _predicted(card, path, {question.task_id for question in questions}):
+        if name not in wanted:
+            raise unknown_id(name if isinstance(name, str) else name[1], where)
+        given[wanted[name]] = answers
     return given
 
 
-def _expected(card: Card, row: Row, where: str, known: bool) -> Row:
-    """The row. Raises NightjarError if it is not a prediction in the card's form, or its key is not `known`."""
-    if not isinstance(row.get("prediction"), str):
-        raise NightjarError("prediction is missing or not a text", where, card.files.prediction)
-    if not known:
-        raise unknown_id(row["id"], where)
-    return row
+def _predicted(card: Card, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
+    """The place, the key and the answers of each prediction in a file."""
+    form, readers = card.capability(submission.Submission), card.capability(Readers)
+    if form and path.suffix == form.ending:
+        found = submission.read(form, path)
+        yield from ((where, one[:2], [one.prediction]) for where, one in found if one.task in tasks)
+    elif readers:
+        yield from once(readers.predictions(path))
+    else:
+        named = itemgetter(*_key_of(card))
+        yield from ((where, named(row), [row["prediction"]]) for where, row in prediction_lines(card, path))
+
+
+def prediction_lines(card: Card, path: Path) -> Iterator[tuple[str, Row]]:
+    """The place and the object of each line of predictions in the card's form; raises as `json_lines`."""
+    for where, row in json_lines(path, card.files.prediction, _key_of(card)):
+        if not isinstance(row.get("prediction"), str):
+            raise NightjarError("prediction is missing or not a text", where, card.files.prediction)
+        yield where, row
 
 
 def _matched(
@@ -295,67 +207,17 @@ def _key_of(card: Card) -> tuple[str, ...]:
     return (card.files.task, "id") if card.files.by_task else ("id",)
 
 
-@dataclass(frozen=True)
-class Block:
-    """The lines of JSON Lines that are not blank, some at a time.
-
-    `rows` has their objects after quick checks of all of them together; None if one of them may have a fault.
-    `one_by_one` yields the place and the object of each line, and raises NightjarError at the first fault.
-    """
-
-    rows: list[Row] | None
-    one_by_one: Callable[[], Iterator[tuple[str, Row]]]
-
-
 def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterator[tuple[str, Row]]:
     """For each line that is not blank, its place and its object, whose `key` is of texts and did not occur before.
 
     `wanted` says what a line should be. A byte order mark is skipped. A pipe is read like a file. Raises NightjarError
     for a line that is not such an object in strict JSON (`core.json_text.parse`), and for a device or a folder.
     """
-    for block in json_blocks(path, wanted, key):
-        yield from block.one_by_one()
-
-
-def json_blocks(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterator[Block]:
-    """The lines of `json_lines` in blocks, for checks of many rows at once: line by line takes several times as long.
-
-    Of each block, take `rows` or exhaust `one_by_one`: either records its keys.
-    """
     seen: dict[Any, int] = {}
-    for numbers, texts in _texts(path):
-        rows = plain(texts)
-        if rows is not None and not _have_new_keys(rows, numbers, seen, key):
-            rows = None
-        yield Block(rows, partial(_one_by_one, path, numbers, texts, rows, seen, wanted, key))
-
-
-def _have_new_keys(rows: Sequence[Any], numbers: list[int], seen: dict[Any, int], key: Sequence[str]) -> bool:
-    """Whether all rows are objects with a key of texts that did not occur before; these are added to `seen`."""
-    try:
-        columns = [list(map(itemgetter(name), rows)) for name in key]
-    except (KeyError, TypeError):
-        return False
-    if not _are(str, itertools.chain(*columns)):
-        return False
-    names = columns[0] if len(key) == 1 else zip(*columns, strict=True)
-    return list(map(seen.setdefault, names, numbers)) == numbers
-
-
-def _one_by_one(
-    path: Path,
-    numbers: Sequence[int],
-    texts: Sequence[bytes],
-    rows: Sequence[Any] | None,
-    seen: dict[Any, int],
-    wanted: str,
-    key: Sequence[str],
-) -> Iterator[tuple[str, Row]]:
-    """The place and the object of each line; `rows` if they are parsed already."""
     named = itemgetter(*key)
-    for place, number in enumerate(numbers):
+    for number, text, row in _parsed(path):
         where = f"{path}:{number}"
-        row = parse_at(texts[place], where, wanted) if rows is None else rows[place]
+        row = parse_at(text, where, wanted) if row is None else row
         try:
             found = named(row)
             before = seen.setdefault(found, number)
@@ -379,8 +241,8 @@ def _no_key(row: Any, where: str, wanted: str, key: Sequence[str]) -> NightjarEr
     return NightjarError(what, where, "put it in quotation marks")
 
 
-def _texts(path: Path) -> Iterator[tuple[list[int], list[bytes]]]:
-    """The numbers and the texts of the lines that are not blank, some lines at a time."""
+def _parsed(path: Path) -> Iterator[tuple[int, bytes, Any]]:
+    """The number, the text and the value of each line that is not blank; None for a value that needs a closer look."""
     check_input(path, PIPE)
     before = 0
     try:
@@ -389,7 +251,9 @@ def _texts(path: Path) -> Iterator[tuple[list[int], list[bytes]]]:
                 if not before:
                     lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
                 numbers = [number for number, line in enumerate(lines, before + 1) if line.strip()]
-                yield numbers, [lines[number - before - 1] for number in numbers]
+                texts = [lines[number - before - 1] for number in numbers]
+                # Together: one by one takes several times as long.
+                yield from zip(numbers, texts, plain(texts) or repeat(None), strict=False)
                 before += len(lines)
     except OSError as error:
         raise from_os_error(error, path) or error from None

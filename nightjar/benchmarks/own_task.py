@@ -7,7 +7,7 @@ reason, like a row of any benchmark. The few-shot examples of `examples` come be
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -120,10 +120,10 @@ def read(path: Path) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
 
     def template(key: str, source: str) -> Template:
         try:
-            return Template(source)
+            return Template(source, key)
         except InvalidTemplate as error:
             faults.append(Fault(line(key), f"{key} is no template: {error}", "correct it"))
-            return Template("")
+            return Template("", key)
 
     def templates(key: str, given: str | list[str]) -> Template | list[Template]:
         return template(key, given) if isinstance(given, str) else [template(key, one) for one in given]
@@ -265,7 +265,7 @@ class _Task:
     def asked(self, row: Mapping[str, Any]) -> Filled:
         """A row as it is asked. Raises InvalidRow if it does not fit the templates."""
         made = self.templates
-        prompt = _made("prompt", lambda: made.prompt.text(row))
+        prompt = made.prompt.text(row)
         if not prompt.strip():
             raise InvalidRow("prompt is blank")
         references = _texts("references", made.references, row)
@@ -284,7 +284,7 @@ class _Task:
             return Record(self.file.name, id, file.name, row, self.asked(row).references)
 
         template = self.templates.id
-        key = (lambda row: text(_made("id", lambda: template.text(row)), "id")) if template else None
+        key = (lambda row: text(template.text(row), "id")) if template else None
         return records_of(file.name, rows(file), key, record)
 
     def prompt(self, question: Question, asking: Asking) -> str:
@@ -350,19 +350,9 @@ def _after(prompt: str) -> str:
     return "" if prompt[-1:].isspace() else " "
 
 
-def _made(key: str, make: Callable[[], Any]) -> Any:
-    try:
-        return make()
-    except InvalidTemplate as error:
-        raise InvalidRow(f"{key}: {error}") from None
-
-
 def _texts(key: str, templates: Template | list[Template], row: Mapping[str, Any]) -> tuple[str, ...]:
     """The texts that templates make of a row; one template may give a list."""
-    values = _made(
-        key,
-        lambda: [it.text(row) for it in templates] if isinstance(templates, list) else templates.value(row),
-    )
+    values = [it.text(row) for it in templates] if isinstance(templates, list) else templates.value(row)
     found = [str(it) for it in (values if isinstance(values, list) else [values])]
     if not found or not all(it.strip() for it in found):
         raise InvalidRow(f"{key}: a text is blank" if found else f"{key} are empty")

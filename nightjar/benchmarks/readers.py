@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from nightjar.benchmarks.capabilities import Capability, Leaderboard
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import check_output, write_output
+from nightjar.core.files import write_output
 from nightjar.core.json_text import is_text, shown
 
 T = TypeVar("T")
@@ -44,27 +44,12 @@ def read_own_references(readers: Readers, path: Path, wanted: str) -> list[Quest
     return found
 
 
-def read_own_answers(
-    readers: Readers, path: Path, places: Mapping[Any, int], count: int
-) -> list[list[str] | None]:
-    """The answers to each of `count` questions, None for those without a prediction; `places` are those of their ids.
-
-    Raises NightjarError if an id is unknown or occurs twice, or the reader refuses the file.
-    """
-    given: list[list[str] | None] = [None] * count
-    for where, id, answers in once(readers.predictions(path)):
-        if id not in places:
-            raise unknown_id(id, where)
-        given[places[id]] = answers
-    return given
-
-
 def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:
     """The rows of place, id and value. Raises NightjarError at an id that occurs twice."""
     seen = set()
     for where, id, value in rows:
         if id in seen:
-            raise _duplicate(id, where)
+            raise NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
         seen.add(id)
         yield where, id, value
 
@@ -74,10 +59,6 @@ def unknown_id(id: str, where: str) -> NightjarError:
     return NightjarError(
         f"no reference has the id {shown(id)}", where, "check that the two files belong together"
     )
-
-
-def _duplicate(id: str, where: str) -> NightjarError:
-    return NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
 
 
 @dataclass(frozen=True)
@@ -95,18 +76,30 @@ class Lists(Leaderboard):
 RankedAnswers = Mapping[str, Sequence[str]]
 
 
+def predicted_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of an artifact of the stage predict: task_id, id and answers."""
+    # Here, not above: Parquet takes long to load.
+    from nightjar.core import contracts
+    from nightjar.core.tables import read_rows
+
+    return read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+
+
 def read_lists(readers: Readers, path: Path) -> RankedAnswers:
     """The lists by the questions' ids. Raises NightjarError for a duplicate id, and for what the reader refuses."""
-    if path.is_dir():
-        # Here, not above: Parquet takes long to load.
-        from nightjar.core import contracts
-        from nightjar.core.tables import read_rows
+    rows: Iterable[tuple[str, str, list[str]]] = (
+        ((str(path), row["id"], row["answers"]) for row in predicted_rows(path))
+        if path.is_dir()
+        else readers.predictions(path)
+    )
+    return {id: answers for _, id, answers in once(rows)}
 
-        rows = read_rows(path, contracts.PREDICTIONS, ["id", "answers"])
-        return {
-            id: answers for _, id, answers in once((str(path), row["id"], row["answers"]) for row in rows)
-        }
-    return {id: answers for _, id, answers in once(readers.predictions(path))}
+
+def check_ids(found: Set[str], known: Sequence[str], where: object, of: str, fix: str) -> None:
+    """Raise NightjarError if `found` lacks an id that is known, or has another; `of` says what has them."""
+    for name, odd in (("missing", set(known) - found), ("redundant", found - set(known))):
+        if odd:
+            raise NightjarError(f"{len(odd)} ids{of} are {name}, such as {shown(min(odd))}", where, fix)
 
 
 def check_ranked(answers: RankedAnswers, where: object, ids: Sequence[str]) -> None:
@@ -117,17 +110,8 @@ def check_ranked(answers: RankedAnswers, where: object, ids: Sequence[str]) -> N
             raise NightjarError(what, where, "give at least one answer")
         if not all(map(is_text, found)):
             raise NightjarError(f"an answer to {shown(id)} is not valid Unicode", where, "change it")
-    for name, odd in (("missing", set(ids) - set(answers)), ("redundant", set(answers) - set(ids))):
-        if ids and odd:
-            what = f"{len(odd)} ids are {name}, such as {shown(min(odd))}"
-            raise NightjarError(what, where, "give one list for each question, and no others")
-
-
-def check_lists_name(path: Path, inputs: Sequence[Path | None]) -> None:
-    """Raise NightjarError if a file of lists must not be written to `path`."""
-    check_output(path, inputs)
-    if path.suffix not in (".json", ".jsonl"):
-        raise NightjarError("it ends neither in .jsonl nor in .json", path, "name a file .jsonl")
+    if ids:
+        check_ids(answers.keys(), ids, where, "", "give one list for each question, and no others")
 
 
 def write_lists(form: Lists, path: Path, answers: RankedAnswers, inputs: Sequence[Path | None]) -> None:

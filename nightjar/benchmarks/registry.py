@@ -13,12 +13,12 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -31,7 +31,6 @@ from nightjar.core.config import PARAMS_FILE, checked, read_yaml, refused
 from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.plugins import FIX, calling
 from nightjar.params.predict import PredictBenchmark
-from nightjar.statistics import geometric_mean, matthews, mean, perplexity
 
 if TYPE_CHECKING:
     from nightjar.params import Params
@@ -179,8 +178,6 @@ _RULES = Capability.__pydantic_config__
 _NAMES = {"Choice": Choice, "PredictBenchmark": PredictBenchmark, "Question": Question}
 # Written as JSON.
 _JSON = {"EvaluationFacts.facts": dict[str, JsonValue], "Explain.line": dict[str, JsonValue]}
-# Compared by identity: they stay the objects that they are.
-_STATISTICS = (mean, matthews, geometric_mean, perplexity)
 # Columns of tables of scores that are no metrics.
 _COLUMNS = ("n", "metric")
 
@@ -246,15 +243,12 @@ def _held(value: Any, hint: Any, name: str, where: str) -> Any:
     """`value` with every function in it held to the annotation `hint`; `name` is its own, for messages."""
     if get_origin(hint) is UnionType:  # something, or None
         hint = get_args(hint)[0]
-    if any(value is one for one in _STATISTICS):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        hints = _hints(type(value))
-        own = {field.name: getattr(value, field.name) for field in fields(value) if field.name in hints}
-        name = type(value).__name__ if isinstance(value, Capability) else name
-        prefix = f"{name}." if name else ""
+    if isinstance(value, Card | Capability):
+        whole, kind = cast(Any, value), cast(Any, type(value))
+        hints, prefix = _hints(kind), "" if kind is Card else f"{kind.__name__}."
+        own = {field.name: getattr(value, field.name) for field in fields(whole)}
         return replace(
-            value, **{key: _held(one, hints[key], f"{prefix}{key}", where) for key, one in own.items()}
+            whole, **{key: _held(one, hints[key], f"{prefix}{key}", where) for key, one in own.items()}
         )
     if get_origin(hint) is Callable and callable(value):
         return _function(value, get_args(hint)[-1], name, where)

@@ -52,10 +52,10 @@ def read_bytes(path: Path, *kinds: str) -> bytes:
         raise from_os_error(error, path) or error from None
 
 
-def read_text(path: Path, fix: str = FIX) -> str:
-    """The text of a file in UTF-8 without its byte order mark. Raises NightjarError if the file cannot be read."""
+def read_text(path: Path, fix: str = FIX, *kinds: str) -> str:
+    """The text of a file in UTF-8 without its byte order mark; `kinds` and errors as in `read_bytes`."""
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path, *kinds).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NightjarError(f"not UTF-8 at byte {error.start}", path, fix) from None
 

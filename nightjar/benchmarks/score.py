@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +33,6 @@ _NO_ANSWER: list[str] = []
 _TESTED = ("low", "high", "p", "better", "worse", "equal")
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without garbage collection: it would search all the instances for cycles again and again, and there are none."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-@_uncollected()
 def score_files(
     benchmark: str,
     predictions: AnyPath,
@@ -120,7 +105,6 @@ def score_files(
     return result
 
 
-@_uncollected()
 def compare_files(
     benchmark: str, a: AnyPath, b: AnyPath, references: AnyPath | None = None, samples: int = SAMPLES
 ) -> dict[str, Any]:

@@ -121,23 +121,21 @@ def nothing_to_score(
 def _checked(
     card: Card, questions: Sequence[Question], answers: Sequence[Sequence[str] | None], found: Any
 ) -> dict[str, Floats]:
-    """What a card's `score` gives, as floats. Raises NightjarError naming its package, and what is wrong."""
+    """What a card's `score` gives, as floats; `registry.held` has checked that these are arrays by names.
+
+    Raises NightjarError naming its package, and what is wrong.
+    """
 
     def refuse(what: str, fix: str) -> NoReturn:
         raise NightjarError(f"score gives {what}", registry.place(card.name), fix)
 
     known = dict.fromkeys(part for metric in card.metrics for part in metric.parts)
     by_part = f"give an array for each of {', '.join(known)}"
-    if not isinstance(found, Mapping):
-        refuse(f"a {type(found).__name__}", by_part)
-    if odd := [name for name in found if not isinstance(name, str)]:
-        refuse(f"a part whose name is a {type(odd[0]).__name__}", by_part)
     parts = {}
     for name, values in found.items():
         wanted = f"give an array of {len(questions)} numbers"
-        if not isinstance(values, np.ndarray) or values.dtype.kind not in "buif":
-            kind = f"an array of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
-            refuse(f"{kind} for {name}", wanted)
+        if values.dtype.kind not in "buif":
+            refuse(f"an array of {values.dtype} for {name}", wanted)
         if values.shape != (len(questions),):
             refuse(f"an array of the shape {values.shape} for {name}", wanted)
         parts[name] = values.astype(np.float64)

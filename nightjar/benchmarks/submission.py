@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from nightjar.benchmarks.capabilities import Leaderboard
-from nightjar.core.errors import NightjarError, from_os_error
-from nightjar.core.files import PIPE, check_input, check_output, folder_output, write_output
+from nightjar.benchmarks.readers import check_ids
+from nightjar.benchmarks.rows import read_text
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import PIPE, check_output, folder_output, write_output
 from nightjar.core.json_text import is_text, read_object, shown
 
 
@@ -140,14 +142,10 @@ def check(
         raise NightjarError(
             f"no predictions for {', '.join(missing)}", where, f"all {len(form.tasks)} tasks are needed"
         )
+    fix = "give one prediction for each question, and no others"
     for task in form.tasks:
-        if task not in ids:
-            continue
-        known = set(ids[task])
-        for name, odd in (("missing", known - found[task]), ("redundant", found[task] - known)):
-            if odd:
-                what = f"{len(odd)} ids of {task} are {name}, such as {shown(min(odd))}"
-                raise NightjarError(what, where, "give one prediction for each question, and no others")
+        if task in ids:
+            check_ids(found[task], ids[task], where, f" of {task}", fix)
 
 
 def write(form: Submission, path: Path, answers: Iterable[Answer], inputs: Sequence[Path | None] = ()) -> int:
@@ -186,22 +184,16 @@ def _read_by_pandas(form: Submission, content: str) -> list[tuple[str, ...]]:
 
 def _rows(path: Path, wanted: str) -> Iterator[tuple[str, list[str]]]:
     """The place, by line, and the cells of each row that is not blank."""
-    check_input(path, PIPE)
+    text = read_text(path, "save it as UTF-8", PIPE)
     # An answer may be longer than the module's own limit.
-    limit = csv.field_size_limit(sys.maxsize)
+    limit, line = csv.field_size_limit(sys.maxsize), 1
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            line = 1
-            for cells in reader:
-                if cells:
-                    yield f"{path}:{line}", cells
-                line = reader.line_num + 1
+        for cells in reader:
+            if cells:
+                yield f"{path}:{line}", cells
+            line = reader.line_num + 1
     except csv.Error as error:
         raise NightjarError(f"not CSV ({error})", f"{path}:{line}", wanted) from None
-    except UnicodeDecodeError as error:
-        raise NightjarError(f"not UTF-8 ({error.reason})", path, "save it as UTF-8") from None
-    except OSError as error:
-        raise from_os_error(error, path) or error from None
     finally:
         csv.field_size_limit(limit)

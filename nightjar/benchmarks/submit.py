@@ -46,7 +46,9 @@ def submit(
     if isinstance(form, Lists):
         if by_task is not None:
             raise NightjarError("ranked lists have no files by task", by_task, "leave --by-task out")
-        readers.check_lists_name(output, inputs)
+        check_output(output, inputs)
+        if output.suffix not in (".json", ".jsonl"):
+            raise NightjarError("it ends neither in .jsonl nor in .json", output, "name a file .jsonl")
         lists, asked = _lists(card, predictions, questions)
         readers.write_lists(form, output, lists, inputs)
         return _report(form, card, output, {card.name: len(lists)}, asked)
@@ -115,19 +117,13 @@ def _answers(card: Card, form: Submission, path: Path) -> list[Answer]:
     if submission.has_tasks(form, path):
         return list(submission.read_tasks(form, path))
     if path.is_dir():
-        # Here, not above: Parquet takes long to load.
-        from nightjar.core import contracts
-        from nightjar.core.tables import read_rows
-
-        rows = read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
+        rows = readers.predicted_rows(path)
         return [Answer(row["task_id"], row["id"], (row["answers"] or [""])[0]) for row in rows]
     if path.suffix == form.ending:
         return [answer for _, answer in submission.read(form, path)]
     found = []
     task = card.files.task
-    for where, row in files.json_lines(path, card.files.prediction, (task, "id")):
-        if not isinstance(row.get("prediction"), str):
-            raise NightjarError("prediction is missing or not a text", where, card.files.prediction)
+    for where, row in files.prediction_lines(card, path):
         if row[task] not in form.tasks:
             raise NightjarError(f"no task {row[task]!r}", where, f"tasks are {', '.join(form.tasks)}")
         found.append(Answer(row[task], row["id"], row["prediction"]))

@@ -14,6 +14,8 @@ from typing import Any
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
+from nightjar.benchmarks.rows import InvalidRow
+
 # Characters of a template, and of what it makes.
 LONGEST_TEMPLATE, LONGEST = 20_000, 1_000_000
 # Whose results are not much longer than what they read.
@@ -42,7 +44,7 @@ _ALLOWED = (
 )
 
 
-class InvalidTemplate(ValueError):
+class InvalidTemplate(InvalidRow):
     """A template that is no template, or one that a row does not fit; the message says why."""
 
 
@@ -84,9 +86,13 @@ _ENVIRONMENT = _Environment()
 
 
 class Template:
-    """A template, checked: `text` and `value` are what it makes of a row. Raises InvalidTemplate."""
+    """A template, checked: `text` and `value` are what it makes of a row. `key` is that of the task file.
 
-    def __init__(self, source: str) -> None:
+    Raises InvalidTemplate, for a row that does not fit with the key.
+    """
+
+    def __init__(self, source: str, key: str = "template") -> None:
+        self.key = key
         if len(source) > LONGEST_TEMPLATE:
             raise InvalidTemplate(f"{len(source):,} characters, at most {LONGEST_TEMPLATE:,} are allowed")
         try:
@@ -115,7 +121,7 @@ class Template:
                     raise InvalidTemplate(f"more than {LONGEST:,} characters")
                 yield piece
 
-        return _run(lambda: "".join(pieces()))
+        return self._run(lambda: "".join(pieces()))
 
     def value(self, row: Mapping[str, Any]) -> Any:
         """The value of a template that is one expression, such as a list of the row; of any other its text."""
@@ -127,17 +133,14 @@ class Template:
             found = _shown(own(**row))
             return str(found) if isinstance(found, Undefined) else found  # which raises
 
-        return _run(value)
+        return self._run(value)
 
-
-def _run(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    except InvalidTemplate:
-        raise
-    # Of a row that does not fit: a key that is missing, a text plus a number, an index beyond the end.
-    except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
-        raise InvalidTemplate(str(error) or type(error).__name__) from None
+    def _run(self, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        # Of a row that does not fit: a key that is missing, a text plus a number, an index beyond the end.
+        except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+            raise InvalidTemplate(f"{self.key}: {str(error) or type(error).__name__}") from None
 
 
 def _check(tree: nodes.Template) -> None:

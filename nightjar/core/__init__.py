@@ -30,18 +30,4 @@ __all__ = [
     "read_rows",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "ArtifactWriter": "tables:ArtifactWriter",
-        "NightjarError": "errors:NightjarError",
-        "Params": ".params:Params",
-        "batches": "tables:batches",
-        "check": "checks:check",
-        "contracts": "contracts",
-        "load_params": ".params:load",
-        "read": "tables:read",
-        "read_rejected": "tables:read_rejected",
-        "read_rows": "tables:read_rows",
-    },
-)
+__getattr__, __dir__ = lazy(__name__)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -119,30 +118,11 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         raise NightjarError("not valid YAML (nested too deeply)", where, "correct that file") from None
 
 
-# Texts of which the parser of ruamel.yaml in C makes what Python's makes, or refuses them. Others have tags, anchors,
-# blocks of text, tabs, or signs that are line breaks to one of the two.
-_PLAIN = re.compile(r"(?:(?![!&|>])[\n -~])*")
-
-
-# A process reads params.yaml several times, and each parsing takes 20 ms. There is room for all profiles: whoever
+# A process reads params.yaml several times, and each parsing takes 0.1 s. There is room for all profiles: whoever
 # compares them reads those that they build on again and again.
 @lru_cache(maxsize=64)
 def _parsed(text: str, aliases: bool) -> Any:
-    """The value of a text in YAML, which the caller must not change. Raises _AliasRefused unless `aliases`.
-
-    The parser in C takes a quarter of the time. What it refuses, Python's reads again, with which DVC reads.
-    """
-    from ruamel.yaml.cyaml import CParser
-    from ruamel.yaml.error import YAMLError
-    from ruamel.yaml.parser import Parser
-
-    if _PLAIN.fullmatch(text):
-        with suppress(YAMLError):
-            return _loaded(text, aliases, lambda loader: CParser(text))
-    return _loaded(text, aliases, Parser)
-
-
-def _loaded(text: str, aliases: bool, parser: Callable[..., Any]) -> Any:
+    """The value of a text in YAML, which the caller must not change. Raises _AliasRefused unless `aliases`."""
     from ruamel.yaml import YAML
     from ruamel.yaml.composer import Composer
     from ruamel.yaml.events import AliasEvent
@@ -154,8 +134,7 @@ def _loaded(text: str, aliases: bool, parser: Callable[..., Any]) -> Any:
                 raise _AliasRefused(event.start_mark.line + 1)
             return super().compose_node(parent, index)
 
-    yaml = YAML(typ="safe", pure=True)  # the composer in C crashes on deep nesting
-    yaml.Parser = parser
+    yaml = YAML(typ="safe", pure=True)  # as DVC reads; the composer in C crashes on deep nesting
     if not aliases:
         yaml.Composer = WithoutAliases
     return yaml.load(text)

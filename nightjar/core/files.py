@@ -12,7 +12,6 @@ import re
 import shutil
 import stat
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -248,14 +247,8 @@ def own_folder(root: Path) -> Path:
     """
     folder = root / paths.OWN
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / ".gitignore").exists():
-        whole = folder / f".gitignore.tmp-{uuid.uuid4().hex}"
-        with contextlib.suppress(OSError):
-            try:
-                whole.write_text("*\n", encoding="ascii")
-                os.link(whole, folder / ".gitignore")  # unlike a rename, takes the place of nothing
-            finally:
-                whole.unlink(missing_ok=True)
+    with contextlib.suppress(OSError), (folder / ".gitignore").open("x", encoding="ascii") as file:
+        file.write("*\n")
     return folder
 
 

@@ -20,9 +20,7 @@ from nightjar.core.errors import NightjarError, from_os_error
 
 # Objects and lists within one another; nothing that Nightjar reads needs ten.
 MAX_DEPTH = 100
-CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
-_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s"\[\]{}:,]+')
 # For `plain`: 64 bits have at most 20 digits, and every integer of up to 18 is within them.
 _DIGITS_AS_0 = bytes(ord("0") if code in b"0123456789" else code for code in range(256))
 _LONG_RUN = b"0" * 19
@@ -118,27 +116,27 @@ def _items(value: Any) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise NotJson("a key occurs twice")
+    value = _object(pairs)
+    if isinstance(value, Doubled):
+        raise NotJson(f"the key {shown(value.key)} occurs twice")
     return value
 
 
 def _number(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise NotJson("a number is too large")
+        raise NotJson(f"the number {shown(text, quoted=False)} is too large")
     return value
 
 
 def _integer(text: str) -> int:
     if len(text) > 20 or not _SMALLEST <= (value := int(text)) <= _LARGEST:
-        raise NotJson("a number is too large")
+        raise NotJson(f"the number {shown(text, quoted=False)} is too large")
     return value
 
 
 def _constant(name: str) -> float:
-    raise NotJson("not JSON", name)
+    raise NotJson("not JSON", f"{name} is not a JSON number")
 
 
 _STRICT = json.JSONDecoder(
@@ -155,14 +153,12 @@ def parse(data: bytes | str, constants: bool = False) -> Any:
     a loss in a file of ours may be one.
     """
     text = _text(data) if isinstance(data, bytes) else data
-    try:
-        value = _decode(_OWN if constants else _STRICT, text)
-    except NotJson as error:
-        if error.line is None and (fault := _first_fault(text, constants)):
-            raise fault from None
-        raise
-    if _HALF.search(text) and (fault := _first_fault(text, constants)):
-        raise fault
+    value = _decode(_OWN if constants else _STRICT, text)
+    if _HALF.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise NotJson(f"{shown(error.object[error.start])} is not valid Unicode") from None
     return value
 
 
@@ -185,52 +181,6 @@ def plain(texts: Sequence[bytes]) -> list[Any] | None:
     except orjson.JSONDecodeError:
         return None
     return values if orjson.dumps(values).count(b'"') == joined.count(b'"') else None
-
-
-def _first_fault(text: str, constants: bool) -> NotJson | None:
-    """The first place where the text breaks the rules of `parse`, with its line; a text of correct JSON otherwise."""
-    keys: list[set[str]] = []  # of the objects and lists that are open
-    last = ""
-    for match in _WORD.finditer(text):
-        word, fault = match[0], None
-        if word in ("[", "{"):
-            keys.append(set())
-            if len(keys) > MAX_DEPTH:
-                fault = ("not JSON", "nested too deeply")
-        elif word in ("]", "}"):
-            keys = keys[:-1]
-        elif word == ":" and keys:
-            if last in keys[-1]:
-                fault = (f"the key {shown(last)} occurs twice", "")
-            keys[-1].add(last)
-        elif word[0] == '"':
-            last = _string(word)
-            if not is_text(last):
-                fault = (f"{shown(last)} is not valid Unicode", "")
-        elif not (constants and word in CONSTANTS) and word not in (",", ":", "true", "false", "null"):
-            fault = _number_fault(word)
-        if fault:
-            return NotJson(*fault, line=text.count("\n", 0, match.start()) + 1)
-    return None
-
-
-def _number_fault(word: str) -> tuple[str, str] | None:
-    if word in CONSTANTS:
-        return "not JSON", f"{word} is not a JSON number"
-    try:
-        (_number if re.search("[.eE]", word) else _integer)(word)
-    except NotJson:
-        return f"the number {shown(word, quoted=False)} is too large", ""
-    except ValueError:
-        return "not JSON", shown(word)
-    return None
-
-
-def _string(word: str) -> str:
-    try:
-        return str(json.loads(word))
-    except ValueError:
-        return word
 
 
 def shown(text: str, most: int = 60, quoted: bool = True) -> str:

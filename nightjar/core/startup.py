@@ -5,31 +5,35 @@ torch, faiss and pyarrow take seconds to load; `import nightjar.search` must not
 
 from __future__ import annotations
 
+import ast
 import atexit
 import gc
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 _USUAL = gc.get_threshold()
 
 
-def lazy(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of `package` (PEP 562), which make `names` its attributes.
-
-    `names`: for each public name "module:attribute", the module relative to the package; "module" is the module itself.
+def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of `package` (PEP 562): each import in its block `if TYPE_CHECKING` is made when the
+    name is first used.
     """
+    source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
+    block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
+    imports = (node for node in block.body if isinstance(node, ast.ImportFrom))
+    names = {one.asname or one.name: (str(node.module), one.name) for node in imports for one in node.names}
 
     def load(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, attribute = names[name].partition(":")
-        value: Any = import_module(f".{module}", package)
-        if attribute:
-            value = getattr(value, attribute)
+        module, own = names[name]
+        submodule = module == package
+        value: Any = import_module(f"{module}.{own}") if submodule else getattr(import_module(module), own)
         setattr(sys.modules[package], name, value)
         return value
 

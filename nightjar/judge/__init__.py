@@ -15,7 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Texts", "export_page", "score_answers"]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {"Texts": "sets:Texts", "export_page": "page:export", "score_answers": "score:score"},
-)
+__getattr__, __dir__ = lazy(__name__)

@@ -2,9 +2,8 @@
 
 `load_model` reads a directory of weights (after `prepare`, which makes a process repeatable), `load_tokenizer` its
 tokenizer alone, without torch where that can be. `generate_text` continues prompts, greedy or by a `Sampling`; `stream`
-takes any number of them, each with its own limit and stop strings, and gives texts as they finish. `sample_texts` draws
-many samples of one prompt, `stream_samples` of many.
-`continuation_logprobs` gives the log-probabilities of texts.
+takes any number of them, each with its own limit and stop strings, and gives texts as they finish. `stream_samples`
+draws many samples of each prompt. `continuation_logprobs` gives the log-probabilities of texts.
 
 `Model` is what any backend is to the rest of Nightjar, weights of this process or not; other packages add theirs by the
 entry point group `nightjar.models` (docs/extending.md).
@@ -15,19 +14,18 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.models.generate import Prompt, stream
     from nightjar.models.generate import generate as generate_text
+    from nightjar.models.generate import stream
     from nightjar.models.load import LanguageModel, prepare
     from nightjar.models.load import load as load_model
     from nightjar.models.model import Decoding, Model, Request, Score, Text
-    from nightjar.models.samples import Ends, Sampling, generator_for, stream_samples
-    from nightjar.models.samples import samples as sample_texts
+    from nightjar.models.row import Prompt
+    from nightjar.models.samples import Sampling, generator_for, stream_samples
     from nightjar.models.score import continuation_logprobs, logprobs_at
     from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 
 __all__ = [
     "Decoding",
-    "Ends",
     "LanguageModel",
     "Model",
     "Prompt",
@@ -43,30 +41,8 @@ __all__ = [
     "load_tokenizer",
     "logprobs_at",
     "prepare",
-    "sample_texts",
     "stream",
     "stream_samples",
 ]
 
-# The modules have the names load and generate, so their functions have longer ones here.
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        **{name: f"model:{name}" for name in ("Decoding", "Model", "Request", "Score", "Text")},
-        "Ends": "samples:Ends",
-        "Prompt": "generate:Prompt",
-        "LanguageModel": "load:LanguageModel",
-        "Sampling": "samples:Sampling",
-        "Tokenizer": "tokenizer:Tokenizer",
-        "continuation_logprobs": "score:continuation_logprobs",
-        "generate_text": "generate:generate",
-        "generator_for": "samples:generator_for",
-        "load_model": "load:load",
-        "load_tokenizer": "tokenizer:load_tokenizer",
-        "logprobs_at": "score:logprobs_at",
-        "prepare": "load:prepare",
-        "sample_texts": "samples:samples",
-        "stream_samples": "samples:stream_samples",
-        "stream": "generate:stream",
-    },
-)
+__getattr__, __dir__ = lazy(__name__)

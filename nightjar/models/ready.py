@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +86,6 @@ def facts(
 
 
 def _begin(folder: Path) -> list[str]:
-
     tokenizer = load_tokenizer(folder)
     return [str(tokenizer.backend.id_to_token(id)) for id in tokenizer.begin]
 
@@ -114,10 +111,9 @@ def _convert_gguf(weights: Path, output: Path) -> None:
 
     from nightjar.models.pretrained import check_finite, read_model, read_tokenizer
 
-    with _parsed_once():
-        tensors = _gguf_tensors(weights)
-        loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
-        tokenizer = read_tokenizer(weights.parent, gguf_file=weights.name)
+    tensors = _gguf_tensors(weights)
+    loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
+    tokenizer = read_tokenizer(weights.parent, gguf_file=weights.name)
     rest = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
     if rest:
         what = f"{abs(rest):,} of its values {'have no place in the model' if rest > 0 else 'are missing'}"
@@ -164,24 +160,6 @@ def _without_more_tokens(file: Path, rows: int) -> None:
     kept = [token for token in values["added_tokens"] if token["id"] < rows]
     if len(kept) < len(values["added_tokens"]):
         file.write_text(json.dumps(values | {"added_tokens": kept}, ensure_ascii=False), encoding="utf-8")
-
-
-@contextlib.contextmanager
-def _parsed_once() -> Iterator[None]:
-    """Keep what transformers asks gguf for again and again: it parses the file for the configuration, the weights and
-    the tokenizer, and makes the same table of tensor names for every module.
-    """
-    import gguf
-
-    names = ("GGUFReader", "get_tensor_name_map")
-    originals = {name: getattr(gguf, name) for name in names}
-    for name, original in originals.items():
-        setattr(gguf, name, functools.cache(original))
-    try:
-        yield
-    finally:
-        for name, original in originals.items():
-            setattr(gguf, name, original)
 
 
 def _convert_sentencepiece(folder: Path, output: Path) -> None:

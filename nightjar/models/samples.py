@@ -112,29 +112,6 @@ def generator_for(seed: int, text_sha256: str) -> torch.Generator:
 ROWS = 64
 
 
-@dataclass(frozen=True)
-class Ends:
-    """What ends a sample: one of the texts `stop`, and a number of tokens."""
-
-    max_new_tokens: int
-    stop: Sequence[str] = ()
-
-
-def samples(
-    lm: LanguageModel,
-    ids: Sequence[int],
-    count: int,
-    sampling: Sampling,
-    ends: Ends,
-    rows: int = ROWS,
-    tokens: int | None = None,
-) -> list[Text]:
-    """`count` continuations of one prompt, `ids`, in the order of their numbers: see `stream_samples`."""
-    prompt = Prompt(0, ids, ends.max_new_tokens, ends.stop)
-    ((_, found),) = stream_samples(lm, [prompt], count, sampling, rows, tokens)
-    return found
-
-
 def stream_samples(
     lm: LanguageModel,
     prompts: Iterable[Prompt],

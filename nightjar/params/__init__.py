@@ -14,5 +14,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Params", "load", "validate"]
 
-# A driver reads its own group alone, and does not wait for the models of the others.
-__getattr__, __dir__ = lazy(__name__, {name: f"root:{name}" for name in __all__})
+__getattr__, __dir__ = lazy(__name__)

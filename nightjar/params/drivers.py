@@ -7,9 +7,11 @@ params.yaml, may leave them out. No stage depends on these keys in dvc.yaml, so 
 from __future__ import annotations
 
 import zoneinfo
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
+from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, Field
 
 from nightjar.core import paths
@@ -70,57 +72,22 @@ def _timezone(name: str) -> str:
     return name
 
 
-# The fields of a cron line: the name, the range, and words for its values.
-_CRON = (
-    ("minute", 0, 59, ""),
-    ("hour", 0, 23, ""),
-    ("day of month", 1, 31, ""),
-    ("month", 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"),
-    ("day of week", 0, 7, "sun mon tue wed thu fri sat"),
-)
-_MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+# Names that Prefect takes in the place of five fields.
+_NAMED_CRONS = frozenset(["@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"])
 
 
 def _cron(line: str) -> str:
-    fields = line.lower().split()
-    if line.strip().lower() in (
-        "@hourly",
-        "@daily",
-        "@midnight",
-        "@weekly",
-        "@monthly",
-        "@yearly",
-        "@annually",
-    ):
+    if line.strip().lower() in _NAMED_CRONS:
         return line
-    if len(fields) != len(_CRON):
-        raise ValueError(
-            'not a cron line; write minute, hour, day of month, month and day of week, such as "0 2 * * *"'
-        )
-    values = [_cron_field(text, *kind) for text, kind in zip(fields, _CRON, strict=True)]
-    days, months = values[2], values[3]
-    if fields[4] == "*" and not any(day <= _MONTH_DAYS[month - 1] for day in days for month in months):
-        raise ValueError("never comes; name a day that the month has")
+    try:
+        if len(line.split()) != 5:
+            raise CronSimError("not five fields")
+        next(CronSim(line, datetime(2000, 1, 1)))
+    except (CronSimError, StopIteration) as error:
+        what = "not a cron line" + (f" ({error})" if str(error) else "")
+        fix = 'write minute, hour, day of month, month and day of week, such as "0 2 * * *"'
+        raise ValueError(f"{what}, or one that never comes; {fix}") from None
     return line
-
-
-def _cron_field(text: str, name: str, low: int, high: int, words: str) -> set[int]:
-    """The values of one field: numbers, words, ranges (6-2 goes round), steps and lists of them."""
-    numbers = {word: low + place for place, word in enumerate(words.split())}
-    found: set[int] = set()
-    for part in text.split(","):
-        span, _, step = part.partition("/")
-        ends = [str(low), str(high)] if span == "*" else span.split("-")
-        places = [numbers.get(end, int(end) if end.isdecimal() and len(end) < 3 else -1) for end in ends]
-        good = len(ends) <= 2 and all(low <= place <= high for place in places)
-        if not good or ("/" in part and not (step.isdecimal() and len(step) < 3 and 1 <= int(step) <= high)):
-            raise ValueError(
-                f"{name} {part!r} is not allowed; write numbers from {low} to {high}, such as {low}"
-            )
-        first, last = places[0], places[-1] if len(places) > 1 or not step else high
-        run = range(first, last + 1) if first <= last else [*range(first, high + 1), *range(low, last + 1)]
-        found.update(list(run)[:: int(step or 1)])
-    return found
 
 
 def _database(url: str) -> str:

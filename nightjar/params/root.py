@@ -6,7 +6,6 @@ key, the value and what is allowed. dvc.yaml names, for each stage, the keys tha
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -51,31 +50,10 @@ class Params(Model):
     server: ServerSettings
 
 
-# Keys of earlier releases, and what is written instead.
-_CHANGED = (
-    (r"predict\.systems\..*\.resource", "write tools, and data/none for what there is not"),
-    (r"readers\.recipes\..*\.resource", "write index, and data/none for what there is not"),
-    (
-        r"train\.\w+\.(data|calls|evidence|sequence_tokens)",
-        "what a recipe trains on is its line in train.recipes",
-    ),
-)
-
-
 def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
     """Params from a plain mapping. Raises NightjarError naming the first bad key and how many more there are."""
-    for group in ("train", "readers", "predict"):
-        if isinstance(own := values.get(group), dict) and "defaults" not in own:
-            fix = "a file of an earlier release is made anew: nightjar use PROFILE (CHANGELOG.md)"
-            raise NightjarError(f"key {group}.defaults is missing", where, fix)
-    try:
-        params = checked(Params, values, where)
-        _check_names(params, where)
-    except NightjarError as error:
-        for key, fix in _CHANGED:
-            if re.match(rf"unknown key {key}\b", error.what):
-                raise NightjarError(error.what, where, fix) from None
-        raise
+    params = checked(Params, values, where)
+    _check_names(params, where)
     return params
 
 

@@ -31,20 +31,4 @@ __all__ = [
     "variants",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "Encoded": "encoding:Encoded",
-        "Encoding": "encodings:Encoding",
-        "Gpt2Bpe": "gpt2_bpe:Gpt2Bpe",
-        "Tokenizer": "encoding:Tokenizer",
-        "encode": "encoding:encode",
-        "encode_instance": "encodings:encode_instance",
-        "evidence_block": "model_text:evidence_block",
-        "model_input": "model_text:model_input",
-        "model_target": "model_text:model_target",
-        "named": "encodings:named",
-        "tsv_lines": "encodings:tsv_lines",
-        "variants": "encodings:variants",
-    },
-)
+__getattr__, __dir__ = lazy(__name__)

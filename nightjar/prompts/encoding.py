@@ -12,7 +12,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nightjar.core.errors import NightjarError
@@ -72,14 +72,15 @@ def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, toke
     definition = definition_of(task) if options.definition else None
     head = _head(definition)
     task_input = _instance(instance_input.strip())
-    lengths = _Lengths(tokenizer)
+    # With one or two examples the last check is the final text.
+    ids_of = lru_cache(maxsize=1)(tokenizer.encode)
 
     def fitting(kind: str, examples: list[Mapping[str, Any]], before: str) -> list[str]:
         chosen: list[str] = []
         for number, example in enumerate(examples, start=1):
             text = _example(kind, number, example, options.explanation)
             tried = head + before + " ".join(chosen) + text + task_input
-            if len(lengths.ids(tried)) > options.max_source_length:
+            if len(ids_of(tried)) > options.max_source_length:
                 break
             chosen.append(text)
         return chosen
@@ -89,10 +90,10 @@ def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, toke
         "Negative", task["negative_examples"][: options.negative_examples], " ".join(positives)
     )
     prefix = task_name + head + "".join(positives) + "".join(negatives)
-    ids = lengths.ids(prefix + task_input)
+    ids = ids_of(prefix + task_input)
     truncated = len(ids) > options.max_source_length
     if truncated and options.trim_input:
-        return _trimmed(task_name, definition, positives, negatives, instance_input.strip(), options, lengths)
+        return _trimmed(task_name, definition, positives, negatives, instance_input.strip(), options, ids_of)
     if truncated:
         prefix, task_input = tokenizer.decode(ids[: options.max_source_length]), ""
     return Encoded(prefix, task_input, truncated, len(positives), len(negatives))
@@ -105,10 +106,10 @@ def _trimmed(
     negatives: list[str],
     instance_input: str,
     options: Encoding,
-    lengths: _Lengths,
+    ids_of: Callable[[str], list[int]],
 ) -> Encoded:
     def fits(prefix: str, text: str) -> bool:
-        return len(lengths.ids(prefix + _instance(text))) <= options.max_source_length
+        return len(ids_of(prefix + _instance(text))) <= options.max_source_length
 
     examples = [*positives, *negatives]
     for kept in range(len(examples), -1, -1):
@@ -128,7 +129,7 @@ def _trimmed(
             return Encoded(
                 prefix, _instance(_longest(instance_input, partial(fits, prefix)) or ""), True, 0, 0
             )
-    least = len(lengths.ids(_instance("")))
+    least = len(ids_of(_instance("")))
     raise NightjarError(
         f"{options.max_source_length} tokens leave no room for the answer cue",
         "encoding.max_source_length",
@@ -152,19 +153,6 @@ def _longest(text: str, fits: Callable[[str], bool]) -> str | None:
         else:
             beyond = middle
     return text[:least].strip()
-
-
-class _Lengths:
-    """Token ids, remembering the last text: with one or two examples the last check is the final text."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._last: tuple[str, list[int]] | None = None
-
-    def ids(self, text: str) -> list[int]:
-        if self._last is None or self._last[0] != text:
-            self._last = (text, self._tokenizer.encode(text))
-        return self._last[1]
 
 
 def _closed(text: str) -> str:

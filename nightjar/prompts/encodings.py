@@ -9,40 +9,26 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Encoding
 from nightjar.prompts.encoding import Tokenizer, encode
 
+# The keys of params.Encoding that an encoding decides; lengths and trimming are none of them.
+Flags = Mapping[str, Any]
+_NOTHING: Flags = {
+    "task_name": False,
+    "definition": False,
+    "positive_examples": 0,
+    "negative_examples": 0,
+    "explanation": False,
+    "mixed": False,
+}
 
-class Flags(TypedDict):
-    """The keys of params.Encoding that an encoding decides; lengths and trimming are none of them."""
 
-    task_name: bool
-    definition: bool
-    positive_examples: int
-    negative_examples: int
-    explanation: bool
-    mixed: bool
-
-
-def _flags(
-    definition: bool = False,
-    positive: int = 0,
-    negative: int = 0,
-    explanation: bool = False,
-    task_name: bool = False,
-    mixed: bool = False,
-) -> Flags:
-    return Flags(
-        task_name=task_name,
-        definition=definition,
-        positive_examples=positive,
-        negative_examples=negative,
-        explanation=explanation,
-        mixed=mixed,
-    )
+def _flags(**own: Any) -> Flags:
+    return {**_NOTHING, **own}
 
 
 NAMED: MappingProxyType[str, Flags] = MappingProxyType(
@@ -50,16 +36,18 @@ NAMED: MappingProxyType[str, Flags] = MappingProxyType(
         "input_only": _flags(),
         "task_name": _flags(task_name=True),
         "def": _flags(definition=True),
-        "pos1": _flags(positive=1),
-        "pos2": _flags(positive=2),
-        "pos4": _flags(positive=4),
-        "def_pos1": _flags(definition=True, positive=1),
-        "def_pos2": _flags(definition=True, positive=2),
-        "def_pos4": _flags(definition=True, positive=4),
-        "def_pos2_neg2": _flags(definition=True, positive=2, negative=2),
-        "def_pos2_neg2_expl": _flags(definition=True, positive=2, negative=2, explanation=True),
+        "pos1": _flags(positive_examples=1),
+        "pos2": _flags(positive_examples=2),
+        "pos4": _flags(positive_examples=4),
+        "def_pos1": _flags(definition=True, positive_examples=1),
+        "def_pos2": _flags(definition=True, positive_examples=2),
+        "def_pos4": _flags(definition=True, positive_examples=4),
+        "def_pos2_neg2": _flags(definition=True, positive_examples=2, negative_examples=2),
+        "def_pos2_neg2_expl": _flags(
+            definition=True, positive_examples=2, negative_examples=2, explanation=True
+        ),
         # Mixed training; whatever does not draw (predictions) sees the published default.
-        "tk_instruct": _flags(definition=True, positive=2, mixed=True),
+        "tk_instruct": _flags(definition=True, positive_examples=2, mixed=True),
     }
 )
 
@@ -69,7 +57,7 @@ MIXED: tuple[Flags, ...] = (
     NAMED["pos2"],
     NAMED["def_pos2"],
     NAMED["def_pos2_neg2"],
-    _flags(definition=True, positive=2, explanation=True),
+    _flags(definition=True, positive_examples=2, explanation=True),
 )
 
 

@@ -1,4 +1,4 @@
-"""The five prompts that make a model propose tool calls (Toolformer, appendix A.2), as data.
+"""The five prompts that make a model propose tool calls (Toolformer, appendix A.2), each in a file of `texts`.
 
 Layout of a prompt, with the blank lines it has:
 
@@ -16,16 +16,19 @@ Layout of a prompt, with the blank lines it has:
 It ends with the colon: no blank and no newline follow. The annotated text comes after ONE blank, so that a
 text read as a continuation is the prompt, a blank and the text. The paper gives the instructions, the
 examples and the last two lines; the blank lines between the examples are ours, so that "\\n\\n" marks the
-end of an output.
+end of an output. Where input and output of an example differ in more than the calls (the third of the
+calculator's, the third of the translator's), so they do in the paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from types import MappingProxyType
 
 from nightjar.core.errors import NightjarError
 
+_TEXTS = Path(__file__).parent / "texts"
 # The pipeline's name of a tool, and the name a call is written with.
 CALL_NAMES = MappingProxyType(
     {
@@ -34,143 +37,6 @@ CALL_NAMES = MappingProxyType(
         "calculator": "Calculator",
         "calendar": "Calendar",
         "machine_translation": "MT",
-    }
-)
-
-_INSTRUCTIONS = {
-    "QA": (
-        "Your task is to add calls to a Question Answering API to a piece of text. The questions "
-        "should help you get information required to complete the text. You can call the API by "
-        'writing "[QA(question)]" where "question" is the question you want to ask. Here are some '
-        "examples of API calls:"
-    ),
-    "WikiSearch": (
-        "Your task is to complete a given piece of text. You can use a Wikipedia Search API to look up "
-        'information. You can do so by writing "[WikiSearch(term)]" where "term" is the search term '
-        "you want to look up. Here are some examples of API calls:"
-    ),
-    "Calculator": (
-        "Your task is to add calls to a Calculator API to a piece of text. The calls should help you "
-        "get information required to complete the text. You can call the API by writing "
-        '"[Calculator(expression)]" where "expression" is the expression to be computed. Here are some '
-        "examples of API calls:"
-    ),
-    "Calendar": (
-        "Your task is to add calls to a Calendar API to a piece of text. The API calls should help you "
-        'get information required to complete the text. You can call the API by writing "[Calendar()]" '
-        "Here are some examples of API calls:"
-    ),
-    "MT": (
-        "Your task is to complete a given piece of text by using a Machine Translation API. You can do "
-        'so by writing "[MT(text)]" where text is the text to be translated into English. Here are '
-        "some examples:"
-    ),
-}
-
-# Input and output of each example. Where they differ in more than the calls (the third of the calculator's,
-# the third of the translator's), so they do in the paper.
-EXAMPLES: MappingProxyType[str, tuple[tuple[str, str], ...]] = MappingProxyType(
-    {
-        "QA": (
-            (
-                "Joe Biden was born in Scranton, Pennsylvania.",
-                'Joe Biden was born in [QA("Where was Joe Biden born?")] Scranton, [QA("In which state '
-                'is Scranton?")] Pennsylvania.',
-            ),
-            (
-                "Coca-Cola, or Coke, is a carbonated soft drink manufactured by the Coca-Cola Company.",
-                'Coca-Cola, or [QA("What other name is Coca-Cola known by?")] Coke, is a carbonated '
-                'soft drink manufactured by [QA("Who manufactures Coca-Cola?")] the Coca-Cola Company.',
-            ),
-        ),
-        "WikiSearch": (
-            (
-                "The colors on the flag of Ghana have the following meanings: red is for the blood of "
-                "martyrs, green for forests, and gold for mineral wealth.",
-                "The colors on the flag of Ghana have the following meanings: red is for "
-                '[WikiSearch("Ghana flag red meaning")] the blood of martyrs, green for forests, and '
-                "gold for mineral wealth.",
-            ),
-            (
-                "But what are the risks during production of nanomaterials? Some nanomaterials may "
-                "give rise to various kinds of lung damage.",
-                'But what are the risks during production of nanomaterials? [WikiSearch("nanomaterial '
-                'production risks")] Some nanomaterials may give rise to various kinds of lung damage.',
-            ),
-            (
-                "Metformin is the first-line drug for patients with type 2 diabetes and obesity.",
-                'Metformin is the first-line drug for [WikiSearch("Metformin first-line drug")] '
-                "patients with type 2 diabetes and obesity.",
-            ),
-        ),
-        "Calculator": (
-            (
-                "The number in the next term is 18 + 12 x 3 = 54.",
-                "The number in the next term is 18 + 12 x 3 = [Calculator(18 + 12 * 3)] 54.",
-            ),
-            (
-                "The population is 658,893 people. This is 11.4% of the national average of 5,763,868 "
-                "people.",
-                "The population is 658,893 people. This is 11.4% of the national average of "
-                "[Calculator(658,893 / 11.4%)] 5,763,868 people.",
-            ),
-            (
-                "A total of 252 qualifying matches were played, and 723 goals were scored (an average "
-                "of 2.87 per match). This is three times less than the 2169 goals last year.",
-                "A total of 252 qualifying matches were played, and 723 goals were scored (an average "
-                "of [Calculator(723 / 252)] 2.87 per match). This is twenty goals more than the "
-                "[Calculator(723 - 20)] 703 goals last year.",
-            ),
-            (
-                "I went to Paris in 1994 and stayed there until 2011, so in total, it was 17 years.",
-                "I went to Paris in 1994 and stayed there until 2011, so in total, it was "
-                "[Calculator(2011 - 1994)] 17 years.",
-            ),
-            (
-                "From this, we have 4 * 30 minutes = 120 minutes.",
-                "From this, we have 4 * 30 minutes = [Calculator(4 * 30)] 120 minutes.",
-            ),
-        ),
-        "Calendar": (
-            (
-                "Today is the first Friday of the year.",
-                "Today is the first [Calendar()] Friday of the year.",
-            ),
-            (
-                "The president of the United States is Joe Biden.",
-                "The president of the United States is [Calendar()] Joe Biden.",
-            ),
-            (
-                "The current day of the week is Wednesday.",
-                "The current day of the week is [Calendar()] Wednesday.",
-            ),
-            (
-                "The number of days from now until Christmas is 30.",
-                "The number of days from now until Christmas is [Calendar()] 30.",
-            ),
-            (
-                "The store is never open on the weekend, so today it is closed.",
-                "The store is never open on the weekend, so today [Calendar()] it is closed.",
-            ),
-        ),
-        "MT": (
-            (
-                "He has published one book: O homem suprimido (“The Supressed Man”)",
-                "He has published one book: O homem suprimido [MT(O homem suprimido)] (“The Supressed Man”)",
-            ),
-            (
-                "In Morris de Jonge’s Jeschuah, der klassische jüdische Mann, there is a description "
-                "of a Jewish writer",
-                "In Morris de Jonge’s Jeschuah, der klassische jüdische Mann [MT(der klassische "
-                "jüdische Mann)], there is a description of a Jewish writer",
-            ),
-            (
-                "南京高淳县住房和城乡建设局 城市新区设计 a plane of reference Gaochun is one of seven "
-                "districts of the provincial capital Nanjing",
-                "[MT(南京高淳县住房和城乡建设局 城市新区设计)] a plane of reference Gaochun is one of "
-                "seven districts of the provincial capital Nanjing",
-            ),
-        ),
     }
 )
 
@@ -187,6 +53,6 @@ def head(tool: str) -> str:
     The same for every text, so a model's state after it can be kept. Raises NightjarError for an unknown tool.
     """
     name = CALL_NAMES.get(tool, tool)
-    if name not in EXAMPLES:
+    if name not in CALL_NAMES.values():
         raise NightjarError("no such tool", repr(tool), f"tools are {', '.join(CALL_NAMES)}")
-    return instructions(_INSTRUCTIONS[name], EXAMPLES[name])
+    return (_TEXTS / f"{name}.txt").read_text(encoding="utf-8") + "\n"

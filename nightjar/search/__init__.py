@@ -27,16 +27,4 @@ __all__ = [
     "reciprocal_rank",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "DenseIndex": "dense:DenseIndex",
-        "Encoder": "encoders:Encoder",
-        "LexicalIndex": "lexical:LexicalIndex",
-        "Rankings": "rankings:Rankings",
-        "SentenceEncoder": "encoder:SentenceEncoder",
-        "identity": "encoders:identity",
-        "load_encoder": "encoders:load_encoder",
-        "reciprocal_rank": "rankings:reciprocal_rank",
-    },
-)
+__getattr__, __dir__ = lazy(__name__)

@@ -168,14 +168,7 @@ class LexicalIndex:
                 )
             _write(folder, postings)
         record = {"mode": mode, "passages": len(postings.lengths), "texts": digest.hexdigest()}
-        _write_record(folder, record)
-
-    def scores(self, query: str) -> NDArray[np.float64]:
-        """The score of every passage, shape (number of passages,); 0 where no word of the query occurs."""
-        sums = np.zeros(len(self))
-        for word in self._words(query):
-            sums[slice(None) if word.numbers is None else word.numbers] += word.added(slice(None))
-        return sums.round(_DECIMALS)
+        (folder / RECORD).write_text(json.dumps(record) + "\n", encoding="utf-8")
 
     def search(self, queries: Sequence[str], k: int) -> Rankings:
         """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's.
@@ -273,14 +266,6 @@ class LexicalIndex:
             place += 1
         return None
 
-    def save(self, folder: AnyPath) -> None:
-        """Write into `folder` what `write` writes for the same texts."""
-        folder = as_path(folder, "folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, values in self._arrays._asdict().items():
-            np.save(folder / f"{name}.npy", values)
-        _write_record(folder, self._record)
-
     @classmethod
     def load(cls, folder: AnyPath) -> LexicalIndex:
         """Map what `write` wrote into memory. Raises NightjarError if it is missing or unreadable."""
@@ -338,10 +323,6 @@ def _read_into(digest: Any, text: str) -> str:
     """The text, whose bytes and end are added to the digest."""
     digest.update(_coded(text) + b"\0")
     return text
-
-
-def _write_record(folder: Path, record: Mapping[str, Any]) -> None:
-    (folder / RECORD).write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 def _write(folder: Path, postings: Postings) -> None:

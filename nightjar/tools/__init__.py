@@ -23,7 +23,7 @@ from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
-    from nightjar.tools.decode import Query, answer, answers
+    from nightjar.tools.decode import answer
     from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
 
 __all__ = [
@@ -35,14 +35,12 @@ __all__ = [
     "Candidate",
     "Executed",
     "Losses",
-    "Query",
     "Request",
     "Settings",
     "Text",
     "Tool",
     "Toolbox",
     "answer",
-    "answers",
     "call_losses",
     "find",
     "insert",
@@ -55,21 +53,4 @@ __all__ = [
     "write",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "Annotated": "annotate:Annotated",
-        "Annotator": "annotate:Annotator",
-        "Candidate": "annotate:Candidate",
-        "Settings": "annotate:Settings",
-        "Answered": "toolbox:Answered",
-        "Executed": "toolbox:Executed",
-        "Query": "decode:Query",
-        "answer": "decode:answer",
-        "answers": "decode:answers",
-        "Losses": "filter:Losses",
-        "call_losses": "filter:call_losses",
-        "positions": "filter:positions",
-        "weighted_loss": "filter:weighted_loss",
-    },
-)
+__getattr__, __dir__ = lazy(__name__)

@@ -8,7 +8,7 @@ text ends in "[" and the beginning of a tool's name, so not only " [" but also "
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
@@ -19,9 +19,10 @@ import torch
 
 from nightjar.core.arguments import check_list
 from nightjar.core.errors import NightjarError
-from nightjar.models.forward import Prefix, causal_only
-from nightjar.models.generate import BATCH, Answer, Controller, Prompt, Row, arrange, stream
+from nightjar.models.forward import causal_only
+from nightjar.models.generate import BATCH, generate
 from nightjar.models.load import LanguageModel, Tokenizer
+from nightjar.models.row import Answer, Controller, Row
 from nightjar.models.samples import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
 from nightjar.tools.tool import Calls
@@ -68,22 +69,6 @@ def _with_bracket(tokenizer: Tokenizer) -> tuple[tuple[int, str], ...]:
     vocabulary: dict[str, int] = tokenizer.backend.get_vocab()
     ids = sorted(id for token, id in vocabulary.items() if "[" in token or token == BYTE)
     return tuple((id, text) for id in ids if "[" in (text := tokenizer.decode([id])))
-
-
-@dataclass(frozen=True)
-class Query:
-    """A prompt, text or ids, and what holds for its answer alone.
-
-    `day`: that of the prompt, for tools that use it. `forbidden`: tools of the toolbox that may not be called.
-    `shared`: how many of its first ids are those of the prompts around it too (`generate.arrange`).
-    """
-
-    prompt: str | Sequence[int]
-    max_new_tokens: int = 128
-    stop: Sequence[str] = ("\n\n",)
-    day: date | None = None
-    forbidden: frozenset[str] = frozenset()
-    shared: int = 0
 
 
 @dataclass
@@ -211,13 +196,15 @@ def answer(
     top_k: int = 10,
     max_calls: int = 1,
     sampling: Sampling | None = None,
-    base: Prefix | None = None,
     batch_size: int = BATCH,
-    batch_tokens: int | None = None,
 ) -> list[Answered]:
-    """Answers to prompts, texts or ids, in order; `days` has the day of each prompt for tools that use it.
+    """Answers to prompts, texts or ids, in order; the model may call the tools of `toolbox`.
 
-    Otherwise as `answers`. Raises NightjarError if `prompts` is no list, or `days` has another length.
+    `calls`: "on"; "disabled", P(marker) = 0 (of the tools of the toolbox, or of the paper's without one); or "off",
+    nothing is steered. With "on", `top_k` or `max_calls` 0 is the same as "disabled". `days` has the day of each prompt
+    for tools that use it. `sampling` (None: greedy) and `batch_size`: as in `generate`. Results and calls do not count
+    against `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError if `prompts` is
+    no list or `days` has another length, for "on" without tools, and, but for "off", for a model that cannot call.
     """
     check_list(prompts, "prompts")
     known = days if days is not None else [None] * len(prompts)
@@ -225,48 +212,15 @@ def answer(
         raise NightjarError(
             f"{len(prompts)} prompts, but {len(known)} days", "days", "give one for each prompt"
         )
-    ids = [_ids(lm, prompt) for prompt in prompts]
-    order, shared = arrange(lm, ids)
-    queries = ((n, Query(ids[n], max_new_tokens, stop, known[n], shared=shared[n])) for n in order)
-    found = answers(
-        lm,
-        queries,
-        toolbox,
-        calls=calls,
-        top_k=top_k,
-        max_calls=max_calls,
-        sampling=sampling,
-        base=base,
-        batch_size=batch_size,
-        batch_tokens=batch_tokens,
-    )
-    by_number = dict(found)
-    return [by_number[number] for number in range(len(prompts))]
-
-
-def answers(
-    lm: LanguageModel,
-    queries: Iterable[tuple[int, Query]],
-    toolbox: Toolbox | None = None,
-    *,
-    calls: Calls = "on",
-    top_k: int = 10,
-    max_calls: int = 1,
-    sampling: Sampling | None = None,
-    base: Prefix | None = None,
-    batch_size: int = BATCH,
-    batch_tokens: int | None = None,
-) -> Iterator[tuple[int, Answered]]:
-    """Answers to any number of numbered queries, as they finish; the model may call the tools of `toolbox`.
-
-    `calls`: "on"; "disabled", P(marker) = 0 (of the tools of the toolbox, or of the paper's without one); or "off",
-    nothing is steered. With "on", `top_k` or `max_calls` 0 is the same as "disabled". `sampling` (None: greedy), whose
-    rows are the queries' numbers, `base` and the sizes: as in `generate.stream`. Results and calls do not count against
-    `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError for "on" without tools,
-    and, but for "off", for a model that cannot call.
-    """
     controller = None if calls == "off" else controller_for(lm, toolbox, calls, top_k, max_calls)
-    return _answers(lm, queries, controller, sampling, base, batch_size, batch_tokens)
+    ids = [lm.tokenizer.encode(it) if isinstance(it, str) else it for it in prompts]
+    for number, day in enumerate(known):
+        if controller is not None:
+            controller.enter(number, ids[number], day)
+    found = generate(lm, ids, max_new_tokens, stop, sampling, controller, batch_size=batch_size)
+    if controller is None:
+        return [Answered(one.text, one.text.strip(), (), one.tokens or 0) for one in found]
+    return [controller.answered(number, one.text, one.tokens or 0) for number, one in enumerate(found)]
 
 
 def controller_for(
@@ -277,33 +231,6 @@ def controller_for(
         raise NightjarError("no tools are given", "toolbox", 'give some, or calls="disabled" or calls="off"')
     allowed = max_calls if calls == "on" and top_k else 0
     return ToolController(lm, toolbox or Toolbox(()), top_k, allowed)
-
-
-def _answers(
-    lm: LanguageModel,
-    queries: Iterable[tuple[int, Query]],
-    controller: ToolController | None,
-    sampling: Sampling | None,
-    base: Prefix | None,
-    batch_size: int,
-    batch_tokens: int | None,
-) -> Iterator[tuple[int, Answered]]:
-    def prompts() -> Iterator[Prompt]:
-        for number, query in queries:
-            ids = _ids(lm, query.prompt)
-            if controller is not None:
-                controller.enter(number, ids, query.day, query.forbidden)
-            yield Prompt(number, ids, query.max_new_tokens, query.stop, query.shared)
-
-    for number, result in stream(lm, prompts(), sampling, controller, base, batch_size, batch_tokens):
-        if controller is not None:
-            yield number, controller.answered(number, result.text, result.tokens or 0)
-        else:
-            yield number, Answered(result.text, result.text.strip(), (), result.tokens or 0)
-
-
-def _ids(lm: LanguageModel, prompt: str | Sequence[int]) -> Sequence[int]:
-    return lm.tokenizer.encode(prompt) if isinstance(prompt, str) else prompt
 
 
 def _without(text: str, executed: Sequence[Executed]) -> str:

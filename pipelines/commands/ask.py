@@ -132,7 +132,6 @@ def _finder(params: Params, benchmark: str, tell: bool) -> Callable[[str, int], 
 
 
 def _show(event: Event) -> None:
-    """A line for a call that begins, and one for its result."""
     if not event.done:
         say(f"  {event.tool}({event.input})", err=True)
     else:

@@ -80,7 +80,6 @@ def say_json(value: Any, indent: int | None = 2) -> None:
 
 
 def say_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows that have the same keys as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -96,7 +95,6 @@ def _write(text: str, err: bool = False) -> None:
 
 
 def _wrapped(text: Text, out: Console, indent: int = 0) -> list[str]:
-    """The lines of a text as wide as a console; words stay whole."""
     return [" " * indent + line.plain.rstrip() for line in text.wrap(out, out.width - indent)]
 
 

@@ -18,11 +18,11 @@ from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
+from pipelines.serving.server import installed
 
 # What a rebuild of the sample takes: its environment, models, and DVC's cache; and two trainings side by side.
 DISK_GB, MEMORY_GB = 5, 8
 PORT = 4200
-_GB = 1024**3
 
 
 class Finding(NamedTuple):
@@ -88,6 +88,11 @@ def _environment() -> Iterator[Finding]:
         )
     else:
         yield Finding("environment", "ok", f"{python}, {len(wanted)} packages as required")
+    if not installed():
+        fix = "pip install -c requirements.lock -e '.[prefect]'"
+        yield Finding(
+            "Prefect", "warning", "not installed: nightjar rebuild needs it, dvc repro does not", fix
+        )
 
 
 def _project() -> Iterator[Finding]:
@@ -116,12 +121,18 @@ def _data() -> Iterator[Finding]:
         return
     from pipelines.fetch.needs import needs
 
+    absent = set()
     for one in needs(Path(), read_yaml(PARAMS_FILE))[1]:
         kind = "data" if one.source.startswith(f"{paths.DATA}/") else "models"
         if one.state == "missing":
+            absent.add(kind)
             yield Finding(kind, "failed", str(one), one.fix)
         elif one.state == "to download":
+            absent.add(kind)
             yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")
+    for kind in ("data", "models"):
+        if kind not in absent:
+            yield Finding(kind, "ok", f"all that {PARAMS_FILE} names are there")
 
 
 def _gpu() -> Iterator[Finding]:
@@ -143,21 +154,20 @@ def _gpu() -> Iterator[Finding]:
 def _memory() -> Iterator[Finding]:
     import psutil
 
-    found = psutil.virtual_memory().available / _GB
-    if found < MEMORY_GB:
-        fix = "set rebuild.jobs to 1, or end other programs"
-        yield Finding("memory", "warning", f"{found:.1f} GB free, the sample needs {MEMORY_GB} GB", fix)
-    else:
-        yield Finding("memory", "ok", f"{found:.0f} GB free")
+    free = psutil.virtual_memory().available
+    yield _room("memory", free, MEMORY_GB, "set rebuild.jobs to 1, or end other programs")
 
 
 def _disk() -> Iterator[Finding]:
-    found = shutil.disk_usage(Path()).free / _GB
-    if found < DISK_GB:
-        fix = "free some; dvc gc --workspace removes old versions"
-        yield Finding("disk", "warning", f"{found:.1f} GB free, the sample needs {DISK_GB} GB", fix)
-    else:
-        yield Finding("disk", "ok", f"{found:.0f} GB free")
+    free = shutil.disk_usage(Path()).free
+    yield _room("disk", free, DISK_GB, "free some; dvc gc --workspace removes old versions")
+
+
+def _room(check: str, free: int, needed: int, fix: str) -> Finding:
+    found = free / 1024**3
+    if found < needed:
+        return Finding(check, "warning", f"{found:.1f} GB free, the sample needs {needed} GB", fix)
+    return Finding(check, "ok", f"{found:.0f} GB free")
 
 
 def _ports() -> Iterator[Finding]:

@@ -16,8 +16,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.params.data import Encoding
 from nightjar.prompts.encodings import encode_instance, named, tsv_lines
-from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
-from nightjar.prompts.prefix_caching import with_prefix_cache
+from nightjar.prompts.gpt2_bpe import Gpt2Bpe
 from pipelines.commands.console import say, say_exact, say_json
 from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, as_json_option
 
@@ -89,7 +88,7 @@ def encode(
             what = f"none of its {count} instances can be used ({first})"
             raise NightjarError(what, task, "fix the instances: ingest refuses them too")
         # All of them before the first is printed: an error must not leave part of a file behind.
-        lines = list(tsv_lines(read.head, rows.values(), options, with_prefix_cache(Gpt2Bpe(), load()), seed))
+        lines = list(tsv_lines(read.head, rows.values(), options, Gpt2Bpe(), seed))
         if reasons:
             _warn(task, f"{count} instances in, {len(rows)} out, {len(reasons)} refused ({first})")
     elif instance in rows:
@@ -133,7 +132,6 @@ def _read(path: Path) -> TaskFile:
 
 
 def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any]) -> Encoding:
-    """The encoding by its name, or by the flags that are given."""
     chosen = {flag: value for flag, value in flags.items() if value is not None}
     if name is not None and chosen:
         what = f"an encoding by name and --{next(iter(chosen)).replace('_', '-')}"

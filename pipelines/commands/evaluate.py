@@ -15,6 +15,10 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, printed
 
+# Options of how weights are computed, and of a chat.
+ENGINE = ("precision", "threads", "batch_size", "device")
+CHAT = ("system_message", "examples_as_turns", "at_once", "token_limit")
+
 
 def _print(record: dict[str, Any]) -> None:
     for benchmark, reasons in record["left_out"].items():
@@ -78,7 +82,7 @@ def _print(record: dict[str, Any]) -> None:
 @click.option("--chat-template", is_flag=True, help="Ask through the chat template of the model's tokenizer.")
 @click.option("--system-message", type=TEXT, help="The system message of a chat.")
 @click.option("--examples-as-turns", is_flag=True, help="The examples of a prompt are turns of a chat.")
-@click.option("--requests-at-once", type=POSITIVE, help="To a chat server; 4 if not given.")
+@click.option("--requests-at-once", "at_once", type=POSITIVE, help="To a chat server; 4 if not given.")
 @click.option("--token-limit", type=POSITIVE, help="Of all prompts and answers of a chat server together.")
 @click.option(
     "--output", required=True, type=OUTPUT, metavar="DIR", help="A new folder, or that of a run to resume."
@@ -93,16 +97,9 @@ def evaluate(
     tasks: tuple[str, ...],
     limit: int | None,
     calls: str | None,
-    precision: str | None,
-    threads: int | None,
-    batch_size: int | None,
-    device: str | None,
     chat_template: bool,
-    system_message: str | None,
-    examples_as_turns: bool,
-    requests_at_once: int | None,
-    token_limit: int | None,
     output: Path,
+    **given: Any,
 ) -> dict[str, Any]:
     """Answer, score and report the questions of the project with any model; the project is not changed.
 
@@ -125,20 +122,14 @@ def evaluate(
     """
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
-    given = {
-        "system_message": system_message,
-        "examples_as_turns": examples_as_turns or None,
-        "at_once": requests_at_once,
-        "token_limit": token_limit,
-    }
-    chat = {name: value for name, value in given.items() if value is not None}
+    engine, chat = (
+        {name: given[name] for name in names if given[name] not in (None, False)} for names in (ENGINE, CHAT)
+    )
     served = model.startswith("chat:")
     if chat and not (served or chat_template):
         fix = "give --chat-template, or a chat: server as --model"
         raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
     own = chat if served or chat_template else None
-    engine = {"precision": precision, "threads": threads, "batch_size": batch_size, "device": device}
-    engine = {name: value for name, value in engine.items() if value is not None}
     with bar("starting") as show:
         log_to_stderr()  # within the bar, which keeps lines apart from itself
         from pipelines.commands.evaluation import Options

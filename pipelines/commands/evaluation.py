@@ -257,7 +257,6 @@ def _with_system(
 
 
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
-    """Raise NightjarError if the folder holds something else than this run."""
     found = evaluation.read(output)
     limit, before = record["asked"]["limit"], found.asked.get("limit")
     fewer = limit is not None and (not isinstance(before, int) or limit < before)
@@ -309,7 +308,6 @@ def _write(file: Path, values: Mapping[str, Any]) -> None:
 
 
 def _stages(record: Mapping[str, Any]) -> list[str]:
-    """The names of the stages of a run, in their order."""
     predict = [f"predict@{one}-{record['name']}" for one in record["tasks"]]
     return [*predict, *(f"evaluate@{one}" for one in record["tasks"]), "report"]
 
@@ -317,7 +315,6 @@ def _stages(record: Mapping[str, Any]) -> list[str]:
 def _run_stages(
     model: Source, record: Mapping[str, Any], params: Params, output: Path, show: Show | None
 ) -> None:
-    """Run the stages that are not done."""
     from stages.evaluate import __main__ as evaluate
     from stages.predict import __main__ as predict
     from stages.report import __main__ as report

@@ -60,7 +60,6 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
 
 
 def _write_model(folder: Path, output: Path) -> None:
-    """The merged weights, the configuration, the generation settings and the tokenizer."""
     from safetensors import SafetensorError
 
     from nightjar.models.load import load, prepare

@@ -60,6 +60,7 @@ def flow_run(
             from pipelines.serving import session
 
             attended.ready()
+            attend.be_client(root, attended.url)
             flow_runs.settle(root, Api(attended.url))
             if stop.is_set():
                 raise KeyboardInterrupt

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,6 @@ def _print(found: dict[str, Any]) -> None:
 
 
 def _print_statistics(counts: dict[str, Any]) -> None:
-    """What was read of tasks or of a corpus, and how long it took."""
     documents = counts["source"] is not None
     if documents:
         say(f"source: {counts['source']}")
@@ -77,41 +77,38 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
         say(f"{name}: {text}{f', and {more:,} more' if more > 0 else ''}")
 
 
-def _check(source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
-    """Check a folder, and write what was found to `output` if given.
-
-    Raises NightjarError for an `output` that must not be written.
-    """
-    if output is not None:
-        check_output(output, inputs(source))
-    with bytes_bar("checking natural_instructions") as progress:
-        found = check_folder(source, strict, progress).as_dict()
-    if output is not None:
-        write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", inputs(source))
-    return found
-
-
-def _check_rows(dataset: str, source: Path, output: Path | None) -> dict[str, Any]:
-    """Read a folder as the stage does, keep nothing, and list every row that is rejected, with the reason.
+def _check(dataset: str, source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
+    """Check the files of a folder, and write what was found to `output` if given.
 
     Raises NightjarError for a folder in which nothing can be used, and for an `output` that must not be written.
     """
+    tasks = dataset == "natural_instructions"
+    used = list[Path]()
     if output is not None:
-        check_output(output, [source])
-    with tempfile.TemporaryDirectory() as folder, bytes_bar(f"checking {dataset}") as progress:
+        used = list(inputs(source)) if tasks else [source]
+        check_output(output, used)
+    with bytes_bar(f"checking {dataset}") as progress:
+        found = (
+            check_folder(source, strict, progress).as_dict() if tasks else _rows(dataset, source, progress)
+        )
+    if output is not None:
+        write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", used)
+    return found
+
+
+def _rows(dataset: str, source: Path, progress: Callable[[int, int], None] | None) -> dict[str, Any]:
+    """Read a folder as the stage does, keep nothing, and list every row that is rejected, with the reason."""
+    with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / dataset
         counts = read_dataset(dataset, source, made, progress).as_dict()
         rejected = read_rejected(made).to_pylist()
-    found = {
+    return {
         "dataset": dataset,
         "rows": counts["rows_in"],
         "errors": len(rejected),
         "remarks": counts["remarks"] or {},
         "rejected": rejected,
     }
-    if output is not None:
-        write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", [source])
-    return found
 
 
 def _print_rows(found: dict[str, Any]) -> None:
@@ -169,13 +166,11 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
       nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
     """
     if check:
-        if dataset == "natural_instructions":
-            return _check(source, output, strict)
-        if strict:
+        if strict and dataset != "natural_instructions":
             raise NightjarError(
                 "only the checks of natural_instructions are strict", "--strict", "leave it out"
             )
-        return _check_rows(dataset, source, output)
+        return _check(dataset, source, output, strict)
     if strict:
         raise NightjarError("it goes with --check", "--strict", "give both, or neither")
     if output is None:

@@ -138,7 +138,6 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
 
 
 def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
-    """How the model is prompted."""
     text = "The model continues plain text."
     if recipe.get("data", "train") in ("train", "supervised"):
         text = (
@@ -174,7 +173,6 @@ def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, str]:
-    """The row as a table has it, with the title of its benchmark."""
     card = registry.card(row["benchmark"])
     decimals = 4 if any(it.name == row["metric"] and it.range[1] <= 1 for it in card.metrics) else 2
     shown = {name: str(row[name]) for name in ("benchmark", "system", "track", "metric", "n")}

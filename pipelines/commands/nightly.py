@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -22,7 +21,7 @@ from pipelines.commands.options import as_json_option, printed
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
-from pipelines.nightly.run import Options, Outcome
+from pipelines.nightly.run import Outcome
 from pipelines.nightly.stages import selected
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
@@ -66,7 +65,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
         except NightjarError as error:
             notify(root, {"kind": "nightly failed", "run": None, "message": str(error)})
             raise
-        whole, outcome, options = graphs.read(root), Outcome(), Options(pull, jobs, wait, accept)
+        whole, outcome = graphs.read(root), Outcome()
         graph = selected(whole, settings.stages)
         with show.Progress(root, graph.stages, verbose, as_json, quiet=True) as progress:
 
@@ -76,7 +75,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
 
             prepared = (whole, settings, outcome)
             with flow_run(root, "nightly", progress.tell, ended, prepared, as_json) as terminal:
-                terminal.flow(**asdict(options), return_state=True)
+                terminal.flow(pull, jobs, wait, accept, return_state=True)
         if outcome.aside is not None:
             raise outcome.aside
     raise SystemExit(terminal.status)
@@ -118,7 +117,6 @@ def _about(row: Mapping[str, Any]) -> str:
 
 
 def _show(found: Any) -> None:
-    """Print the runs, one run, the outcome of --check, or that of --recover."""
     if isinstance(found, list):
         if not found:
             raise NightjarError("the ledger is empty", load_nightly().ledger, "`nightjar nightly` adds a run")

@@ -79,7 +79,6 @@ def _benchmarks() -> list[str]:
 
 
 def _named(benchmark: str) -> str:
-    """The name of a benchmark, or of the task in a task file."""
     from nightjar.benchmarks import own_task, registry
 
     return registry.add(Path(benchmark)).name if benchmark.endswith(own_task.SUFFIXES) else benchmark

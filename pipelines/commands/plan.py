@@ -14,8 +14,7 @@ from pipelines.commands.console import say, say_json, say_table
 from pipelines.commands.options import as_json_option, printed
 from pipelines.graph import leftovers
 from pipelines.graph import repository as graphs
-from pipelines.graph.changes import State
-from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.graph import Graph, Stage, State
 from pipelines.process.lock import rebuild_lock
 from stages._runtime import history
 
@@ -65,7 +64,7 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
         from pipelines.run import preflight  # here, not above: it takes long to load
 
         preflight.check(graph)
-    wanted = _missing(whole, graph)
+    wanted = missing(whole, graph) if graph.blocked() else []
     if as_json:
         _print_json(graph, left, wanted)
         return
@@ -78,10 +77,8 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
         say(str(it))
 
 
-def _missing(whole: Graph, graph: Graph) -> list[Need]:
-    """What keeps a stage of `graph` from running: no need of theirs, where every stage can run."""
-    if not graph.blocked():
-        return []
+def missing(whole: Graph, graph: Graph) -> list[Need]:
+    """The missing sources that stages of `graph`, a part of `whole`, need."""
     from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: they take long to load
     from pipelines.fetch.needs import of_graph
 
@@ -109,9 +106,9 @@ def _print_json(graph: Graph, left: Sequence[leftovers.Leftover], wanted: Sequen
         for name, stage in graph.stages.items()
     ]
     leftover = [asdict(it) for it in left]
-    missing = [{"source": one.source, "key": one.key, "fix": one.fix} for one in wanted]
+    lacking = [{"source": one.source, "key": one.key, "fix": one.fix} for one in wanted]
     totals = {"seconds": round(sum(known), 1), "without_estimate": unknown}
-    say_json({"stages": rows, **totals, "leftovers": leftover, "missing": missing})
+    say_json({"stages": rows, **totals, "leftovers": leftover, "missing": lacking})
 
 
 def _print_table(graph: Graph) -> None:

@@ -41,7 +41,6 @@ def _supply(one: Need) -> dict[str, Any]:
 
 
 def show(plan: Mapping[str, Any]) -> None:
-    """Print the plan as tables."""
     say(f"Profile {plan['profile']}, from nothing: {counted_as(len(plan['stages']), 'stage')} would run.")
     if plan["takes"]:
         say(f"It takes {plan['takes']}.")

@@ -13,6 +13,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands import show
 from pipelines.commands.console import say
 from pipelines.commands.options import as_json_option, jobs_option
+from pipelines.commands.plan import missing
 from pipelines.graph import leftovers
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
@@ -22,7 +23,6 @@ from pipelines.run import checks
 from pipelines.run.report import report_stages
 from pipelines.run.report import stale as stale_scores
 from pipelines.run.results import GOOD, End, Result
-from pipelines.run.run_stage import Stages
 from stages._runtime import history
 
 
@@ -55,8 +55,8 @@ def rebuild(
       nightjar rebuild --fail-fast
     """
     root, code = graphs.find_root(), 0
-    with rebuild_lock(root, wait), Stages(root) as worker:
-        whole = worker.graph()
+    with rebuild_lock(root, wait):
+        whole = graphs.read(root)
         graph = whole.only(stages)
         left = leftovers.find(whole, graph)
         for it in left:
@@ -82,13 +82,12 @@ def rebuild(
                         show.as_json(root, facts, stale, left)
                     else:
                         show.restoring(graph, progress.results)
-                        good = (name for name in graph.stages if _good(results.get(name)))
+                        good = [it for it in graph.stages if it not in results or results[it].state in GOOD]
                         _scores(graph, good, stale)
                     if end.state != "completed":
                         say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
 
-                prepared = (whole, worker)
-                with flow_run(root, "rebuild", progress.tell, ended, prepared, as_json) as terminal:
+                with flow_run(root, "rebuild", progress.tell, ended, whole, as_json) as terminal:
                     terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)
                 code = terminal.status
         else:
@@ -105,17 +104,14 @@ def _reachable(whole: Graph, graph: Graph) -> None:
     """Raise NightjarError if a stage cannot run: hours later the report would be missing."""
     if not (what := graph.blocked()):
         return
-    from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: they take long to load
-    from pipelines.fetch.needs import fetches, of_graph
+    from pipelines.fetch.needs import fetches  # here, not above: it takes long to load
 
-    values = read_optional(graph.root / PARAMS_FILE)
-    missing = [one for one in of_graph(whole, graph, values) if one.state == "missing"]
-    get = fetches(missing) or (missing[0].fix if missing else "supply it")
+    wanted = missing(whole, graph)
+    get = fetches(wanted) or (wanted[0].fix if wanted else "supply it")
     raise NightjarError(what, "rebuild", f"{get}; or name the stages to rebuild without it")
 
 
 def _about(root: Path, ahead: Collection[str]) -> str:
-    """The expected time of stages, as far as `nightjar plan` knows it."""
     known = history.expected(root)
     seconds = sum(known.get(name, 0.0) for name in ahead)
     return f", about {duration(seconds)}" if seconds and known.keys() >= set(ahead) else ""
@@ -123,10 +119,6 @@ def _about(root: Path, ahead: Collection[str]) -> str:
 
 def _facts(name: str, result: Result | None) -> dict[str, Any]:
     return result.facts() if result else {"stage": name, "state": "unchanged"}
-
-
-def _good(result: Result | None) -> bool:
-    return result is None or result.state in GOOD
 
 
 def _scores(graph: Graph, good: Iterable[str], stale: str) -> None:

@@ -264,7 +264,6 @@ def _shown(value: Any) -> Any:
 
 
 def print_written(found: dict[str, Any]) -> None:
-    """Print how many instances a file has."""
     say(f"{found['output']}: {counted_as(found['n'], 'instance')}")
 
 

@@ -26,7 +26,7 @@ from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify
 from pipelines.project.names import WEBHOOK
-from pipelines.serving import flow_runs
+from pipelines.serving import attend, flow_runs
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
 
@@ -115,36 +115,30 @@ class Serving:
     def __init__(self, root: Path, port: int, settings: dict[str, Any], webhook: str | None) -> None:
         self.root = root
         self.deployments: dict[str, str] = {}
-        self._port = port
+        self._server = attend.Attended(root, "serve", port)
+        if not self._server.stays and self._server.port != port:
+            say(f"Port {port} is taken; using {self._server.port}.", err=True)
         self._settings = json.dumps(settings)
         # Only in the environment of the runner and its runs, and in no file.
         self._secret = {WEBHOOK: webhook} if webhook else {}
-        self._server: servers.Server | None = None
-        self._process: servers.Process | None = None
         self._runner: Child | None = None
         self._started = 0.0
 
     @property
     def url(self) -> str:
-        return self._server.url if self._server else ""
+        return self._server.url
 
     def start(self) -> None:
-        """Bring up the server if none runs, then the runner. Raises NightjarError with the reason if either ends."""
-        self._server = servers.find(self.root)
-        if self._server is None:
-            free = servers.free_port(self._port)
-            if free != self._port:
-                say(f"Port {self._port} is taken; using {free}.", err=True)
-            self._start_server(free)
+        """Wait for the server, then start the runner. Raises NightjarError with the reason if either ends."""
+        self._server.ready()
         self._start_runner()
 
     def watch(self) -> None:
         """Start again what ended."""
-        assert self._runner is not None and self._server is not None
+        assert self._runner is not None
         if servers.recorded(self.root) is None:
             say("nightjar: serve: the Prefect server ended; starting it again", err=True)
-            # Those who watch, and the runs, keep the address that they have.
-            self._start_server(self._server.port)
+            self._server.revive()
         code = self._runner.poll()
         if code is not None:
             if time.monotonic() - self._started < SHORT_SECONDS:
@@ -156,13 +150,7 @@ class Serving:
         """End the runs with their stages, then the server if it was started here."""
         if self._runner is not None:
             self._runner.end()
-        if self._process is not None and self._server is not None:
-            servers.stop(self.root, self._server)
-            self._process.wait()
-
-    def _start_server(self, port: int) -> None:
-        self._server, self._process = servers.start(self.root, port, "serve")
-        servers.wait(self.root, self._server, self._process)
+        self._server.close()
 
     def _start_runner(self) -> None:
         private_folder((self.root / LOG).parent)

@@ -129,7 +129,6 @@ class Progress(contextlib.ExitStack):
         self._say(f"{count}  ", state, f"  {seconds:>8}  {result.stage}{f'  {text}' if text else ''}")
 
     def _say(self, *parts: str | tuple[str, str]) -> None:
-        """Print one line of texts, and of texts with their styles."""
         pieces = [(part, "") if isinstance(part, str) else part for part in parts]
         self._console.print(Text.assemble(*((printable(text), style) for text, style in pieces)))
 

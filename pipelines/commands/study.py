@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
 
 
 def _print(result: Any) -> None:
-    """Print a result, or the plan of --dry-run."""
     if isinstance(result, list):
         for row in result:
             say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
@@ -91,24 +89,17 @@ def study(
       nightjar study encodings=def,def_pos2 predict.supernatinst.encoding=def,def_pos2
     """
     root = Path.cwd()
-    plan = studies.plan(root, settings, benchmark, recipe)
-    name = name or plan.name
-    results.check_folder(root, name)
+    plan = studies.plan(root, settings, benchmark, recipe, name)
     if dry_run:
         missing = plan.missing(root)
         return [{"value": it.label, "experiment": it.name, "done": it not in missing} for it in plan.points]
-    found: dict[str, Any] = {}
-
-    def ended(failed: Mapping[str, str]) -> None:
-        found.update(studies.finish(root, plan, name, failed))
-
     if not plan.missing(root):
         say(f"{len(plan.points)} experiments, all done already", err=True)
-        ended({})
-        return found
+        return studies.finish(root, plan, {})
     from pipelines.commands.flow_run import flow_run
 
-    prepared = (plan, lambda line: say(line, err=True), ended)
+    found: dict[str, Any] = {}
+    prepared = (plan, lambda line: say(line, err=True), found)
     ignore = lambda _: None  # noqa: E731
     with flow_run(root, "study", ignore, ignore, prepared, as_json=True) as terminal:
         terminal.flow(list(settings), benchmark, recipe, wait, return_state=True)

@@ -32,7 +32,6 @@ def record_of(dataset: str) -> Path:
 
 
 def folder_of(part: Named) -> str:
-    """The folder of a part's data set, from the project's root."""
     return (FETCHED / part.dataset).as_posix()
 
 

@@ -6,7 +6,6 @@ bytes is ours, and httpx does the rest.
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 import subprocess
@@ -20,10 +19,13 @@ from typing import IO
 import httpx
 
 from nightjar.core.errors import NightjarError, first_line
+from pipelines.project.git import git
 
 # Seconds without a byte, until a connection is there, and of one command of Git.
 TIMEOUT = httpx.Timeout(60, connect=20)
 GIT_SECONDS = 6 * 3600
+# No hook or filter of the user, no path outside.
+_SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "protocol.ext.allow=never")
 _BLOCK = 2**20
 Progress = Callable[[int, int], None]
 
@@ -101,34 +103,17 @@ def checkout(repository: str, revision: str | None, patterns: list[str], folder:
 
 
 def _git(folder: Path, repository: str, *arguments: str) -> str:
-    # No prompt for a password, no hook or filter of the user, no path outside.
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
-    options = [
-        "-c",
-        "core.hooksPath=/dev/null",
-        "-c",
-        "core.symlinks=false",
-        "-c",
-        "protocol.ext.allow=never",
-    ]
     try:
-        done = subprocess.run(
-            ["git", *options, *arguments],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=GIT_SECONDS,
+        return git(
+            folder, *_SAFE, *arguments, seconds=GIT_SECONDS, GIT_TERMINAL_PROMPT="0", GIT_LFS_SKIP_SMUDGE="1"
         )
     except FileNotFoundError:
         raise NightjarError("git is missing", repository, "install it") from None
     except subprocess.TimeoutExpired:
         raise NightjarError("git has not ended", repository, "run the command again") from None
-    if done.returncode:
-        last = (done.stderr.strip() or f"git {arguments[0]} failed").splitlines()[-1]
-        raise NightjarError(last, repository, "check the connection; the publisher may have moved it")
-    return done.stdout
+    except NightjarError as error:
+        fix = "check the connection; the publisher may have moved it"
+        raise NightjarError(error.what, repository, fix) from None
 
 
 def unpack(archive: Path, files: dict[str, str], folder: Path, most: int) -> None:

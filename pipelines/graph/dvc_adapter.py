@@ -61,12 +61,8 @@ class Project:
             held.enter_context(self.repo.scm_context(quiet=True))
             self.built = {}
             if any(_signature(path) != known for path, known in self._signatures.items()):
-                self.forget()
+                self._signatures, self._files, self._values, self._edges = {}, {}, {}, None
             yield
-
-    def forget(self) -> None:
-        """Read everything anew when it is needed."""
-        self._signatures, self._files, self._values, self._edges = {}, {}, {}, None
 
     def stage(self, name: str) -> Stage:
         """The stage as dvc.yaml and dvc.lock have it; a new object each time. Raises DvcException if there is none."""
@@ -77,7 +73,6 @@ class Project:
         return self._prepared(load_file(self.repo, str(place)).stage)
 
     def _prepared(self, stage: Stage) -> Stage:
-        """The stage, with dependencies that use what the project keeps."""
         kinds = {ParamsDependency: Parameters, Dependency: Files}
         stage.deps = [kinds[type(dep)](dep, self) if type(dep) in kinds else dep for dep in stage.deps]
         return stage
@@ -106,11 +101,9 @@ class Project:
         """While the lock is held, dependencies on the output find what it records, and not what is there."""
         self.built[out.fs_path, out.hash_name] = (None, out.meta, out)
 
-    def edges(self, anew: bool = False) -> Any:
-        """DVC's graph of the stages: each edge goes from a stage to one that it needs. The stages are other objects if
-        they are to be made `anew`.
-        """
-        if anew or self._edges is None:
+    def edges(self) -> Any:
+        """DVC's graph of the stages: each edge goes from a stage to one that it needs."""
+        if self._edges is None:
             self._watch(self.root / ".dvc/config", self.root / ".dvc/config.local", self.root / ".dvcignore")
             self._edges = get_active_graph(Index(self.repo, stages=list(self._stages())).graph)
         return self._edges
@@ -223,9 +216,10 @@ def _signature(path: Path) -> Signature:
 def opened(where: Path, locked: bool = True) -> Iterator[Project]:
     """The DVC repository at `where`, by default locked against other DVC processes that hash or write.
 
-    Raises NightjarError as `one_error` does.
+    Raises NightjarError where there is no repository, for DVC's own errors, and for those of values that DVC does not
+    expect, such as a date or an empty path.
     """
-    with one_error(where):
+    try:
         project = Project(where)
         with project.repo as repo, contextlib.ExitStack() as held:
             if locked:
@@ -233,15 +227,6 @@ def opened(where: Path, locked: bool = True) -> Iterator[Project]:
                     repo.lock = Lock(repo.lock.lockfile, wait=True)
                 held.enter_context(project.locked())
             yield project
-
-
-@contextlib.contextmanager
-def one_error(where: Path) -> Iterator[None]:
-    """Raise NightjarError where there is no repository, for DVC's own errors, and for those of values that DVC does not
-    expect, such as a date or an empty path.
-    """
-    try:
-        yield
     except NotDvcRepoError:
         fix = "run from the project's root"
         raise NightjarError("not a DVC repository", where.absolute(), fix) from None

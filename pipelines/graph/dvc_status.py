@@ -7,10 +7,8 @@ stage that would run are not.
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import networkx
@@ -20,10 +18,8 @@ from dvc.stage import Stage as DvcStage
 from dvc.stage.cache import _can_hash
 from dvc.stage.loader import StageLoader
 
-from pipelines.graph.changes import MISSING, NEVER, OPEN, Kind, Reason, State, differences
 from pipelines.graph.dvc_adapter import Project, tidy
-from pipelines.graph.graph import Graph, Stage
-from pipelines.project.names import stage_keys
+from pipelines.graph.graph import MISSING, NEVER, OPEN, Graph, Kind, Reason, Stage, State, differences
 
 # DVC's words for the state of a dependency or an output.
 WORDS = {
@@ -34,20 +30,15 @@ WORDS = {
 }
 
 
-def graph(project: Project, judged: bool = True) -> Graph:
-    """The graph of a project; without a wait for its lock, and without states and reasons, if it is not `judged`."""
-    with project.locked() if judged else contextlib.nullcontext():
-        if judged:
-            tidy(project.repo)
-        return _graph(project, judged)
-
-
-def _graph(project: Project, judged: bool) -> Graph:
-    edges, status = project.edges(anew=True), Status(project)  # judging changes the objects
+def graph(project: Project, judged: bool) -> Graph:
+    """The graph of a project; without states and reasons if it is not `judged`, for which its lock must be held."""
+    if judged:
+        tidy(project.repo)
+    edges, status = project.edges(), Status(project)
     order = list(networkx.lexicographical_topological_sort(edges.reverse(), key=project.name))
-    keys = stage_keys(map(project.name, order))
     stages: dict[str, Stage] = {}
-    for stage, (name, key) in zip(order, keys.items(), strict=True):
+    for stage in order:
+        name = project.name(stage)
         upstream = tuple(sorted(project.name(other) for other in edges.successors(stage)))
         state, reasons = status.judge(stage) if judged else ("up to date", ())
         stages[name] = Stage(
@@ -63,7 +54,6 @@ def _graph(project: Project, judged: bool) -> Graph:
             meta=stage.meta if isinstance(stage.meta, Mapping) else {},
             folder=project.relative(stage.wdir),
             state=state,
-            key=key,
         )
     return Graph(project.root, stages)
 
@@ -73,19 +63,6 @@ def status_of(project: Project, name: str) -> tuple[State, str]:
     with project.locked():
         state, reasons = Status(project).judge(project.stage(name))
         return state, "; ".join(map(str, reasons))
-
-
-def external_inputs(stages: Iterable[DvcStage]) -> Iterator[Any]:
-    """What stages read and none of them makes: dependencies, and data that were added or imported."""
-    stages = list(stages)
-    produced = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
-    for stage in stages:
-        # DVC calls added and imported data the outputs of their .dvc file.
-        for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
-            path = Path(item.fs_path)
-            # A folder of outputs is made too, and so is what lies in an output.
-            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in produced):
-                yield item
 
 
 class Status:
@@ -161,7 +138,6 @@ class Status:
             yield from self._changed(out)
 
     def _changed(self, item: Any) -> Iterator[Reason]:
-        """What DVC's status says of a dependency or an output."""
         for state in item.status().values():
             kind: Kind = "dependency" if item.IS_DEPENDENCY else "output"
             what = self._project.path(item)
@@ -175,7 +151,6 @@ class Status:
             yield Reason(kind, f"{'output ' * (kind == 'output')}{what} {WORDS.get(state, state)}", *values)
 
     def _parameters(self, dep: ParamsDependency) -> Iterator[Reason]:
-        """The leaves that changed."""
         file = self._project.path(dep)
         if not dep.exists:
             yield Reason("missing", f"{file} is missing")

@@ -1,18 +1,16 @@
-"""The process that does all of DVC's work for one run: it compares stages with dvc.lock and records outputs.
+"""The process that does DVC's work on the stages of one run: it compares them with dvc.lock and records outputs.
 
     python -P dvc_worker.py DESCRIPTOR ROOT
 
 DESCRIPTOR is one end of a multiprocessing.Pipe. Requests and answers are messages in JSON, and are served in order:
 
-    {"do": "graph"}                                  the judged graph, as Graph.as_json gives it
     {"do": "status", "stage": NAME}                  the answer has a `state`: that of `nightjar plan`, with `why`
     {"do": "begin", "stage": NAME, "force": BOOL}    unchanged, restored, or run (`commands`, `folder`, `environment`)
     {"do": "finish", "stage": NAME}                  ran
     {"do": "abandon", "stage": NAME}                 abandoned
 
-Any answer may instead be busy (with the `holder` of a lock, if known) or failed: with `error`, its one line, and for a
-graph that cannot be read with the `what`, `where` and `fix` of that line. The graph and its parameters are read once,
-and again only where a file changed.
+Any answer may instead be busy (with the `holder` of a lock, if known) or failed (with `error`, its one line). The graph
+and its parameters are read once, and again only where a file changed.
 
 When the other end closes, the request that is being served is finished, so that DVC's files remain whole. Signals that
 end other processes are ignored.
@@ -63,7 +61,6 @@ class Worker:
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Serve one request."""
-        from nightjar.core.errors import NightjarError
         from pipelines.graph import dvc_adapter
 
         try:
@@ -72,15 +69,11 @@ class Worker:
             return {"state": "busy", "holder": str(busy)}
         except Exception as error:  # DVC raises errors of all kinds for bad files
             self._abandon(request.get("stage", ""))
-            known = vars(error) if isinstance(error, NightjarError) else {}
-            return {"state": "failed", "code": 1, "error": dvc_adapter.one_line(error), **known}
+            return {"state": "failed", "code": 1, "error": dvc_adapter.one_line(error)}
 
     def _serve(self, do: str, name: str, request: dict[str, Any]) -> dict[str, Any]:
-        from pipelines.graph import dvc_adapter, dvc_run, dvc_status
+        from pipelines.graph import dvc_run, dvc_status
 
-        if do == "graph":
-            with dvc_adapter.one_error(self._root):
-                return {"state": "graph", **dvc_status.graph(self._open()).as_json()}
         if do == "status":
             state, why = dvc_status.status_of(self._open(), name)
             return {"state": state, "why": why}

@@ -1,15 +1,99 @@
-"""The DVC graph: its stages in order, which of them would run or be restored, and why. Knows nothing of DVC."""
+"""The DVC graph: its stages in order, which of them would run or be restored, and why: what changed, and from which
+value to which. Knows nothing of DVC.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal
 
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError, did_you_mean
-from pipelines.graph.changes import Reason, State
 from pipelines.project.names import StageName
+
+MISSING = object()
+# Of a value that has none to compare with, in characters.
+LONGEST = 60
+
+# `missing`: a dependency or a parameter that the stage cannot run without.
+Kind = Literal["new", "command", "parameter", "dependency", "output", "upstream", "always", "missing"]
+# `follows`: it depends on a stage that runs, and DVC decides afterwards. `would be recorded`: DVC records in dvc.lock
+# the files that exist, of a frozen stage or of data that were added by hand. `would be skipped`: it depends on a stage
+# that would fail.
+State = Literal[
+    "up to date",
+    "would run",
+    "would be restored",
+    "would be recorded",
+    "would fail",
+    "would be skipped",
+    "follows",
+]
+# States of stages whose outputs will not be made, and of those whose future outputs are unknown.
+NEVER: frozenset[State] = frozenset({"would fail", "would be skipped"})
+OPEN: frozenset[State] = NEVER | {"would run", "follows"}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a stage would not stay as it is: the kind of change, what changed, and both values where DVC has the old.
+
+    The value of a path is DVC's `hash` with its `size` in bytes and the number of `files` of a folder, where known.
+    """
+
+    kind: Kind
+    what: str
+    old: Any = MISSING
+    new: Any = MISSING
+
+    def __str__(self) -> str:
+        if self.old is MISSING and self.new is MISSING:
+            return self.what
+        texts = (
+            isinstance(self.old, str) and isinstance(self.new, str) and self.old.split() != self.new.split()
+        )
+        show = _version_text if self.kind in ("dependency", "output") else _show
+        old, new = (str(it) if texts and it else show(it) for it in (self.old, self.new))
+        if MISSING in (self.old, self.new):  # a whole group may have been added or removed
+            old, new = (_begun(it) for it in (old, new))
+        return f"{self.what}: {old} → {new}"
+
+    def as_json(self) -> dict[str, Any]:
+        values = {name: value for name in ("old", "new") if (value := getattr(self, name)) is not MISSING}
+        return {"kind": self.kind, "what": self.what, **values}
+
+
+def differences(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The leaves in which two values differ; a value that does not exist is MISSING."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from differences(f"{path}.{key}", old.get(key, MISSING), new.get(key, MISSING))
+    elif old is MISSING or new is MISSING or old != new:
+        yield path, old, new
+
+
+def _version_text(value: Any) -> str:
+    if value is MISSING:
+        return _show(value)
+    size = value.get("size")
+    return value["hash"][:8] + ("" if size is None else f" ({counted_as(size, 'byte')})")
+
+
+def _begun(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _show(value: Any) -> str:
+    if value is MISSING:
+        return "(nothing)"
+    if isinstance(value, date):
+        return str(value)
+    return json.dumps(value, default=str, ensure_ascii=False)
+
 
 # How many reasons of a kind a stage names.
 SHOWN = 3
@@ -39,8 +123,6 @@ class Stage:
     # Where its command runs.
     folder: str = "."
     state: State = "up to date"
-    # Of its artifacts in the Prefect UI; no other stage of the graph has it.
-    key: str = ""
 
     @property
     def why(self) -> str:
@@ -55,17 +137,6 @@ class Stage:
         """Why the stage cannot run, in one line; for one that can, why it would."""
         return "; ".join(reason.what for reason in self.reasons if reason.kind == "missing") or self.why
 
-    def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "reasons": [reason.as_json() for reason in self.reasons]}
-
-    @classmethod
-    def of_json(cls, row: Mapping[str, Any]) -> Self:
-        """The stage that `as_json` gave."""
-        lists = {name: tuple(row[name]) for name in ("deps", "outs", "metrics", "upstream")}
-        params = {file: tuple(keys) for file, keys in row["params"].items()}
-        reasons = tuple(Reason(**reason) for reason in row["reasons"])
-        return cls(**{**row, **lists, "params": params, "reasons": reasons})
-
 
 @dataclass(frozen=True)
 class Graph:
@@ -73,15 +144,6 @@ class Graph:
 
     root: Path
     stages: Mapping[str, Stage]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"root": str(self.root), "stages": [stage.as_json() for stage in self.stages.values()]}
-
-    @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> Self:
-        """The graph that `as_json` gave."""
-        stages = map(Stage.of_json, value["stages"])
-        return cls(Path(value["root"]), {stage.name: stage for stage in stages})
 
     def changed(self) -> list[str]:
         """Stages that are not up to date, or may not be once those before them have run."""
@@ -93,13 +155,12 @@ class Graph:
         if not failing:
             return ""
         skipped = [name for name, stage in self.stages.items() if stage.state == "would be skipped"]
-        lost = "; ".join(f"{it.name} cannot run ({it.lacks})" for it in failing[:SHOWN])
-        more = f" and {len(failing) - SHOWN} more" if len(failing) > SHOWN else ""
+        lost = some([f"{it.name} cannot run ({it.lacks})" for it in failing], "; ")
         if not skipped:
-            return lost + more
+            return lost
         needed = skipped[0] if len(skipped) == 1 else f"{len(skipped)} stages"
         verb = "needs" if len(skipped) == 1 else "need"
-        return f"{lost}{more}, and {needed} {verb} {'it' if len(failing) == 1 else 'them'}"
+        return f"{lost}, and {needed} {verb} {'it' if len(failing) == 1 else 'them'}"
 
     def only(self, targets: Iterable[str]) -> Graph:
         """The part of the graph that `targets` need, themselves included; all of it if there are none.

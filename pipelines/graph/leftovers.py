@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from nightjar.core.files import remove
 from pipelines.graph import lock_file
-from pipelines.graph.graph import SHOWN, Graph
+from pipelines.graph.graph import Graph, some
 from pipelines.project.git import names, try_git
 
 
@@ -23,8 +23,7 @@ class Leftover:
     readers: tuple[str, ...]
 
     def __str__(self) -> str:
-        more = f" and {len(self.readers) - SHOWN} more" if len(self.readers) > SHOWN else ""
-        readers = f"{', '.join(self.readers[:SHOWN])}{more}"
+        readers = some(self.readers, ", ")
         return f"{self.path}: no stage makes it, but it is an input of {readers}; see nightjar clean"
 
 

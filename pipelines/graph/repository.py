@@ -22,18 +22,18 @@ def read(folder: Path | None = None) -> Graph:
 
     Raises NightjarError if there is none, or if dvc.yaml, dvc.lock or params.yaml cannot be read.
     """
-    return _read(folder or Path(), judged=True)
+    return _read(folder, judged=True)
 
 
 def outline(folder: Path | None = None) -> Graph:
     """The graph without states and reasons, and without a wait for DVC's lock. Raises NightjarError as `read` does."""
-    return _read(folder or Path(), judged=False)
+    return _read(folder, judged=False)
 
 
-def _read(folder: Path, judged: bool) -> Graph:
+def _read(folder: Path | None, judged: bool) -> Graph:
     from pipelines.graph import dvc_adapter, dvc_status  # here, not above: DVC takes long to load
 
-    with dvc_adapter.opened(folder, locked=judged) as project:
+    with dvc_adapter.opened(folder or Path(), locked=judged) as project:
         return dvc_status.graph(project, judged)
 
 
@@ -65,10 +65,16 @@ def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
 
 
 def external_inputs(stages: Iterable[Any]) -> Iterator[Any]:
-    """What stages of DVC read and none of them makes: see dvc_status.external_inputs."""
-    from pipelines.graph import dvc_status
-
-    return dvc_status.external_inputs(stages)
+    """What stages of DVC read and none of them makes: dependencies, and data that were added or imported."""
+    stages = list(stages)
+    produced = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
+    for stage in stages:
+        # DVC calls added and imported data the outputs of their .dvc file.
+        for item in [] if stage.frozen and stage.cmd else stage.deps if stage.cmd else stage.outs:
+            path = Path(item.fs_path)
+            # A folder of outputs is made too, and so is what lies in an output.
+            if not any(path.is_relative_to(out) or out.is_relative_to(path) for out in produced):
+                yield item
 
 
 def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str, str]:

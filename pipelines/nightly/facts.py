@@ -85,12 +85,10 @@ def scores(work: Path, stages: Sequence[Stage]) -> tuple[Rows, Rows, dict[str, l
 
 
 def question(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The question of a row, by KEY."""
     return tuple(row[name] for name in KEY)
 
 
 def has_questions(artifact: Path) -> bool:
-    """Whether an artifact has a table of questions."""
     return any((artifact / contracts.QUESTIONS.name).glob("*.parquet"))
 
 

@@ -43,19 +43,6 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of a night. With `pull`, missing data come from the DVC remote. At most `jobs` stages run at once.
-    With `wait`, the night waits for a rebuild that runs. With `accept`, later nights are compared with this one even if
-    it is worse.
-    """
-
-    pull: bool
-    jobs: int
-    wait: bool
-    accept: bool
-
-
 @dataclass
 class Outcome:
     """A night for the ledger: its facts, none if it was stopped, and the rows of LEDGER_SCORES, LEDGER_INSTANCES and
@@ -71,7 +58,7 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
 
 
-def night(session: Session, options: Options, due: datetime | None) -> End:
+def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due: datetime | None) -> End:
     """Evaluate every benchmark again: see flows.nightly. A command that holds the nightly's lock, and has prepared the
     ledger, gives the graph that it read, the settings and an Outcome to fill, as `prepared`. `due` is when the schedule
     wanted the night.
@@ -95,15 +82,15 @@ def night(session: Session, options: Options, due: datetime | None) -> End:
         graph, started, name = selected(whole, settings.stages), datetime.now(UTC), new_name()
         session.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
         try:
-            with lock.rebuild_lock(root, options.wait, stop):  # dvc.lock as it is between rebuilds
+            with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it is between rebuilds
                 reference = _ready(root / settings.ledger, outcome, session)
                 scratch = held.enter_context(Scratch(root, baseline(root)))
             night = Night(graph, whole, scratch.path, root / paths.LOGS / name, session)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
-            facts |= {"run": name, "started": started, "accepted": options.accept}
+            facts |= {"run": name, "started": started, "accepted": accept}
             facts |= {"against": None, "stages": {}}
             try:
-                _evaluate(night, settings, facts, reference, options, outcome)
+                _evaluate(night, settings, facts, reference, pull, jobs, outcome)
             except NightjarError as error:
                 facts |= {"state": "failed", "message": str(error), "accepted": False}
             facts["ended"] = datetime.now(UTC)
@@ -143,17 +130,18 @@ def _evaluate(
     settings: Nightly,
     facts: dict[str, Any],
     reference: Reference | None,
-    options: Options,
+    pull: bool,
+    jobs: int,
     outcome: Outcome,
 ) -> None:
     """Run the stages, complete the facts, and give the verdicts.
 
     Raises Cancelled, and NightjarError if a stage fails, or there are no scores, or they cannot be read.
     """
-    take(night, options.pull)
+    take(night, pull)
     sampled, new = sample.draw(night, settings, reference.facts["stages"] if reference else {})
     began = time.monotonic()
-    results = conduct(night, options.jobs)
+    results = conduct(night, jobs)
     seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
@@ -173,14 +161,13 @@ def _evaluate(
         parts.append(f"took {duration(seconds)}, more than nightly.minutes = {settings.minutes:g}")
     worse = any(row["verdict"] == "worse" for row in verdicts)
     facts |= {
-        "state": "worse" if worse and not options.accept else "good",
-        "message": ("accepted: " if options.accept else "") + "; ".join(filter(None, parts)),
+        "state": "worse" if worse and not facts["accepted"] else "good",
+        "message": ("accepted: " if facts["accepted"] else "") + "; ".join(filter(None, parts)),
         "against": reference.facts["run"] if reference else None,
     }
 
 
 def _report(outcome: Outcome, session: Session) -> End:
-    """Notify if something is wrong, add the artifacts, and return how the night ended."""
     facts = outcome.facts
     for line in outcome.warnings:
         session.log(f"ledger: {line}", "warning")

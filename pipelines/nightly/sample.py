@@ -73,7 +73,6 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
 
 
 def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
-    """The artifacts with questions that the stages read, by path."""
     readers: dict[str, list[str]] = {}
     for stage in night.graph.stages.values():
         for dep in stage.deps:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nightjar.core.display import number, p
+from pipelines.graph.graph import some
 from pipelines.project.text import interval, plain, table, track_title
 
 # The order in which verdicts are reported.
 ORDER = ("worse", "better", "unchanged", "not comparable")
-SHOWN = 3
 
 Row = Mapping[str, Any]
 
@@ -26,7 +26,6 @@ def words(verdicts: Iterable[Row], *columns: str) -> dict[tuple[str, ...], str]:
 
 
 def benchmarks(verdicts: Iterable[Row]) -> dict[str, str]:
-    """One word for every benchmark."""
     return {benchmark: word for (benchmark,), word in words(verdicts, "benchmark").items()}
 
 
@@ -62,10 +61,7 @@ def _listed(rows: list[dict[str, Any]], named: bool) -> str:
 
 
 def _some(texts: Iterable[str]) -> str:
-    """The first of the different texts, and how many more there are."""
-    found = list(dict.fromkeys(texts))
-    more = [f"{len(found) - SHOWN} more"] if len(found) > SHOWN else []
-    return "; ".join([*found[:SHOWN], *more])
+    return some(list(dict.fromkeys(texts)), "; ")
 
 
 def difference(row: Row) -> str:
@@ -100,7 +96,6 @@ def groups(verdicts: Iterable[Row], benchmark: str | None = None) -> dict[str, l
 
 
 def counts(verdicts: Iterable[Row]) -> str:
-    """How many scores there are of each verdict in one line."""
     found = Counter(row["verdict"] for row in verdicts)
     return ", ".join(f"{found[word]:,} {word}" for word in ORDER if found[word]) or "no scores"
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
+from pipelines.graph.graph import some
 from pipelines.nightly.facts import question
 from pipelines.project.names import StageName
 
@@ -122,13 +123,11 @@ def other_evaluation(now: Mapping[str, Any], before: Mapping[str, Any], benchmar
         return f"another version of the benchmark: {versions[0]} → {versions[1]}"
     ours, theirs = (_parameters(stages, benchmark, system) for stages in (now, before))
     differ = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key, ()) != theirs.get(key, ()))
-    shown = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ[:3]]
-    more = [f"{len(differ) - 3} more"] if len(differ) > 3 else []
-    return f"other parameters: {', '.join([*shown, *more])}" if differ else ""
+    shown = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ]
+    return f"other parameters: {some(shown, ', ')}" if differ else ""
 
 
 def _recorded(stages: Mapping[str, Any], benchmark: str, name: str) -> Any:
-    """What the stage that scored the benchmark recorded under a name; None where it recorded nothing."""
     found = (it.get(name) for it in stages.values() if benchmark in it.get("benchmarks", ()))
     return next((value for value in found if value is not None), None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,12 +17,22 @@ from pipelines.project.names import LOCK_FILE
 _GIT = ("git", "--no-optional-locks")
 
 
-def git(root: Path, *arguments: str) -> str:
-    """The output of `git` in `root`. Raises NightjarError with Git's own last line if it fails."""
-    command = [*_GIT, *arguments]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, errors="surrogateescape")
+def git(root: Path, *arguments: str, seconds: float | None = None, **variables: str) -> str:
+    """The output of `git` in `root`, with `variables` in its environment.
+
+    Raises NightjarError with Git's own last line if it fails, OSError, and TimeoutExpired after so many `seconds`.
+    """
+    done = subprocess.run(
+        [*_GIT, *arguments],
+        cwd=root,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        timeout=seconds,
+    )
     if done.returncode:
-        last = (done.stderr.strip() or f"git {arguments[0]} failed").splitlines()[-1]
+        last = (done.stderr.strip() or "git failed").splitlines()[-1]
         raise NightjarError(last, root.absolute(), "this needs a Git repository with a commit")
     return done.stdout
 

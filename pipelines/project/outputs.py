@@ -57,7 +57,6 @@ def _meet(a: Path, b: Path) -> bool:
 
 
 def _own(root: Path) -> Iterator[Path]:
-    """The project's own places, from its root."""
     yield from map(Path, OWN)
     try:
         stages = read_optional(root / GRAPH)["stages"].values()

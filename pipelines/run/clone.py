@@ -84,7 +84,6 @@ class Clone:
                 _link(self.root, self.path, Path(name))
 
     def _share_cache(self) -> None:
-        """Let the clone use the project's cache."""
         from configobj import ConfigObj
 
         local = self.root / ".dvc/config.local"
@@ -125,14 +124,11 @@ class Clone:
         """
         write_text(self.path / PARAMS_FILE, params)
         with Stages(self.path) as stages:
-            whole = Graph(self.root, stages.graph(stop).only([target]).stages)
+            whole = Graph(self.root, graphs.read(self.path).only([target]).stages)
             return execute(Run(whole, stages, logs, listen, stop, keep_going=False, clone=self.path))
 
-    def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> str:
-        """Save the result of the last run as the experiment `name` of the project; returns its commit.
-
-        Raises NightjarError if DVC cannot.
-        """
+    def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> None:
+        """Save the result of the last run as the experiment `name`. Raises NightjarError if DVC cannot."""
         command = ["exp", "save", "--force", "--name", name, "--message", message, target]
         known = os.environ.get("GIT_AUTHOR_NAME") or try_git(self.root, "config", "user.email")
         ended = dvc(command, self.path, log, stop, {} if known else _AUTHOR)
@@ -140,7 +136,6 @@ class Clone:
             raise NightjarError(f"DVC could not save the experiment: {ended.error}", name, f"see {log}")
         reference = ref(self.start.commit, name)
         git(self.root, "fetch", "--quiet", "--no-tags", str(self.path), f"+{reference}:{reference}")
-        return git(self.root, "rev-parse", reference).strip()
 
 
 def ref(commit: str, name: str) -> str:

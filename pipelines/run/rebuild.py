@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightjar.core import paths
+from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process import lock
 from pipelines.project.names import new_name
@@ -34,23 +35,17 @@ def begun(
 ) -> Iterator[Run]:
     """A rebuild of what `targets` need, under the rebuild lock: the block runs its stages. Sets the end of `session`.
 
-    A command that holds the lock gives the graph that it read, and the worker, as `prepared`. Raises NightjarError for
-    a bad parameter, before any stage starts.
+    A command that holds the lock gives the graph that it read as `prepared`. Raises NightjarError for a bad parameter,
+    before any stage starts.
     """
     root, stop = session.root, session.stop
     with contextlib.ExitStack() as held:
-        if session.prepared is not None:
-            whole, stages = session.prepared
-        else:
+        if session.prepared is None:
             held.enter_context(lock.rebuild_lock(root, wait, stop, lock.WAIT_SERVED))
-            stages = Stages(root)
-            whole = stages.graph(stop)
-        held.callback(stages.close)  # Prefect may need some seconds more
-        graph, artifacts, logs = (
-            whole.only(targets),
-            Artifacts(whole, session),
-            root / paths.LOGS / new_name(),
-        )
+        whole = session.prepared or graphs.read(root)
+        stages = held.enter_context(Stages(root))
+        graph, artifacts = whole.only(targets), Artifacts(whole, session)
+        logs = root / paths.LOGS / new_name()
         listen = listeners(session.listen, artifacts.add)
         run = Run(graph, stages, logs, listen, stop, jobs, keep_going)
         session.name(name(graph))

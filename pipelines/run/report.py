@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines.graph.graph import Graph
-from pipelines.project.names import CHECK
 from pipelines.project.text import table
 from pipelines.run import checks
 from pipelines.run.results import GOOD, Result
@@ -87,9 +87,9 @@ class Artifacts:
         if result.ended and result.findings:
             from nightjar.core.rules import MOST_ROWS  # here, not above: Arrow takes long to load
 
-            stage = self._graph.stages[result.stage]
-            about = f"What the checks of **{stage.name}** found, with up to {MOST_ROWS} rows each"
-            self._session.artifact("table", CHECK + stage.key, list(result.findings), about)
+            about = f"What the checks of **{result.stage}** found, with up to {MOST_ROWS} rows each"
+            key = re.sub(r"[^a-z0-9]+", "-", f"check-{result.stage.lower()}").strip("-")
+            self._session.artifact("table", key, list(result.findings), about)
 
     def report(self, graph: Graph, results: Mapping[str, Result]) -> None:
         """Add the page of the run: the scores of the stages of `graph` that are good, and the state of every stage."""
@@ -111,7 +111,6 @@ class Artifacts:
         self._session.artifact("markdown", "rebuild", "\n".join(lines) + "\n", about)
 
     def _row(self, result: Result) -> dict[str, str]:
-        """A stage as the table has it, with the rows that its metrics file counts."""
         facts: dict[str, Any] = {}
         for path in self._graph.stages[result.stage].metrics if result.state in GOOD else ():
             facts |= recorded(self._graph.root / path)

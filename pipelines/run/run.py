@@ -103,16 +103,13 @@ class Run:
 
     @property
     def busy(self) -> bool:
-        """Whether a stage is being attempted."""
         return bool(self._underway)
 
     @property
     def attempted(self) -> int:
-        """How many stages were attempted."""
         return len(self._attempts)
 
     def needs(self, name: str) -> Needs:
-        """What the stage needs of the machine."""
         return self._needs[name]
 
     def pauses(self, name: str) -> list[float]:
@@ -236,7 +233,6 @@ class Run:
         return shards.share(self._here, stage, self._shards, log, lines, self.stop)
 
     def _explained(self, result: Result, why: str) -> Result:
-        """The result of a command with why it ran, and the log's path from the root."""
         if result.state == "failed" and result.exit_code is not None:
             result = replace(result, error=f"exit status {result.exit_code}: {result.error}")
         if self.force and result.state in ("restored", "unchanged"):

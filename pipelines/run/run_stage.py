@@ -19,9 +19,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, Self
 
-from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_worker
-from pipelines.graph.graph import Graph
 from pipelines.process.child import FOLLOWED, Child, Lines, Output
 from pipelines.project.names import without
 from pipelines.run.results import Result
@@ -71,15 +69,6 @@ class Stages:
         state is failed or stopped, with an `error`.
         """
         return self._settled({"do": "status", "stage": stage}, stop)
-
-    def graph(self, stop: threading.Event | None = None) -> Graph:
-        """The graph of the repository, with states and reasons. Raises NightjarError as graph.read does."""
-        answer = self._settled({"do": "graph"}, stop or threading.Event())
-        if answer["state"] in ("failed", "stopped"):
-            fix = "fix dvc.yaml, or see `dvc status`"
-            line = {"what": answer["error"], "where": str(self._root.absolute()), "fix": fix}
-            raise NightjarError(**{key: answer.get(key, text) for key, text in line.items()})
-        return Graph.of_json(answer)
 
     def run(
         self,

@@ -1,4 +1,4 @@
-"""The project's Prefect server during a run from a terminal: found or started, kept alive, and asked for a Cancel."""
+"""The project's Prefect server for a command: found or started, kept alive, and asked for a Cancel of its run."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ RECORD_SECONDS = 5.0
 
 
 class Attended:
-    """The server of the project at `root` for the time of one run, `kind` of which starts one if none runs."""
+    """The server of the project at `root` for the time of one command, `kind`, which starts one if none runs: at `port`
+    if that is free.
+    """
 
-    def __init__(self, root: Path, kind: str) -> None:
+    def __init__(self, root: Path, kind: str, port: int = 0) -> None:
         self._root, self._kind = root, kind
         self._process: servers.Process | None = None
         self._over = threading.Event()
@@ -39,7 +41,7 @@ class Attended:
             found = servers.recorded(root)
             self.stays = found is not None
             if found is None:
-                found, self._process = servers.start(root, servers.free_port(), kind)
+                found, self._process = servers.start(root, servers.free_port(port), kind)
         self._server = found
 
     @property
@@ -47,16 +49,16 @@ class Attended:
         """Where people watch the run."""
         return self._server.url
 
-    def ready(self) -> None:
-        """Wait until the server answers, and let this process be its client.
+    @property
+    def port(self) -> int:
+        return self._server.port
 
-        Raises NightjarError if it does not answer, or ended.
-        """
+    def ready(self) -> None:
+        """Wait until the server answers. Raises NightjarError if it does not, or ended."""
         if self._process is not None:
             servers.wait(self._root, self._server, self._process)
         else:
             servers.find(self._root)
-        be_client(self._root, self.url)
 
     def watch(self, run: str, cancel: Callable[[], None]) -> None:
         """Keep the server alive from here on, at its port, and call `cancel` if the flow run `run` is cancelled."""
@@ -77,7 +79,7 @@ class Attended:
         return False
 
     def close(self) -> None:
-        """End the server, if the run started it."""
+        """End the server, if the command started it."""
         self._over.set()
         with self._locked():
             if self._process is not None:
@@ -99,9 +101,9 @@ class Attended:
                 answered = time.monotonic()
             except httpx.HTTPError:
                 with contextlib.suppress(NightjarError, OSError):
-                    self._revive(time.monotonic() - answered > HANGING_SECONDS)
+                    self.revive(time.monotonic() - answered > HANGING_SECONDS)
 
-    def _revive(self, hanging: bool) -> None:
+    def revive(self, hanging: bool = False) -> None:
         """Start the server again at its port if it ended, or is `hanging`."""
         with self._locked():
             if self._over.is_set():

@@ -48,7 +48,6 @@ class Server:
 
 
 def installed() -> bool:
-    """Whether Prefect is installed."""
     return importlib.util.find_spec("prefect") is not None
 
 

@@ -135,12 +135,10 @@ class Session:
 
     @property
     def state(self) -> State[Any]:
-        """Prefect's state of the flow run, by its end."""
         return FLOWS[self.end.state](message=self.end.message)
 
     @property
     def url(self) -> str:
-        """The address of the server."""
         return str(PREFECT_API_URL.value()).removesuffix("/api")
 
     def log(self, message: str, level: str = "info") -> None:
@@ -203,7 +201,6 @@ def stage(name: str) -> State[Any]:
 
 
 def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
-    """The task of a stage, with the stage's retries and tags."""
     it, pauses = StageName.of(name), run.pauses(name)
     tags = {it.stage, *([it.item] if it.item else []), *(["gpu"] if run.needs(name).gpu else [])}
     return stage.with_options(
@@ -234,7 +231,6 @@ def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
 
 
 def _logged(result: Result) -> None:
-    """Log what a stage writes, in its task."""
     if result.lines:
         get_run_logger().info("\n".join(result.lines))
 

@@ -45,7 +45,6 @@ def is_there(root: Path, commit: str, study: Study) -> bool:
 
 
 def _artifacts(study: Study) -> list[str]:
-    """Questions, predictions, and the split if the study varies it."""
     names = [f"{paths.QUESTIONS}/{study.benchmark}", f"{paths.PREDICTIONS}/{study.benchmark}/{study.recipe}"]
     return [*names, SPLIT] if any(axis.key.startswith("split.") for axis in study.axes) else names
 
@@ -131,7 +130,6 @@ def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None
 
 
 def _digest(folder: Path) -> str:
-    """A digest of questions with their references."""
     from nightjar.benchmarks.files import read_questions
 
     rows = [[it.track, *it.key, dict(it.parts), list(it.references)] for it in read_questions(folder)]
@@ -157,7 +155,6 @@ def by_track(result: Result) -> dict[str, list[str]]:
 
 
 def title(result: Result, track: str) -> str:
-    """The title of a track; its name if it has none."""
     return str(result["tracks"].get(track, track))
 
 

@@ -55,7 +55,6 @@ class Axis:
 
     @property
     def numeric(self) -> bool:
-        """Whether all values are numbers."""
         return all(isinstance(it, int | float) and not isinstance(it, bool) for it in self.values)
 
     def key_of(self, system: System) -> str:

@@ -28,6 +28,7 @@ from nightjar.core.files import write_text
 from nightjar.params import validate
 from nightjar.params.profiles import put
 from pipelines.graph import repository as graphs
+from pipelines.graph.graph import some
 from pipelines.process.lock import rebuild_lock
 from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
@@ -60,13 +61,14 @@ class Study:
     """What a study runs: the points in their order. Each is compared with the first.
 
     Everything that a point's name is made from is fixed here: later changes of the project do not reach its run.
-    `name` is the folder of its results unless another is given, and `params` the text of params.yaml.
+    `folder` is that of its results, and `params` the text of params.yaml.
     """
 
     axes: tuple[Axis, ...]
     benchmark: str
     recipe: str
     name: str
+    folder: str
     start: Baseline
     params: str
     points: tuple[Point, ...]
@@ -84,11 +86,17 @@ class Study:
         ]
 
 
-def plan(root: Path, words: Sequence[str], benchmark: str | None = None, recipe: str | None = None) -> Study:
+def plan(
+    root: Path,
+    words: Sequence[str],
+    benchmark: str | None = None,
+    recipe: str | None = None,
+    name: str | None = None,
+) -> Study:
     """The study of `words`, which `settings.axes` reads: the product of their values. Runs nothing.
 
-    Raises NightjarError for an unknown key, a value that the parameters refuse, a missing input, and if no system of
-    `benchmark` and `recipe` depends on the settings.
+    Raises NightjarError for an unknown key, a value that the parameters refuse, a missing input, if no system of
+    `benchmark` and `recipe` depends on the settings, and if a file in the folder `name` must not be written.
     """
     from nightjar.benchmarks import registry
 
@@ -99,7 +107,8 @@ def plan(root: Path, words: Sequence[str], benchmark: str | None = None, recipe:
     system = chosen(graph, params, varied, benchmark, recipe)
     target = str(StageName.predict(system.benchmark, system.system))
     names = [*(it.partition("=")[0].strip() for it in words), *filter(None, (benchmark, recipe))]
-    name = "-".join(names)[:200]
+    title = "-".join(names)[:200]
+    results.check_folder(root, name or title)
     grid = [dict(zip(varied, values, strict=True)) for values in product(*(axis.values for axis in varied))]
     sets = [settings(root, graph, start.known, params, values, system) for values in grid]
     wholes = [deepcopy(present) for _ in sets]
@@ -112,10 +121,12 @@ def plan(root: Path, words: Sequence[str], benchmark: str | None = None, recipe:
     ):
         decides = json.dumps([start.digest, read, target, whole], sort_keys=True, default=str)
         digest = sha256(decides.encode()).hexdigest()[:10]
-        slug = re.sub(r"[^a-z0-9_]+", "-", f"{name[:60]}-{label(values)[-60:]}".lower()).strip("-")
+        slug = re.sub(r"[^a-z0-9_]+", "-", f"{title[:60]}-{label(values)[-60:]}".lower()).strip("-")
         at = {axis.name: value for axis, value in values.items()}
         points.append(Point(at, label(values), own, read, f"{slug}-{digest}"))
-    return Study(tuple(varied), system.benchmark, system.system, name, start, text, tuple(points))
+    return Study(
+        tuple(varied), system.benchmark, system.system, title, name or title, start, text, tuple(points)
+    )
 
 
 def _inputs(
@@ -162,8 +173,7 @@ def run(
         if not missing:
             return failed
         if names := [name for name in study.start.untracked if name != "dvc.lock"]:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            say(f"Not in Git, so not in the study: {', '.join(names[:3])}{more}")
+            say(f"Not in Git, so not in the study: {some(names, ', ')}")
         with Clone(root, study.start) as clone:
             for number, point in enumerate(missing, start=1):
                 if stop.is_set():
@@ -228,33 +238,29 @@ def conduct(
     recipe: str | None,
     wait: bool,
 ) -> End:
-    """Run a study: see flows.study. A command gives the plan, and what is called with each line and with the reasons of
-    the points that failed, as `prepared`.
+    """Run a study: see flows.study. A command gives the plan, what is called with each line, and a dictionary for the
+    results, as `prepared`.
 
     Raises NightjarError for a setting that is not available.
     """
-    if session.prepared is not None:
-        study, say, ended = session.prepared
-    else:
-        study, say = plan(session.root, settings, benchmark, recipe), session.log
-        results.check_folder(session.root, study.name)
-
-        def ended(failed: Mapping[str, str]) -> None:
-            finish(session.root, study, study.name, failed)
-
+    study, say, found = session.prepared or (
+        plan(session.root, settings, benchmark, recipe),
+        session.log,
+        dict[str, Any](),
+    )
     session.name(f"{counted_as(len(study.points), 'point')} of {' '.join(settings)}")
     failed = run(session.root, study, say, session.stages, session.stop, wait)
     if session.stop.is_set():
         return End("cancelled", "stopped; the points that are done are kept")
-    ended(failed)
+    found.update(finish(session.root, study, failed))
     done = len(study.points) - len(failed)
     return End(
         "failed" if failed else "completed", f"{done} of {counted_as(len(study.points), 'point')} done"
     )
 
 
-def finish(root: Path, study: Study, name: str, failed: Mapping[str, str]) -> dict[str, Any]:
+def finish(root: Path, study: Study, failed: Mapping[str, str]) -> dict[str, Any]:
     """Collect and write the results of a study; returns them, with their folder."""
     commits = saved(root, study.start.commit, [point.name for point in study.points])
     result = results.collect(root, study, commits, failed)
-    return result | {"folder": results.write(root, name, result).relative_to(root)}
+    return result | {"folder": results.write(root, study.folder, result).relative_to(root)}

@@ -158,7 +158,6 @@ def _table(file: PurePosixPath, artifact: PurePosixPath) -> str:
 
 
 def _files(sides: Sequence[Hashes], path: PurePosixPath) -> list[Found]:
-    """The files of no table, with their state and hashes."""
     (old, new), found = sides, []
     for name in sorted({*old, *new}):
         shown = "" if name == str(path) else str(PurePosixPath(name).relative_to(path))

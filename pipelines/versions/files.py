@@ -99,9 +99,8 @@ def _differences(repo: Repo, path: PurePosixPath, commits: list[str]) -> Mapping
 
 def cached(repo: Repo, digest: str, file: str, artifact: object) -> Path:
     """The file of an artifact with this hash in the local cache. Raises NightjarError if the cache lacks it."""
-    for cache in (repo.cache.local, repo.cache.legacy):
-        if (kept := Path(cache.oid_to_path(digest))).is_file():
-            return kept
+    if (kept := Path(repo.cache.local.oid_to_path(digest))).is_file():
+        return kept
     raise missing(file, artifact)
 
 
@@ -129,8 +128,7 @@ def provided(
                     found = DVCFileSystem(repo=repo).find(artifact, detail=True, dvc_only=True)
                 except DataIndexDirError:
                     raise missing(artifact, artifact) from None
-                # DVC 2 wrote the second name.
-                hashes = {path: it.get("md5") or it.get("md5-dos2unix") for path, it in found.items()}
+                hashes = {path: it.get("md5") for path, it in found.items()}
                 if not hashes and artifact in optional:
                     continue
                 if not hashes or None in hashes.values():

@@ -70,6 +70,5 @@ def _known(side: Dataset, key: Sequence[str], values: Sequence[str]) -> Known:
 
 
 def _rows(side: Dataset, places: Sequence[int]) -> list[Row]:
-    """The rows at these places, with all their columns."""
     found: list[Row] = side.take(list(places)).to_pylist() if len(places) else []
     return found

@@ -148,7 +148,6 @@ def _seconds(root: Path, prediction: Row) -> float | None:
 
 
 def _paths(params: Any, *keys: str) -> list[Path]:
-    """The paths that these parameters name, of those that do."""
     found = []
     for key in keys:
         value = params
@@ -169,7 +168,6 @@ def _files(params: Mapping[str, Any], artifact: Path, dataset: str) -> list[Path
 
 
 def _evidence(root: Path, folders: Iterable[Path], where: Any) -> list[Row]:
-    """The passages that were found for the question, by rank."""
     found = [
         {"artifact": folder.as_posix(), **row}
         for folder in folders
@@ -233,7 +231,6 @@ def _add_sources(
 
 
 def _bytes(path: Path) -> bytes | None:
-    """The contents of a file; None if it is gone or cannot be read."""
     try:
         return path.read_bytes()
     except OSError:

@@ -4,8 +4,8 @@ Words are lower-cased, without punctuation and symbols, cut at white space, as p
 without spaces between words gives long "words": there only texts as a whole can be found.
 
 Words are numbered by the vocabulary of the first texts. A window with any other word cannot match, which leaves few to
-hash. Windows are hashed by doubling (a hash of 2k words from two of k), looked up in a bitmap, then among the sorted
-hashes, and at last compared word by word, so that no chance equality of hashes is reported.
+look up among the sorted hashes. What is found is compared word by word, so that no chance equality of hashes is
+reported.
 """
 
 from __future__ import annotations
@@ -53,36 +53,20 @@ def words(texts: pa.Array) -> Words:
 
 
 Hashes = NDArray[np.uint64]
-_MOST_BITS = 24
+# Odd, and any.
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
-def rolling(numbers: NDArray[np.int32], n: int, table: Hashes, factor: np.uint64) -> Hashes:
-    """The hash of every window of n numbers: a polynomial, modulo 2^64, in values that `table` gives the numbers.
+def rolling(numbers: NDArray[np.int32], n: int, values: Hashes) -> Hashes:
+    """The hash of every window of n numbers: a polynomial, modulo 2^64, in the `values` of the numbers.
 
     Shape (len(numbers) - n + 1,), or (0,) if there are fewer than n.
     """
-    if len(numbers) < n:
-        return np.zeros(0, np.uint64)
-    power, width = factor, 1  # of windows of `width`: factor ** width
-    part = table[numbers]
-    whole: Hashes | None = None
-    done, rest = 0, n
-    with np.errstate(over="ignore"):
-        while rest:
-            if rest & 1:
-                # `done` words so far, `width` more behind them.
-                if whole is None:
-                    whole = part
-                else:
-                    size = min(len(whole), len(part) - done)
-                    whole = whole[:size] * power + part[done : done + size]
-                done += width
-            rest >>= 1
-            if rest:
-                part = part[:-width] * power + part[width:]
-                power, width = power * power, 2 * width
-    assert whole is not None
-    return whole[: len(numbers) - n + 1]
+    count = max(0, len(numbers) - n + 1)
+    found = np.zeros(count, np.uint64)
+    for place in range(n):
+        found = found * _FACTOR + values[numbers[place : place + count]]
+    return found
 
 
 class Numbered:
@@ -128,22 +112,12 @@ class Grams:
         windows, _ = _runs(starts, lengths[chosen] - n + 1)
         self.windows, self.texts = places[windows], np.repeat(chosen, lengths[chosen] - n + 1)
         words = int(numbered.numbers.max(initial=0)) + 1
-        for seed in range(8):
-            random = np.random.default_rng(seed)
-            self._table = random.integers(0, 2**64, words, np.uint64)
-            self._factor = np.uint64(random.integers(0, 2**63, dtype=np.uint64) * np.uint64(2) + np.uint64(1))
-            hashes = rolling(self.numbers, n, self._table, self._factor)[windows]
-            self._hashes, first, self.which = np.unique(hashes, return_index=True, return_inverse=True)
-            self.first = windows[first]  # a place of every distinct n-gram
-            if self._equal(self.numbers, windows, self.which).all():
-                break
-        else:
-            raise AssertionError("hashes of 64 bits collide whatever the seed")
-        # Some 32 places an n-gram: nearly all windows that are none of them end here.
-        bits = min(_MOST_BITS, len(self).bit_length() + 5)
-        self._shift = np.uint64(64 - bits)
-        self._bitmap = np.zeros(1 << bits, np.bool_)
-        self._bitmap[self._hashes >> self._shift] = True
+        self._values = np.random.default_rng(0).integers(0, 2**64, words, np.uint64)
+        hashes = rolling(self.numbers, n, self._values)[windows]
+        self._hashes, first, self.which = np.unique(hashes, return_index=True, return_inverse=True)
+        self.first = windows[first]  # a place of every distinct n-gram
+        if not self._equal(self.numbers, windows, self.which).all():
+            raise AssertionError("two n-grams have one hash of 64 bits")
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -153,9 +127,7 @@ class Grams:
         windows = np.flatnonzero(numbered.ahead >= self.n)
         if not len(windows) or not len(self):
             return Hits(windows[:0], windows[:0])
-        hashes = rolling(np.maximum(numbered.numbers, 0), self.n, self._table, self._factor)[windows]
-        maybe = self._bitmap[hashes >> self._shift]
-        windows, hashes = windows[maybe], hashes[maybe]
+        hashes = rolling(np.maximum(numbered.numbers, 0), self.n, self._values)[windows]
         grams = np.minimum(np.searchsorted(self._hashes, hashes), len(self) - 1)
         same = self._hashes[grams] == hashes
         windows, grams = windows[same], grams[same]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,10 +18,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.data import Encoding
 from nightjar.params.train import Recipe
-from nightjar.prompts.encoding import Tokenizer as PromptTokenizer
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input, model_target
-from nightjar.prompts.prefix_caching import with_prefix_cache
 
 # 512 prompts of 1,024 tokens in five variants are 10 MB.
 ROWS_PER_BATCH = 512
@@ -126,11 +123,6 @@ class Encoder:
     passages: int
     tokenizer: Tokenizer
 
-    @cached_property
-    def _reader(self) -> PromptTokenizer:
-        """The same ids; a task's definition and examples are read once, where the tokenizer allows it."""
-        return with_prefix_cache(self.tokenizer, self.tokenizer.backend)
-
     def prompts(
         self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]
     ) -> list[list[int]]:
@@ -141,11 +133,11 @@ class Encoder:
                 task,
                 instance_input,
                 options,
-                self._reader,
+                self.tokenizer,
                 passages[: self.passages],
                 self.tokenizer.encoder_decoder,
             )
-            ids = self._reader.encode(text)
+            ids = self.tokenizer.encode(text)
             # A text that was cut to length may have more tokens when read again: T5's is cut a second time.
             made.append(
                 self.tokenizer.fit(ids, options.max_source_length) if self.tokenizer.encoder_decoder else ids

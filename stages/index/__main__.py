@@ -47,15 +47,9 @@ def run(stage: Stage) -> None:
     stage.reads(corpus, paths.SENTENCE_ENCODER)
     stage.writes(paths.INDEX)
     stage.count(facts.documents, facts.indexed, facts.rejected)
-    stage.details.update(
-        pieces=facts.pieces,
-        passages=facts.passages,
-        words=facts.words,
-        dropped=facts.dropped,
-        dense=facts.dense,
-        encoder=facts.encoder,
-        faiss=FAISS_VERSION,
-    )
+    counted = ("documents", "indexed", "rejected")
+    stage.details |= {name: value for name, value in vars(facts).items() if name not in counted}
+    stage.details["faiss"] = FAISS_VERSION
 
 
 if __name__ == "__main__":

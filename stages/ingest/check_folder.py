@@ -23,7 +23,7 @@ from stages.ingest.documents import (
     out_of_order,
     read_documents,
 )
-from stages.ingest.findings import Finding, Found, Report
+from stages.ingest.findings import BASIC, Finding, Found, Report
 from stages.ingest.natural_instructions import task_bytes, task_files, tasks_folder
 
 
@@ -46,7 +46,9 @@ def check_folder(path: Path, strict: bool = False, progress: Progress | None = N
     for _, size, (found, count) in read_ahead(files, lambda file: _check(file, documents.hierarchy)):
         _own_name(found, documents.task_list)
         report.instances += count
-        report.add(found)
+        report.findings += found.findings
+        if any(it.level == "error" and it.check in BASIC for it in found.findings):
+            report.broken.append(found.task_id or "")
         done += size
         if progress:
             progress(done, total)

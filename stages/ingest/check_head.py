@@ -57,7 +57,6 @@ def check_head(head: Mapping[str, Any], hierarchy: Hierarchy | None, found: Foun
         found.allowed(3, f"the definition is blank; nothing asks for a text{REFUSED}")
     for key in EXAMPLES:
         _examples(head, key, found)
-    _unseen(head, hierarchy, found)
     _languages(entries, found)
     if hierarchy is not None:
         _hierarchy(entries, hierarchy, found)
@@ -75,26 +74,6 @@ def _refused(head: Mapping[str, Any], key: str) -> bool:
     if key in NEEDED:
         return bool(listed) and not any(map(is_text, listed))
     return key in (*EXAMPLES, "Instances") and not isinstance(value, list)
-
-
-def _unseen(head: Mapping[str, Any], hierarchy: Hierarchy | None, found: Found) -> None:
-    """Tells of keys in which some checks had no list of texts to look at."""
-    for checks, keys in (
-        ((11,), ("Definition", *LANGUAGES)),
-        ((12,), ("Categories", "Domains", "Reasoning")),
-    ):
-        odd = [key for key in keys if _not_texts(head.get(key))]
-        if odd and (checks != (12,) or hierarchy is not None):
-            found.partly(checks, f"no list of texts under {', '.join(odd)}")
-    for key in EXAMPLES:
-        if not isinstance(head.get(key), list):
-            found.partly((4, 5), f"no list under {key}")
-
-
-def _not_texts(value: Any) -> bool:
-    return not (
-        isinstance(value, str) or (isinstance(value, list) and all(isinstance(it, str) for it in value))
-    )
 
 
 def _entries(head: Mapping[str, Any], key: str, found: Found) -> list[str]:

@@ -2,7 +2,7 @@
 
 An ordinary file comes as columns; of any other, the exact reader gives the instances one by one, which are
 looked at for their types, and inputs and outputs that are texts go into columns too. What is then asked of
-the texts is asked of the columns; where there was no text to ask, the check is reported as partly done.
+the texts is asked of the columns.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
         if not isinstance(instances, list):
             if "Instances" in head:
                 found.error(3, "Instances is not a list (ingest refuses the file)", ["Instances"])
-            found.partly((2, 3, 6, 7, 8, 9, 10), "there is no list of instances")
             check_head(head, hierarchy, found)
             return found, 0
         rows, count = check_instances(instances, found), len(instances)
@@ -143,8 +142,6 @@ def _inputs(rows: Rows, head: dict[str, Any], found: Found) -> None:
     linked = np.asarray(pc.match_substring_regex(rows.inputs, LINK).to_numpy(zero_copy_only=False))
     if linked.any():
         found.warning(7, "a link in the input", named(rows.names, linked))
-    if not _examples_readable(head):
-        found.partly((10,), "not every positive example has a text as input")
     examples = {printable(it["input"]) for it in _positive_examples(head) if isinstance(it.get("input"), str)}
     shared = pc.is_in(rows.inputs, pa.array(sorted(examples), pa.string())).to_numpy(zero_copy_only=False)
     if shared.any():
@@ -156,13 +153,6 @@ def _positive_examples(head: dict[str, Any]) -> list[dict[str, Any]]:
     return [it for it in examples if isinstance(it, dict)] if isinstance(examples, list) else []
 
 
-def _examples_readable(head: dict[str, Any]) -> bool:
-    examples = head.get("Positive Examples")
-    return isinstance(examples, list) and all(
-        isinstance(it, dict) and isinstance(it.get("input"), str) for it in examples
-    )
-
-
 def _outputs(rows: Rows, task_id: str, found: Found) -> None:
     """Checks 8 and 9, over all outputs of all instances."""
     number = task_id.removeprefix("task").partition("_")[0]
@@ -170,16 +160,12 @@ def _outputs(rows: Rows, task_id: str, found: Found) -> None:
     if len(counted) >= FEW_OUTPUTS:
         return
     if not len(counted):
-        # Where some could not be looked at, nobody knows.
-        if 8 not in found.unseen:
-            found.error(8, "there is no output")
-            found.partly((9,), "there is no output")
+        found.error(8, "there is no output")
         return
     counts = {row["values"]: row["counts"] for row in counted.to_pylist()}
     if len(counts) < 2:
         if not (number.isdecimal() and int(number) in SINGLE_OUTPUT_EXEMPT):
             found.error(8, "all outputs are the same", list(counts))
-            found.partly((9,), "a single output has no entropy")
             return
         found.allowed(8, "all outputs are the same; the task is exempt by its number", list(counts))
     entropy = normalised_entropy([counts[value] for value in sorted(counts)])
@@ -227,7 +213,7 @@ def name_of(instance: Any, index: int) -> str:
 
 
 def check_instances(instances: Sequence[Any], found: Found) -> Rows:
-    """Check 3, instance by instance; their texts, and word to the checks that ask texts of how many have none."""
+    """Check 3, instance by instance, and their texts."""
     wrong: dict[str, list[str]] = {}
     let_pass: dict[str, list[str]] = {}
     known: set[Any] = set()
@@ -268,11 +254,6 @@ def check_instances(instances: Sequence[Any], found: Found) -> Rows:
         refuse(problem, where, found)
     for what, where in let_pass.items():
         found.allowed(3, what, where)
-    count = len(instances)
-    if len(inputs) < count:
-        found.partly((6, 7, 10), f"no text as input in {count - len(inputs):,} of {count:,} instances")
-    if len(outputs) < count:
-        found.partly((8, 9), f"no texts as output in {count - len(outputs):,} of {count:,} instances")
     return Rows(*_columns(inputs, pa.string()), *_columns(outputs, STRINGS))
 
 

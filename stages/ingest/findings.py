@@ -83,6 +83,10 @@ CHECKS = (
 )
 
 
+# Keys, types and JSON; without them the checks of texts and numbers cannot look at all of a task.
+BASIC, TEXTS = frozenset({1, 3, 13}), frozenset({2, *range(4, 13)})
+
+
 @dataclass(frozen=True)
 class Finding:
     """What a check found in a task (None: in a document of the folder): `ids` are the instances, by their
@@ -113,7 +117,6 @@ class Found:
     def __init__(self, task_id: str | None = None) -> None:
         self.task_id = task_id
         self.findings: list[Finding] = []
-        self.unseen: dict[int, str] = {}
 
     def error(self, check: int, message: str, ids: Iterable[str] = ()) -> None:
         self._add(check, "error", message, ids)
@@ -125,16 +128,9 @@ class Found:
         """Something the published check lets pass; the message says by which laxity."""
         self._add(check, "allowed", message, ids)
 
-    def partly(self, checks: Iterable[int], reason: str) -> None:
-        """Something of the task that these checks could not look at: without a finding they have not passed."""
-        for check in checks:
-            known = self.unseen.get(check)
-            self.unseen[check] = f"{known}; {reason}" if known else reason
-
     def unreadable(self, error: Exception) -> None:
         """Check 13 fails, and of the file nothing else could be looked at."""
         self.error(13, f"{error} (ingest refuses the file)")
-        self.partly(range(1, 13), "the file cannot be read")
 
     def _add(self, check: int, level: str, message: str, ids: Iterable[str]) -> None:
         self.findings.append(Finding(check, level, message, self.task_id, tuple(ids)))
@@ -143,8 +139,8 @@ class Found:
 @dataclass
 class Report:
     """The findings of a folder in the order of its files; `not_checked` has the reason by a check's number,
-    `partly` what is missing of one that could be done in part. `unseen` has by number, then task, what of a
-    task a check could not look at.
+    `partly` what is missing of one that could be done in part. `broken` are tasks with an error of BASIC: the other
+    checks could not look at all of them.
     """
 
     files: int = 0
@@ -152,14 +148,8 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     not_checked: dict[int, str] = field(default_factory=dict)
     partly: dict[int, str] = field(default_factory=dict)
-    unseen: dict[int, dict[str, str]] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
     seconds: float = 0.0
-
-    def add(self, found: Found) -> None:
-        """Take in a task's findings, and what could not be looked at."""
-        self.findings += found.findings
-        for check, reason in found.unseen.items():
-            self.unseen.setdefault(check, {})[found.task_id or ""] = reason
 
     def strict(self) -> None:
         """Make errors of what the published checks let pass."""
@@ -187,10 +177,6 @@ class Report:
                     "about": check.about,
                     "published": check.published,
                     "note": self.note(check.number),
-                    "partly": [
-                        {"task_id": task, "reason": reason}
-                        for task, reason in sorted(self.unseen.get(check.number, {}).items())
-                    ],
                 }
                 for check in CHECKS
             ],
@@ -203,16 +189,16 @@ class Report:
             return "failed"
         if number in self.not_checked:
             return "not checked"
-        return "partly checked" if number in self.partly or number in self.unseen else "passed"
+        return "partly checked" if self.note(number) else "passed"
 
     def note(self, number: int) -> str:
         """Why a check was not done, or not of everything; empty if it was."""
         if number in self.not_checked:
             return self.not_checked[number]
         notes = [self.partly[number]] if number in self.partly else []
-        if tasks := self.unseen.get(number):
-            listed = [f"{task} ({reason})" for task, reason in sorted(tasks.items())]
-            notes.append(f"not all of {len(tasks):,} task{'' if len(tasks) == 1 else 's'}: {names(listed)}")
+        if self.broken and number in TEXTS:
+            count = f"{len(self.broken):,} task{'' if len(self.broken) == 1 else 's'}"
+            notes.append(f"not all of {count} without sound keys, types or JSON: {names(self.broken)}")
         return "; ".join(notes)
 
 

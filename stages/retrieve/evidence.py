@@ -26,11 +26,9 @@ from nightjar.core.contracts import (
     TRAIN_QUESTIONS,
     Table,
 )
-from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, batches
 from nightjar.params.search import Retrieval
 from nightjar.search.rankings import Rankings, Side, rankings_table
-from stages.retrieve.overlap import as_words
 from stages.retrieve.retriever import Retriever
 
 # Instances that are looked up together: enough for the encoder's batches, few enough to hold their evidence.
@@ -95,8 +93,7 @@ def write_found(
     nor the task's definition. A benchmark with a reranker or a reader gets contracts.RANKINGS, a row for each question,
     and no passage that is the question itself, alone or with a label beside it. Others get contracts.EVIDENCE, a row
     for each passage, ranks from 1; what has no evidence (no word in common, with bm25) goes to the rejected rows. With
-    `leaves_out` containing, no passage contains its question. Raises NightjarError if a test question has a passage
-    all the same that was to be left out.
+    `leaves_out` containing, no passage contains its question.
     """
     ranked, passages = bool(card.capability(Reranking) or card.capability(Reading)), settings.passages
     contract, facts = RANKINGS if ranked else EVIDENCE, Facts()
@@ -115,8 +112,6 @@ def write_found(
                 part = f"{source.side}-{number:05d}"
                 tasks, ids = [row["task_id"] for row in rows], [row["id"] for row in rows]
                 if ranked:
-                    if source.side == "test":
-                        check_no_leak(texts, found.rankings, retriever.passages["text"], beside, output)
                     writer.write(contract, rankings_table(source.side, tasks, ids, found.rankings), part)
                 else:
                     _reject(writer, rows, found.rankings)
@@ -133,22 +128,6 @@ def write_found(
     if equal:
         log.warning("retrieve: passages that are equal to test texts, and left out there: %d", len(equal))
     return facts
-
-
-def check_no_leak(
-    texts: Sequence[str], found: Rankings, passages: pa.ChunkedArray, beside: float, where: Path
-) -> None:
-    """Raise NightjarError if a ranked passage is its text and at most `beside` words more: a label would leak."""
-    numbers = np.unique(found.ids[found.ids >= 0])
-    there = as_words(passages.take(pa.array(numbers))).to_pylist()
-    known = dict(zip(numbers.tolist(), there, strict=True))
-    queries = as_words(pa.chunked_array([texts], pa.large_string())).to_pylist()
-    for text, words, ids in zip(texts, queries, found.ids.tolist(), strict=True):
-        longest = len(words.split()) + beside
-        ranked = [known[number] for number in ids if words and number >= 0]
-        if any(f" {words} " in f" {it} " and len(it.split()) <= longest for it in ranked):
-            what = f"a passage that was found for a test question contains it: {text[:80]!r}"
-            raise NightjarError(what, where, "this is a fault of the stage: please report it")
 
 
 def _reject(writer: ArtifactWriter, rows: Sequence[dict[str, Any]], found: Rankings) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,6 @@ from stages.split.roles import (
     TRACKS,
     Lists,
     Role,
-    Task,
     describe_lists,
     read_lists,
     roles_by_lists,
@@ -77,14 +75,15 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
                 listed = task_id in testing or task_id in training
                 written.not_used["task not chosen" if listed else "task excluded"] += count
     details = {
-        **_details(tasks, roles, lists),
+        # How many have each role, and what the published lists name in vain.
+        "tasks": {
+            track: {role: len(_with_role(own, role)) for role in ROLES} for track, own in roles.items()
+        },
+        "lists": {track: {"listed_but_absent": one.absent(tasks.values())} for track, one in lists.items()},
         "disagreements": disagreements(tasks.values(), lists),
-        "dev": _dev_facts(tasks, dev, train),
-        "overlap": written.overlap,
+        "dev": {"tasks": sorted(dev)},
     }
-    if settings.test_choice == "balanced":
-        details["balanced"] = _balanced_facts(ingested, tasks, testing, lists)
-    return Outcome(written.rows_in, written.rows, written.not_used, written.overlap, details)
+    return Outcome(written.rows_in, written.rows, written.not_used, details)
 
 
 def _with_role(roles: Mapping[str, Role], role: str) -> set[str]:
@@ -109,45 +108,3 @@ def _published_order(testing: Mapping[str, str], lists: Mapping[str, Lists]) -> 
         listed = [task for task in lists[track].role_of if task in here] if track in lists else []
         yield from listed
         yield from sorted(here.difference(listed))
-
-
-def _dev_facts(tasks: Mapping[str, Task], dev: set[str], train: set[str]) -> dict[str, Any]:
-    """The dev tasks, and how many of the tasks that train share a source with one of them."""
-    sources = {source for task in dev for source in tasks[task].sources}
-    shared = sorted(task for task in train if not sources.isdisjoint(tasks[task].sources))
-    return {"tasks": sorted(dev), "train_tasks_that_share_a_source": shared}
-
-
-def _balanced_facts(
-    ingested: Path,
-    tasks: Mapping[str, Task],
-    testing: Mapping[str, str],
-    lists: Mapping[str, Lists],
-) -> dict[str, int]:
-    """What keeps the balanced choice from being the publishers' own draw for draw."""
-    refused = set(tables.read_rejected(ingested).column("file").to_pylist())
-    files = {row["task_id"]: row["file"] for row in tables.read_rows(ingested, TASKS, ["task_id", "file"])}
-    return {
-        "listed_test_tasks_absent": sum(one.absent(tasks.values()).get("test", 0) for one in lists.values()),
-        "test_tasks_with_refused_instances": sum(files[task] in refused for task in testing),
-    }
-
-
-def _details(
-    tasks: Mapping[str, Task], roles: Mapping[str, Mapping[str, Role]], lists: Mapping[str, Lists]
-) -> dict[str, Any]:
-    """Tasks of each role and track, those of each category, and what the published lists name in vain."""
-    by_category = {
-        track: {
-            role: dict(sorted(Counter(tasks[task].category for task in _with_role(own, role)).items()))
-            for role in ("train", "test")
-        }
-        for track, own in roles.items()
-    }
-    return {
-        "tasks": {
-            track: {role: len(_with_role(own, role)) for role in ROLES} for track, own in roles.items()
-        },
-        "tasks_by_category": by_category,
-        "lists": {track: {"listed_but_absent": one.absent(tasks.values())} for track, one in lists.items()},
-    }

@@ -2,17 +2,16 @@
 
 A test task's candidates are the at most 100 instances that may test (see `choose`). No instance with the input of one
 that tests, in whichever test task, trains the supervised bound: some test tasks are made from the same texts. Only
-one task is in memory at a time, and the inputs of the candidates and of the dev side.
+one task is in memory at a time, and the inputs of the candidates.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,46 +26,6 @@ from stages.split.choose import choose_published, choose_rows
 def stripped(rows: pa.Table) -> list[str]:
     """The inputs of `rows` without white space at their ends: what two inputs are compared by."""
     return [text.strip() for text in rows["input"].to_pylist()]
-
-
-class Inputs:
-    """The inputs of one side, against which the instances of the others are held, task by task.
-
-    Holds this side's texts, so it is meant for the small sides (test: at most 100 instances a task).
-    """
-
-    def __init__(self) -> None:
-        self._here: Counter[str] = Counter()
-        self._met: dict[str, set[str]] = {}
-        self._found: dict[str, Counter[str]] = {}
-
-    def add(self, rows: pa.Table) -> None:
-        self._here.update(stripped(rows))
-
-    def __contains__(self, text: object) -> bool:
-        return text in self._here
-
-    def compare(self, side: str, task_id: str, texts: Iterable[str]) -> None:
-        """Count those of a task's stripped inputs that are on this side too."""
-        met = self._met.setdefault(side, set())
-        found = self._found.setdefault(side, Counter())
-        for text in texts:
-            if text in self._here:
-                met.add(text)
-                found[task_id] += 1
-
-    def facts(self, name: str) -> dict[str, dict[str, Any]]:
-        """For every other side, as `SIDE_in_NAME`: how many of its instances are here, those of each of its
-        tasks, and how many instances here they equal.
-        """
-        return {
-            f"{side}_in_{name}": {
-                "instances": found.total(),
-                "equal_to": sum(self._here[text] for text in self._met[side]),
-                "tasks": dict(sorted(found.items())),
-            }
-            for side, found in sorted(self._found.items())
-        }
 
 
 PUBLISHED_TEST_INSTANCES = 100
@@ -91,7 +50,6 @@ class Written:
     rows_in: int = 0
     rows: Counter[str] = field(default_factory=Counter)
     not_used: Counter[str] = field(default_factory=Counter)
-    overlap: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class SideWriter:
@@ -111,25 +69,23 @@ class SideWriter:
         balanced = self.settings.test_choice == "balanced"
         chosen = published_choice(self.ingested, order) if balanced else None
         # The test side first: the others are checked against its ids and inputs.
-        test_inputs, test_ids = Inputs(), []
+        test_inputs, test_ids = set[str](), []
         for task_id in sorted(sides.test):
             rows = self._test(task_id, sides, chosen[task_id] if chosen else None)
-            test_inputs.add(rows)
+            test_inputs.update(stripped(rows))
             test_ids.extend(rows["id"].chunks)
         # The inputs of every candidate must be known before the other instances of test tasks are compared with them.
         for task_id in sorted(sides.test) if self.settings.supervised_instances_per_task else ():
             self._supervised(task_id, chosen[task_id] if chosen else None, test_inputs)
         held_out = pa.chunked_array(test_ids, pa.string()).combine_chunks()
-        dev_inputs, dev_ids = Inputs(), []
+        dev_ids = []
         for task_id in sorted(sides.dev):
-            rows = self._other(DEV, task_id, self.settings.dev_instances_per_task, held_out, [test_inputs])
-            dev_inputs.add(rows)
+            rows = self._other(DEV, task_id, self.settings.dev_instances_per_task, held_out)
             dev_ids.extend(rows["id"].chunks)
         held_out = pa.chunked_array([held_out, *dev_ids], pa.string()).combine_chunks()
         limit = self.settings.train_instances_per_task
         for task_id in sorted(sides.train):
-            self._other(TRAIN, task_id, limit, held_out, [test_inputs, dev_inputs])
-        self.written.overlap = {**test_inputs.facts("test"), **dev_inputs.facts("dev")}
+            self._other(TRAIN, task_id, limit, held_out)
         for contract in (TRAIN, DEV, TEST, SUPERVISED):
             # A table without rows is still a table: data of test tasks alone can be split and scored.
             if not self.written.rows[contract.name]:
@@ -162,7 +118,7 @@ class SideWriter:
             self.written.not_used["beyond the limit of test instances"] += len(rows) - len(tested)
         return tested
 
-    def _supervised(self, task_id: str, chosen: Sequence[int] | None, test_inputs: Inputs) -> None:
+    def _supervised(self, task_id: str, chosen: Sequence[int] | None, test_inputs: set[str]) -> None:
         """Instances of a test task that train the upper bound: none has the id or the input of one that tests.
 
         Those that share nothing with any candidate come first, so that they stay the same however many of the
@@ -181,23 +137,16 @@ class SideWriter:
         chosen_rows = _take(rows, taken)
         test_ids = _take(rows, sorted(tested))["id"]
         disjoint(_common(chosen_rows, test_ids), "instance", "supervised and test", task_id)
-        inputs = stripped(chosen_rows)
-        disjoint({text for text in inputs if text in test_inputs}, "input", "supervised and test", task_id)
-        test_inputs.compare(SUPERVISED.name, task_id, inputs)
+        disjoint(test_inputs.intersection(stripped(chosen_rows)), "input", "supervised and test", task_id)
         self._put(SUPERVISED, chosen_rows, task_id)
         self.written.not_used["same input as one that tests"] += len(rows) - len(tested) - len(fresh)
         self.written.not_used["beyond the limit of supervised instances"] += len(fresh) - len(taken)
 
-    def _other(
-        self, contract: Table, task_id: str, limit: int | None, held_out: pa.Array, against: list[Inputs]
-    ) -> pa.Table:
+    def _other(self, contract: Table, task_id: str, limit: int | None, held_out: pa.Array) -> pa.Table:
         numbers = choose_rows(self.counts[task_id], limit, self.seed, task_id)
         rows = _take(tables.read_part(self.ingested, INSTANCES, task_id), numbers)
         sides = "training and test or dev" if contract is TRAIN else f"{contract.name} and test"
         disjoint(_common(rows, held_out), "instance", sides, task_id)
-        texts = stripped(rows)
-        for inputs in against:
-            inputs.compare(contract.name, task_id, texts)
         self._put(contract, rows, task_id)
         word = "training" if contract is TRAIN else contract.name
         self.written.not_used[f"beyond the limit of {word} instances"] += self.counts[task_id] - len(rows)

@@ -17,12 +17,11 @@ from accelerate import Accelerator
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replace, temporary_sibling
-from nightjar.core.identity import sha256_of
+from nightjar.core.identity import code, digest, sha256_of
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.params import Params
 from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.stage import log
-from stages.train import checkpoint
 from stages.train.checkpoint import Checkpoints
 from stages.train.loop import Dev, History, Step, Trained, Trainer
 from stages.train.model import save
@@ -65,8 +64,9 @@ def fit(name: str, params: Params) -> dict[str, Any]:
         "base": lm.sha256,
         "tokens": sha256_of(examples.file),
         "versions": {package: version(package) for package in PACKAGES},
+        "code": code("stages/train"),
     }
-    checkpoints = Checkpoints(paths.CHECKPOINTS / checkpoint.digest(configuration))
+    checkpoints = Checkpoints(paths.CHECKPOINTS / digest(configuration))
     curve = Log(paths.CURVES / name)
     texts = recipe.data == "corpus"
     message = "step %d of %d, perplexity %.2f" if texts else "step %d of %d, dev loss %.3f"
@@ -94,8 +94,8 @@ def fit(name: str, params: Params) -> dict[str, Any]:
                 "processes": accelerator.num_processes,
                 "chosen_step": trained.chosen_step,
             }
-            digest = publish(trained, paths.TRAINED / name, record, curve)
-            facts = _facts(trained, examples, lm, digest) | _dev_facts(trained, recipe)
+            sha256 = publish(trained, paths.TRAINED / name, record, curve)
+            facts = _facts(trained, examples, lm, sha256) | _dev_facts(trained, recipe)
             checkpoints.remove()
     accelerator.wait_for_everyone()
     accelerator.end_training()
@@ -107,7 +107,7 @@ def publish(trained: Trained, output: Path, record: dict[str, Any], curve: Log) 
     temporary = temporary_sibling(output)
     try:
         temporary.mkdir()
-        digest = save(trained.model, temporary, trained.weights)
+        sha256 = save(trained.model, temporary, trained.weights)
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
         (temporary / "recipe.json").write_text(text, encoding="utf-8")
         for file, rows in (("steps", trained.history.steps), ("dev", trained.history.dev)):
@@ -118,10 +118,10 @@ def publish(trained: Trained, output: Path, record: dict[str, Any], curve: Log) 
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return digest
+    return sha256
 
 
-def _facts(trained: Trained, examples: Examples, lm: LanguageModel, digest: str) -> dict[str, Any]:
+def _facts(trained: Trained, examples: Examples, lm: LanguageModel, sha256: str) -> dict[str, Any]:
     steps = trained.history.steps
     last = steps[-5:]
     return {
@@ -136,7 +136,7 @@ def _facts(trained: Trained, examples: Examples, lm: LanguageModel, digest: str)
         "target_tokens": sum(step.target_tokens for step in steps),
         "first_loss": round(steps[0].loss, 4),
         "last_loss": round(sum(step.loss for step in last) / len(last), 4),
-        "sha256": digest,
+        "sha256": sha256,
     }
 
 

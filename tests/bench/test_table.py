@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bench import __main__ as table
-from bench import harness
 
 BENCHMARK = """
 import sys
@@ -34,13 +33,6 @@ def test_each_ratio_is_a_row_and_a_failure_is_named(
     assert "| good | products | one by one | 4.00 | clock |  |" in text
     assert "Not measured: bad: exit status 3." in text
     assert text in capsys.readouterr().out
-
-
-def test_no_ratio_is_written_by_a_benchmark_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(harness.FILE, raising=False)
-    monkeypatch.chdir(tmp_path)
-    harness.report("sums", "one by one", "processor", 2.0)
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", table.BENCHMARKS)

@@ -60,12 +60,3 @@ def test_the_examples_and_the_commands(project: Path) -> None:
     documents = tables.read_rows(project / "data/ingest/corpus", DOCUMENTS)
     assert [row["id"] for row in documents] == ["lemon"]
     assert load().augment.held_out_documents < len(documents), "or the stages augment fail"
-
-
-def test_a_corpus_of_the_training_inputs(project: Path) -> None:
-    use = [*commands()[-1], "--set", "ingest.corpus.path=data/split"]
-    assert captured(main, use).returncode == 0
-    for folder, *item in [("ingest", "natural_instructions"), ("split",), ("ingest", "corpus")]:
-        assert run_stage(folder, *item).returncode == 0
-    texts = {row["text"] for row in tables.read_rows(project / "data/ingest/corpus", DOCUMENTS)}
-    assert texts == {"the sky at noon", "a ripe lemon", "a raven"}

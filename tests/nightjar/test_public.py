@@ -45,23 +45,6 @@ def test_every_public_name_can_be_imported_and_is_documented(package: str) -> No
         _ = module.nothing
 
 
-@pytest.mark.parametrize("package", LAZY)
-def test_what_type_checkers_see_is_what_is_imported(package: str) -> None:
-    module = importlib.import_module(f"nightjar.{package}")
-    block = next(
-        node for node in ast.parse(Path(str(module.__file__)).read_text()).body if isinstance(node, ast.If)
-    )
-    seen = set()
-    for node in block.body:
-        assert isinstance(node, ast.ImportFrom) and node.module
-        source = importlib.import_module(node.module)
-        for alias in node.names:
-            name = alias.asname or alias.name
-            seen.add(name)
-            assert getattr(module, name) is getattr(source, alias.name)
-    assert seen == set(module.__all__)
-
-
 def test_no_public_name_is_that_of_a_module_in_its_package() -> None:
     """Importing the module would take the name's place; a module that is itself a public name has it already."""
     for package in LAZY:
@@ -143,7 +126,7 @@ def test_paths_may_be_texts(workdir: Path) -> None:
     assert core.read_rejected("made").num_rows == 0
     assert core.check("made") == [] and core.load_params(str(ROOT / "params.yaml")).seed
     Path("index").mkdir()
-    search.LexicalIndex.build(LINES).save("index")
+    search.LexicalIndex.write(LINES, "index")
     assert search.LexicalIndex.load("index").search(["cat"], 1).ids.tolist() == [[0]]
     search.DenseIndex.build([np.eye(2, dtype=np.float32)]).save("index", {"name": "x"})
     assert len(search.DenseIndex.load("index", {"name": "x"})) == 2

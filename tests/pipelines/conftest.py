@@ -180,8 +180,10 @@ class Api:
     root: Path
 
     def ask(self, path: str, **body: Any) -> Any:
+        """The answer to a POST with this body, or to a GET without one."""
+        data = json.dumps(body).encode() if body or path.endswith("/filter") else None
         request = urllib.request.Request(
-            f"{self.server.url}/api/{path}", json.dumps(body).encode(), {"content-type": "application/json"}
+            f"{self.server.url}/api/{path}", data, {"content-type": "application/json"}
         )
         deadline = time.monotonic() + 200
         while True:

@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.core import paths
-from nightjar.core.errors import NightjarError
 from pipelines.process.child import identity
-from pipelines.serving import attend
 from pipelines.serving import server as servers
 from tests.pipelines.conftest import Repo, lives
 
@@ -110,21 +108,6 @@ def test_no_command_starts_a_server_beside_one_that_does_not_answer(
     )
     assert lives(server.pid)
     assert json.loads((repo.root / paths.SERVER).read_text()) == asdict(server)
-
-
-def test_a_run_starts_no_server_beside_one_that_does_not_answer(
-    busy: Busy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Not through the command: a process that loads Prefect while its output is captured closes it.
-    busy.refusals = 1_000_000
-    server = busy.record(tmp_path)
-    monkeypatch.setattr(servers, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(servers, "start", lambda *_: pytest.fail("a second server was started"))
-    attended = attend.Attended(tmp_path, "rebuild")
-    with pytest.raises(NightjarError, match="does not answer"):
-        attended.ready()
-    attended.close()
-    assert lives(server.pid)
 
 
 def test_ui_stop_ends_a_server_that_does_not_answer(busy: Busy, repo: Repo) -> None:

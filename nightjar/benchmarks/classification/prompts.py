@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nightjar.benchmarks.classification.tasks import PAIR, label_of, labels_of, names
@@ -120,20 +120,6 @@ def prefix(task: str, shown: Sequence[Labelled]) -> str:
     if not shown:
         return ""
     return HEAD + SEPARATOR.join(demonstration(task, it.text, it.label) for it in shown) + SEPARATOR
-
-
-def fitting(
-    task: str, shown: Sequence[Labelled], queries: Iterable[str], fits: Callable[[str], bool]
-) -> Sequence[Labelled]:
-    """As many of the demonstrations, from the first on, as fit with every one of `queries`.
-
-    `fits` says whether a whole text is short enough. A query is never cut: with one that does not fit alone, no
-    demonstration is left. The published code cuts the end of the text instead, and with it the query.
-    """
-    for query in queries:
-        while shown and not fits(prefix(task, shown) + query):
-            shown = shown[:-1]
-    return shown
 
 
 def reader_question(task: str, text: str, form: str = "intended") -> str:

@@ -117,11 +117,15 @@ def turns(question: Question, asking: Asking) -> tuple[list[tuple[str, str]], st
 
 
 def _fitting(question: Question, asking: Asking) -> tuple[Sequence[Labelled], str]:
-    """The demonstrations that the prompt has, and its text without them."""
+    """The demonstrations that the prompt has, and its text without them.
+
+    The published code cuts the end of the text instead, and with it the question.
+    """
     task = question.task_id
     text = prompts.query(task, question.parts["text"])
-    most, encode = asking.encoding.max_source_length, asking.tokenizer.encode
-    shown = prompts.fitting(task, _demonstrations(question), [text], lambda text: len(encode(text)) <= most)
+    shown, most = _demonstrations(question), asking.encoding.max_source_length
+    while shown and len(asking.tokenizer.encode(prompts.prefix(task, shown) + text)) > most:
+        shown = shown[:-1]
     return shown, text
 
 

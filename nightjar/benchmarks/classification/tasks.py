@@ -115,7 +115,7 @@ def label_of(task: str, name: str) -> Label:
 
 def of_code(task: str, code: str) -> Label | None:
     """The label that published files of the task call `code`; None if there is none."""
-    return _codes(task).get(code)
+    return next((label for label in labels_of(task) if code in label.codes), None)
 
 
 def number(task: str, text: str) -> int | None:
@@ -124,11 +124,6 @@ def number(task: str, text: str) -> int | None:
     An answer may be the name of a label, one of its codes or one of its words, in any case, with blanks around it.
     """
     return _answers(task).get(text.strip().casefold())
-
-
-@cache
-def _codes(task: str) -> dict[str, Label]:
-    return {code: label for label in labels_of(task) for code in label.codes}
 
 
 @cache

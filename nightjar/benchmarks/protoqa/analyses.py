@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nightjar.benchmarks.capabilities import Progress
-from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, cleaned, clusters_of
-from nightjar.benchmarks.protoqa.encoder import encoder_similarity
+from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, clusters_of
+from nightjar.benchmarks.protoqa.encoder import LEAST_PROBABILITY, encoder_similarity
 from nightjar.benchmarks.protoqa.formats import REFERENCE, assessments, references
-from nightjar.benchmarks.protoqa.metrics import ENCODER, similarities
-from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, STOP_WORDS, tokens
+from nightjar.benchmarks.protoqa.metrics import ENCODER, compared
+from nightjar.benchmarks.protoqa.similarity import STOP_WORDS, tokens
 from nightjar.benchmarks.protoqa.wordnet import wordnet
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.readers import unknown_id
@@ -82,19 +82,14 @@ def assignments(question: Question, answers: Sequence[str], encoder: Path | None
 
     By the encoder similarity, the most probable. Answers are cleaned as for scores.
     """
-    clusters, texts = clusters_of(question.parts), list(map(cleaned, answers))
-    matrices = {name: similarities(texts, clusters, kind.raw()) for name, kind in SIMILARITIES.items()}
-    least = dict.fromkeys(matrices, 0.5)
-    if encoder is not None:
-        similarity = encoder_similarity(encoder)
-        matrices[ENCODER] = similarity.probabilities(question, texts)
-        least[ENCODER] = similarity.least
+    clusters = clusters_of(question.parts)
+    similarity = encoder_similarity(encoder) if encoder else None
     return {
         name: [
-            clusters[column].id if row[column] > least[name] else None
+            clusters[column].id if row[column] > (LEAST_PROBABILITY if name == ENCODER else 0.5) else None
             for row, column in zip(matrix, np.argmax(matrix, axis=1), strict=True)
         ]
-        for name, matrix in matrices.items()
+        for name, (matrix, _) in compared(question, answers, encoder=similarity).items()
     }
 
 

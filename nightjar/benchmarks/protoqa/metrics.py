@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.capabilities import Floats, Match
 from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
-from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Kind, Similarity
+from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Similarity
 from nightjar.benchmarks.question import Question
 
 log = logging.getLogger("nightjar")
 
 # The similarity that needs a model.
 ENCODER = "encoder"
+# By name, what makes a similarity.
+Kinds = Mapping[str, Callable[[], Similarity]]
 # What one place earlier in the list is worth beside the counts, which are whole numbers: only ties depend on it.
 _FIRST = 1e-9
 
@@ -48,7 +50,7 @@ def metric_name(similarity: str, rule: Rule) -> str:
 def score(
     questions: Sequence[Question],
     answers: Sequence[Sequence[str]],
-    kinds: Mapping[str, Kind] = SIMILARITIES,
+    kinds: Kinds = SIMILARITIES,
     encoder: EncoderSimilarity | None = None,
 ) -> Mapping[str, Floats]:
     """The metrics of each question's ranked list, arrays of shape (questions,) from 0 to 1; of an empty list 0.
@@ -60,30 +62,35 @@ def score(
     """
     names = [metric_name(kind, rule) for kind in (*kinds, *([ENCODER] if encoder else [])) for rule in RULES]
     found = {name: np.zeros(len(questions)) for name in names}
-    functions = {name: kind.rounded() for name, kind in kinds.items()}
     for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
         clusters = clusters_of(question.parts)
-        values = {name: list_scores(own, clusters, function) for name, function in functions.items()}
-        if encoder:
-            best = assigned_by(encoder, question, best_list(clusters))
-            values[ENCODER] = shares(assigned_by(encoder, question, own), best, clusters)
-        for name, by_rule in values.items():
-            for rule, value in by_rule.items():
+        best = compared(question, best_list(clusters), kinds, encoder)
+        for name, (_, rounded) in compared(question, own, kinds, encoder).items():
+            for rule, value in shares(rounded, best[name][1], clusters).items():
                 found[metric_name(name, rule)][place] = value
     if undefined := sum(bool(np.isnan(values).any()) for values in found.values()):
         log.warning("warning: %d metrics leave out questions whose best list scores 0", undefined)
     return found
 
 
-def list_scores(
-    answers: Sequence[str], clusters: Sequence[Cluster], function: Similarity, rules: Sequence[Rule] = RULES
-) -> dict[Rule, float]:
-    """The score of a list by each rule, as a share of the best list's; NaN where that scores 0.
-
-    `function` is a rounded similarity. All rules share the similarities of the list and of the best list.
+def compared(
+    question: Question,
+    answers: Sequence[str],
+    kinds: Kinds = SIMILARITIES,
+    encoder: EncoderSimilarity | None = None,
+) -> dict[str, tuple[Floats, Floats]]:
+    """By similarity, how similar each answer is to each cluster, and that rounded to 0.0 or 1.0: shape (answers,
+    clusters). Of the encoder it is the probability, and 1.0 for the cluster that the answer belongs to.
     """
-    best = similarities(best_list(clusters), clusters, function)
-    return shares(similarities(answers, clusters, function), best, clusters, rules)
+    clusters, texts = clusters_of(question.parts), list(map(cleaned, answers))
+    found = {}
+    for name, make in kinds.items():
+        matrix = similarities(texts, clusters, make())
+        found[name] = matrix, np.round(matrix)
+    if encoder:
+        probabilities = encoder.probabilities(question, texts)
+        found[ENCODER] = probabilities, assigned(probabilities)
+    return found
 
 
 def shares(
@@ -108,11 +115,6 @@ def similarities(answers: Sequence[str], clusters: Sequence[Cluster], function: 
             rows[answer] = [max(function(answer, one) for one in cluster.answers) for cluster in clusters]
     found = [rows[cleaned(answer)] for answer in answers]
     return np.array(found, dtype=np.float64).reshape(len(found), len(clusters))
-
-
-def assigned_by(encoder: EncoderSimilarity, question: Question, answers: Sequence[str]) -> Floats:
-    """The encoder similarity of each answer to each cluster: 1.0 for the one that it belongs to, else 0.0."""
-    return assigned(encoder.probabilities(question, list(map(cleaned, answers))))
 
 
 def total(matrix: Floats, clusters: Sequence[Cluster], rule: Rule) -> float:
@@ -158,15 +160,10 @@ def explained(
     {"ranked": [{"answer", SIMILARITY: {"cluster": id or None, "similarity": of the closest cluster, not rounded}}]}
     With `encoder`, "similarity" of "encoder" is the probability of the most probable cluster.
     """
-    clusters, texts = clusters_of(question.parts), list(map(cleaned, answers))
-    matrices = {name: similarities(texts, clusters, kind.raw()) for name, kind in SIMILARITIES.items()}
-    rounded = {name: np.round(matrix) for name, matrix in matrices.items()}
-    if encoder:
-        matrices[ENCODER] = encoder.probabilities(question, texts)
-        rounded[ENCODER] = assigned(matrices[ENCODER])
-    lines: list[dict[str, Any]] = [{"answer": text} for text in texts]
-    for name, matrix in matrices.items():
-        partners = _partners(rounded[name], clusters)
+    clusters = clusters_of(question.parts)
+    lines: list[dict[str, Any]] = [{"answer": cleaned(one)} for one in answers]
+    for name, (matrix, rounded) in compared(question, answers, encoder=encoder).items():
+        partners = _partners(rounded, clusters)
         for row, line in enumerate(lines):
             line[name] = {"cluster": partners.get(row), "similarity": float(matrix[row].max())}
     return {"ranked": lines}
@@ -182,7 +179,7 @@ def _partners(rounded: Floats, clusters: Sequence[Cluster]) -> dict[int, str]:
 def matches(
     question: Question,
     answers: Sequence[str],
-    kinds: Mapping[str, Kind] = SIMILARITIES,
+    kinds: Kinds = SIMILARITIES,
     encoder: EncoderSimilarity | None = None,
 ) -> dict[str, list[Match]]:
     """The cluster of each answer by each of the similarities `kinds` and by `encoder`, as the whole list is matched.
@@ -192,10 +189,8 @@ def matches(
     Raises NightjarError if WordNet is not installed.
     """
     clusters = clusters_of(question.parts)
-    matrices = {name: similarities(answers, clusters, kind.rounded()) for name, kind in kinds.items()}
-    if encoder:
-        matrices[ENCODER] = assigned_by(encoder, question, answers)
-    return {name: list(of_rows(matrix, clusters)) for name, matrix in matrices.items()}
+    found = compared(question, answers, kinds, encoder)
+    return {name: list(of_rows(rounded, clusters)) for name, (_, rounded) in found.items()}
 
 
 def of_rows(rounded: Floats, clusters: Sequence[Cluster]) -> Iterator[Match]:

@@ -6,10 +6,9 @@ The WordNet similarity compares Treebank tokens without stop words (the publishe
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -136,26 +135,16 @@ class WordNetSimilarity:
     def __init__(self, database: WordNet) -> None:
         self.database = database
         self.limited: set[str] = set()
-        self._parsed: dict[str, Parsed] = {}
-        self._scores: dict[tuple[str, str], float] = {}
 
     def __call__(self, answer: str, string: str) -> float:
         x, y = self.parsed(answer), self.parsed(string)
         if x.limited or y.limited or x.keys.isdisjoint(y.keys):
             return float(x.tokens == y.tokens)
-        score = self._scores.get((answer, string))
-        if score is None:
-            score = self._scores[answer, string] = self._score(x, y, (answer, string))
-        return score
+        return self._score(answer, string)
 
+    @cache  # noqa: B019 - one similarity a process
     def parsed(self, text: str) -> Parsed:
-        """The string with its spans, computed once."""
-        found = self._parsed.get(text)
-        if found is None:
-            found = self._parsed[text] = self._parse(text)
-        return found
-
-    def _parse(self, text: str) -> Parsed:
+        """The string with its spans."""
         words = tokens(text) or ("",)
         limited = len(words) > MOST_TOKENS
         if limited:
@@ -171,7 +160,9 @@ class WordNetSimilarity:
         keys = frozenset().union(words, *(span.synsets for span in spans))
         return Parsed(words, tuple(spans), keys, False)
 
-    def _score(self, x: Parsed, y: Parsed, of: tuple[str, str]) -> float:
+    @cache  # noqa: B019
+    def _score(self, answer: str, string: str) -> float:
+        x, y = self.parsed(answer), self.parsed(string)
         # The search wants the shorter string second.
         long, short = (y, x) if len(x.tokens) < len(y.tokens) else (x, y)
         edges = [
@@ -182,8 +173,8 @@ class WordNetSimilarity:
         try:
             return best_score(len(long.tokens), len(short.tokens), edges)
         except TooManyStates as error:
-            what = f"too many ways to match {shown(of[1])}: the similarity is at least {error.best:.3f}"
-            self._report(of[0], what)
+            what = f"too many ways to match {shown(string)}: the similarity is at least {error.best:.3f}"
+            self._report(answer, what)
             return error.best
 
     def _report(self, text: str, what: str) -> None:
@@ -198,51 +189,10 @@ def wordnet_similarity() -> WordNetSimilarity:
     return WordNetSimilarity(wordnet())
 
 
-@lru_cache(maxsize=100_000)
-def _letters(text: str) -> Counter[str]:
-    return Counter(text)
-
-
-def _above_half(similarity: Similarity) -> Callable[[], Similarity]:
-    """Whether a similarity of common characters is above 0.5, as 1.0 or 0.0.
-
-    It is computed only if the strings have so many characters in common at all.
-    """
-
-    def rounded(answer: str, string: str) -> float:
-        longer = max(len(answer), len(string))
-        if 2 * min(len(answer), len(string)) <= longer != 0:
-            return 0.0
-        if 2 * (_letters(answer) & _letters(string)).total() <= longer != 0:
-            return 0.0
-        return float(similarity(answer, string) > 0.5)
-
-    return lambda: rounded
-
-
-class Kind(NamedTuple):
-    """A similarity of the card's metrics: what makes the function, and what makes the rounded one that scores use.
-
-    It is rounded half to even: above 0.5 it is 1.0, else 0.0 (protoqa-evaluator's evaluation.py).
-    """
-
-    raw: Callable[[], Similarity]
-    rounded: Callable[[], Similarity]
-
-
-def _rounded(make: Callable[[], Similarity]) -> Callable[[], Similarity]:
-    def rounded() -> Similarity:
-        similarity = make()
-        return lambda answer, string: float(similarity(answer, string) > 0.5)
-
-    return rounded
-
-
-SIMILARITIES: Mapping[str, Kind] = {
-    "exact_match": Kind(lambda: exact_match, lambda: exact_match),
-    "wordnet": Kind(wordnet_similarity, _rounded(wordnet_similarity)),
-    "longest_common_substring": Kind(lambda: longest_common_substring, _above_half(longest_common_substring)),
-    "longest_common_subsequence": Kind(
-        lambda: longest_common_subsequence, _above_half(longest_common_subsequence)
-    ),
+# What makes each similarity. Scores round them half to even: above 0.5 they are 1.0, else 0.0 (evaluation.py).
+SIMILARITIES: Mapping[str, Callable[[], Similarity]] = {
+    "exact_match": lambda: exact_match,
+    "wordnet": wordnet_similarity,
+    "longest_common_substring": lambda: longest_common_substring,
+    "longest_common_subsequence": lambda: longest_common_subsequence,
 }

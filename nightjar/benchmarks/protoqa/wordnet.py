@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -63,26 +63,18 @@ class WordNet:
         self.folder = folder
         self._index = {pos: self._lemmas(f"index.{name}") for pos, name in FILES.items()}
         self._exceptions = {pos: self._lemmas(f"{name}.exc") for pos, name in FILES.items()}
-        self._synsets: dict[str, tuple[str, ...]] = {}
         self._data: dict[str, dict[str, str]] = {}
 
+    @cache  # noqa: B019 - one WordNet a process
     def synsets(self, text: str) -> tuple[str, ...]:
         """The synsets of a string, with blanks or underscores, in any case; empty if it is not in WordNet.
 
         Those of the parts of speech in the order of FILES, in each of the form itself and then of its base forms. One
         that two of these forms have occurs twice, as in NLTK.
         """
-        found = self._synsets.get(text)
-        if found is None:
-            form = text.replace(" ", "_").lower()
-            listed = (
-                pos + offset
-                for pos in FILES
-                for lemma in self._lemmas_of(form, pos)
-                for offset in self._offsets(lemma, pos)
-            )
-            found = self._synsets[text] = tuple(listed)
-        return found
+        form = text.replace(" ", "_").lower()
+        lemmas = ((pos, lemma) for pos in FILES for lemma in self._lemmas_of(form, pos))
+        return tuple(pos + offset for pos, lemma in lemmas for offset in self._offsets(lemma, pos))
 
     def base_forms(self, word: str) -> frozenset[str]:
         """The entries that a word is a form of, in any part of speech, with blanks for underscores."""
@@ -97,11 +89,7 @@ class WordNet:
         sense = self._offsets(lemma, synset[0]).index(synset[1:]) + 1
         return f"{lemma}.{fields[2]}.{sense:02}"
 
-    def lemmas(self, pos: str) -> list[str]:
-        """The entries of a part of speech (n, v, a, r), with underscores for blanks."""
-        return list(self._index[pos])
-
-    @lru_cache(maxsize=100_000)  # noqa: B019 - one WordNet a process
+    @cache  # noqa: B019 - one WordNet a process
     def hypernyms(self, synset: str) -> tuple[str, ...]:
         """The synsets one level above."""
         fields = self._fields(synset)

@@ -1,178 +1,141 @@
 """Exact match, ROUGE-1 and ROUGE-L of Super-NaturalInstructions (compute_metrics.py), equal to the published values.
 
-Large inputs are cut into chunks; helper processes take some of them, this process the others. What comes out
-does not depend on who did what. A helper is a Python of its own that talks through pipes, so it works from any
-program, also from one that could not be started twice; if one dies, its chunk is done here.
+English: rouge_score's F-measure with Porter stemming. Cross-lingual: the same over GPT-2 byte-level BPE tokens without
+their leading "Ġ", neither lower-cased nor stemmed. The texts of a chunk are cut together (`tokens`), and the
+subsequences of all its pairs are found in one call of rapidfuzz.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import json
-import os
-import subprocess
-import sys
-import threading
-import time
-from collections import deque
+import string
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import LCSseq
 
-from nightjar.benchmarks.text import chunk
-from nightjar.benchmarks.text.chunk import METRICS, XLINGUAL, Scores, normalise
+from nightjar.benchmarks.text import tokens
 from nightjar.core.arguments import check_lists, check_texts
 from nightjar.core.errors import NightjarError
 
-__all__ = ["METRICS", "XLINGUAL", "Scores", "normalise", "score"]
-
-# Letters of a chunk, enough that its fixed costs do not count. A helper's start takes as many processor seconds as
-# 4 to 5 million letters; below so many for each process it saves little time for what it costs.
+METRICS = ("exact_match", "rouge1", "rougeL")
+XLINGUAL = "xlingual"
+# Letters of a chunk, enough that its fixed costs do not count. It needs some 30 bytes a letter.
 CHUNK = 1_000_000
-WORTH_A_PROCESS = 8_000_000
-_PAIRS = 10_000
-# What a helper says when it can take a chunk.
-_READY = b"r"
-_ROOT = Path(__file__).parents[3]
 
-Span = tuple[int, int]
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+# All bytes but those of lower-case letters and digits.
+_OTHERS = bytes(set(range(256)) - set(f"{string.ascii_lowercase}{string.digits}".encode()))
 
 
-def score(
-    predictions: Sequence[str],
-    references: Sequence[Sequence[str]],
-    track: str = "default",
-    processes: int | None = None,
-) -> Scores:
+@dataclass(frozen=True)
+class Scores:
+    """One value from 0 to 1 for every prediction and metric; arrays of float64, all of one length."""
+
+    exact_match: NDArray[np.float64]
+    rouge1: NDArray[np.float64]
+    rougeL: NDArray[np.float64]  # the metric's published name
+
+
+def normalise(text: str) -> str:
+    """The form that exact match compares: lower case, no ASCII punctuation, single blanks. Articles stay."""
+    return " ".join(text.lower().translate(_PUNCTUATION).split())
+
+
+def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track: str = "default") -> Scores:
     """Scores of predictions against one or more references each, the best reference chosen for each metric.
 
-    `track` "xlingual" takes the cross-lingual tokens, any other the English ones. `processes`: at most so many
-    (None: as many as there are cores, or one where those are busy). Raises NightjarError if a prediction has no
-    reference, or one of both is not a list of texts.
+    `track` "xlingual" takes the cross-lingual tokens, any other the English ones. Raises NightjarError if a prediction
+    has no reference, or one of both is not a list of texts.
     """
     check_texts(predictions, "predictions")
     check_lists(references, "references")
     if len(predictions) != len(references) or not all(references):
         what = f"{len(predictions)} predictions, and {sum(map(bool, references))} lists of references"
         raise NightjarError(what, "score", "every prediction needs at least one reference")
-    spans, letters = _spans(predictions, references)
-    results = np.zeros((len(METRICS), len(predictions)))
-    waiting = deque(spans)
-
-    def work(span: Span) -> None:
-        found = chunk.score(predictions[slice(*span)], references[slice(*span)], track)
-        for row, metric in enumerate(METRICS):
-            results[row, slice(*span)] = getattr(found, metric)
-
-    busy: set[Span] = set()  # what helpers are at; put in before it leaves `waiting` for good
-
-    def serve(pipes: subprocess.Popen[bytes]) -> None:
-        assert pipes.stdout is not None
-        taken: Span | None = None
-        try:
-            # A helper that is not up yet takes nothing: on a busy machine all may be done before it is.
-            while pipes.stdout.read(1) == _READY and waiting:
-                with taking:
-                    taken = waiting.popleft()
-                    busy.add(taken)
-                request = (track, predictions[slice(*taken)], references[slice(*taken)])
-                results[:, slice(*taken)] = _ask(pipes, request)
-                busy.discard(taken)
-                taken = None
-        except IndexError:  # another was quicker
-            return
-        except (OSError, ValueError):
-            if taken is not None:
-                waiting.append(taken)
-                busy.discard(taken)
-
-    if processes is None:
-        processes = len(os.sched_getaffinity(0))
-        if (
-            os.getloadavg()[0] >= processes
-        ):  # others use them: a helper would only take time from this process
-            processes = 1
-    count = min(processes, letters // WORTH_A_PROCESS, len(spans))
-    taking = threading.Lock()
-    helpers = [_helper() for _ in range(count - 1)]
-    threads = [threading.Thread(target=serve, args=(helper,), daemon=True) for helper in helpers]
-    try:
-        for thread in threads:
-            thread.start()
-        while True:
-            with taking:
-                span = waiting.pop() if waiting else None
-                if span is None and not busy and not waiting:
-                    break
-            if span is not None:
-                work(span)
-            else:
-                time.sleep(0.002)
-    finally:
-        for helper, thread in zip(helpers, threads, strict=True):
-            helper.kill()
-            if thread.ident is not None:
-                thread.join()  # it reads to the end of the pipe, which has come
-            with contextlib.suppress(OSError), helper:
-                pass
-    return Scores(*results)
+    found = [_chunk(predictions[part], references[part], track) for part in _parts(predictions, references)]
+    return Scores(*np.concatenate([np.empty((len(METRICS), 0)), *found], axis=1))
 
 
-def _spans(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[list[Span], int]:
-    """Runs of pairs of about CHUNK letters, and how many letters there are in all."""
-    total = len(predictions)
-    if not total:
-        return [], 0
-    counts = np.fromiter(map(len, references), np.int64, total)
-    flat = np.fromiter(map(len, itertools.chain.from_iterable(references)), np.int64, int(counts.sum()))
-    own = np.fromiter(map(len, predictions), np.int64, total)
-    letters = np.cumsum(own + np.add.reduceat(flat, np.cumsum(counts) - counts))
-    spans: list[Span] = []
-    start = 0
-    while start < total:
-        before = int(letters[start - 1]) if start else 0
-        end = min(int(np.searchsorted(letters, before + CHUNK)) + 1, start + _PAIRS, total)
-        spans.append((start, end))
-        start = end
-    return spans, int(letters[-1])
+def _parts(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[slice]:
+    """Runs of pairs of about CHUNK letters."""
+    start = letters = 0
+    for place, (text, group) in enumerate(zip(predictions, references, strict=True), start=1):
+        letters += len(text) + sum(map(len, group))
+        if letters >= CHUNK or place == len(predictions):
+            yield slice(start, place)
+            start, letters = place, 0
 
 
-def _helper() -> subprocess.Popen[bytes]:
-    path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.Popen(
-        [sys.executable, "-m", "nightjar.benchmarks.text.metrics"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": path, "TOKENIZERS_PARALLELISM": "false"},
+def _chunk(
+    predictions: Sequence[str], references: Sequence[Sequence[str]], track: str
+) -> NDArray[np.float64]:
+    """The scores of some pairs, shape (metrics, pairs)."""
+    counts = np.fromiter(map(len, references), np.int64, len(references))
+    flat = list(itertools.chain.from_iterable(references))
+    texts, places = _distinct([*predictions, *flat])
+    predicted, gold = np.repeat(places[: len(predictions)], counts), places[len(predictions) :]
+
+    cut = (tokens.bpe if track == XLINGUAL else tokens.words)(texts)
+    sizes = cut.sizes[predicted], cut.sizes[gold]
+    in_order = _overlap(cut.sequences(), predicted, gold)
+    # What two texts share as multisets is the longest common subsequence of their sorted tokens. It is at least
+    # the one in the written order, and nothing if that is nothing.
+    shared = in_order.copy()
+    open_pairs = np.flatnonzero((in_order > 0) & (in_order < np.minimum(*sizes)))
+    if len(open_pairs):
+        mine, other = predicted[open_pairs], gold[open_pairs]
+        selected = np.zeros(len(texts), np.bool_)
+        selected[mine] = selected[other] = True
+        shared[open_pairs] = _overlap(cut.sorted_sequences(selected), mine, other)
+    values = np.stack([_equal(texts, predicted, gold), _f(shared, *sizes), _f(in_order, *sizes)])
+    return np.maximum.reduceat(values, np.cumsum(counts) - counts, axis=1)
+
+
+def _distinct(all_texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct texts, plain ASCII first, for those are cut together; and for each text its place there."""
+    numbers: defaultdict[str, int] = defaultdict(
+        itertools.count().__next__
+    )  # a text's first look-up numbers it
+    found = np.fromiter(map(numbers.__getitem__, all_texts), np.int64, len(all_texts))
+    texts = list(numbers)
+    plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
+    order = np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return [texts[number] for number in order.tolist()], places[found]
+
+
+def _overlap(
+    sequences: tokens.Sequences, predicted: NDArray[np.int64], gold: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    lengths: NDArray[np.int64] = process.cpdist(
+        [sequences[place] for place in predicted.tolist()],
+        [sequences[place] for place in gold.tolist()],
+        scorer=LCSseq.similarity,
+        dtype=np.int64,
+    )
+    return lengths
+
+
+def _equal(texts: list[str], predicted: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which pairs match exactly. Few have the same letters and digits; only those are looked at more closely."""
+    kept = [text.lower().encode("utf-8", "surrogatepass").translate(None, _OTHERS) for text in texts]
+    pairs = zip(predicted.tolist(), gold.tolist(), strict=True)
+    return np.array(
+        [kept[a] == kept[b] and (a == b or normalise(texts[a]) == normalise(texts[b])) for a, b in pairs]
     )
 
 
-def _ask(
-    pipes: subprocess.Popen[bytes], request: tuple[str, Sequence[str], Sequence[Sequence[str]]]
+def _f(
+    overlap: NDArray[np.int64], predicted: NDArray[np.int64], gold: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """A helper's answer. Raises OSError or ValueError if it has died."""
-    assert pipes.stdin is not None and pipes.stdout is not None
-    # ASCII with escapes: also half a surrogate pair arrives as it is.
-    pipes.stdin.write(json.dumps(request).encode() + b"\n")
-    pipes.stdin.flush()
-    rows, count = len(METRICS), len(request[1])
-    values: NDArray[np.float64] = np.frombuffer(pipes.stdout.read(8 * rows * count), np.float64)
-    return values.reshape(rows, count)
-
-
-def _requests() -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    for line in sys.stdin.buffer:
-        yield tuple(json.loads(line))
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.write(_READY)
-    sys.stdout.buffer.flush()
-    for track, predictions, references in _requests():
-        found = chunk.score(predictions, references, track)
-        sys.stdout.buffer.write(np.stack([getattr(found, metric) for metric in METRICS]).tobytes() + _READY)
-        sys.stdout.buffer.flush()
+    """F-measure, the operations in the published order, so that not even the last bit differs."""
+    precision = overlap / np.maximum(predicted, 1)
+    recall = overlap / np.maximum(gold, 1)
+    total = precision + recall
+    return np.divide(2 * precision * recall, total, out=np.zeros(len(total)), where=total > 0)

@@ -73,26 +73,7 @@ class Tokens:
         return _sequences(np.sort(texts * width + ids) - texts * width, _bounds(sizes))
 
 
-@dataclass(frozen=True)
-class Words(Tokens):
-    """Stemmed words, and what each text holds of a-z and 0-9: texts that differ in it cannot match exactly."""
-
-    letters: bytes
-    letter_ends: NDArray[np.int64]
-
-    def same_letters(self, predicted: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which pairs of texts hold the same letters in the same order."""
-        lengths = np.diff(self.letter_ends)
-        same = lengths[predicted] == lengths[gold]
-        bounds = self.letter_ends.tolist()
-        for pair in np.flatnonzero(same).tolist():
-            one, other = int(predicted[pair]), int(gold[pair])
-            mine = self.letters[bounds[one] : bounds[one + 1]]
-            same[pair] = mine == self.letters[bounds[other] : bounds[other + 1]]
-        return same
-
-
-def words(texts: Sequence[str]) -> Words:
+def words(texts: Sequence[str]) -> Tokens:
     """The stemmed words of the English track: runs of a-z and 0-9 of the lower-cased texts.
 
     Quickest where the texts that are ASCII come first: those keep their lengths in lower case and as bytes.
@@ -118,7 +99,7 @@ def words(texts: Sequence[str]) -> Words:
     stems = map(_stems.__getitem__, coded.dictionary.to_pylist())
     stemmed = np.fromiter(map(numbers.__getitem__, stems), np.int64, len(coded.dictionary))
     ids = stemmed[np.frombuffer(coded.indices.buffers()[1], np.int32, len(first))]
-    return Words(ids, ends, packed, offsets[ends])
+    return Tokens(ids, ends)
 
 
 def _gpt2() -> Tokenizer:

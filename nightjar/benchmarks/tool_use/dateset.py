@@ -13,11 +13,13 @@ each. Chosen here, as the paper does not say:
 
 from __future__ import annotations
 
-import calendar
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
+from typing import Any
+
+from dateutil.relativedelta import MO, TH, relativedelta
 
 from nightjar.benchmarks.tool_use.tasks import DATESET
 from nightjar.tools.calendar import MONTHS, WEEKDAYS
@@ -39,19 +41,18 @@ AROUND = {
 
 
 UNITS = ("days", "weeks", "months", "years")
-MONDAY, THURSDAY = 0, 3
-# Name: month and day, or month, weekday and which one in the month (-1: the last), as 5 U.S.C. 6103 has them today.
-HOLIDAYS: dict[str, tuple[int, int] | tuple[int, int, int]] = {
+# Name: month and day, or weekday and which one in the month, as 5 U.S.C. 6103 has them today.
+HOLIDAYS: dict[str, tuple[int, Any]] = {
     "New Year's Day": (1, 1),
-    "Martin Luther King Jr. Day": (1, MONDAY, 3),
-    "Washington's Birthday": (2, MONDAY, 3),
-    "Memorial Day": (5, MONDAY, -1),
+    "Martin Luther King Jr. Day": (1, MO(3)),
+    "Washington's Birthday": (2, MO(3)),
+    "Memorial Day": (5, MO(-1)),
     "Juneteenth": (6, 19),
     "Independence Day": (7, 4),
-    "Labor Day": (9, MONDAY, 1),
-    "Columbus Day": (10, MONDAY, 2),
+    "Labor Day": (9, MO(1)),
+    "Columbus Day": (10, MO(2)),
     "Veterans Day": (11, 11),
-    "Thanksgiving Day": (11, THURSDAY, 4),
+    "Thanksgiving Day": (11, TH(4)),
     "Christmas Day": (12, 25),
 }
 
@@ -187,13 +188,11 @@ def written(day: date) -> str:
 
 def holiday(name: str, year: int) -> date:
     """The day itself, on a weekend too: not the day off that replaces it."""
-    rule = HOLIDAYS[name]
-    if len(rule) == 2:
-        return date(year, *rule)
-    month, weekday, place = rule
-    first, length = calendar.monthrange(year, month)
-    days = range(1 + (weekday - first) % 7, length + 1, 7)
-    return date(year, month, days[place - 1 if place > 0 else place])
+    month, day = HOLIDAYS[name]
+    if isinstance(day, int):
+        return date(year, month, day)
+    # Of the last of a month, the days are counted from its end.
+    return date(year, month, 1) + relativedelta(day=31 if day.n == -1 else 1, weekday=day)
 
 
 def shifted(day: date, number: int, unit: str) -> date:
@@ -201,18 +200,12 @@ def shifted(day: date, number: int, unit: str) -> date:
 
     Months and years keep the day of the month, or take the last day of a month that is shorter.
     """
-    if unit in ("days", "weeks"):
-        return day + timedelta(**{unit: number})
-    months = day.year * 12 + day.month - 1 + number * (12 if unit == "years" else 1)
-    year, month = months // 12, months % 12 + 1
-    return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
+    return day + relativedelta(**{unit: number})
 
 
 def between(earlier: date, later: date, unit: str) -> int:
     """How many whole units after `earlier` are reached by `later`: the largest n with shifted(earlier, n) <= later."""
+    apart = relativedelta(later, earlier)
+    counts = {"months": apart.years * 12 + apart.months, "years": apart.years}
     days = (later - earlier).days
-    if unit in ("days", "weeks"):
-        return days // (7 if unit == "weeks" else 1)
-    months = (later.year - earlier.year) * 12 + later.month - earlier.month
-    months -= shifted(earlier, months, "months") > later
-    return months // 12 if unit == "years" else months
+    return counts.get(unit, days // (7 if unit == "weeks" else 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,17 @@ ROOT = Path(__file__).parents[3]
 
 
 def configure(
-    folder: Path, benchmark: str, systems: Iterable[str] = (), source: str = "source", **settings: Any
+    folder: Path,
+    benchmark: str,
+    systems: Iterable[str] = (),
+    source: str = "source",
+    encodings: Mapping[str, str] = {},
+    **settings: Any,
 ) -> None:
     """Write the sample's parameters, with `systems` in place of the benchmark's own, and copy its code."""
     values = read_yaml(ROOT / "params.yaml")
     code = f"nightjar/benchmarks/{benchmark}"
-    values["ingest"][benchmark] = {"path": source, "code": code, "encodings": {}}
+    values["ingest"][benchmark] = {"path": source, "code": code, "encodings": dict(encodings)}
     values["benchmarks"][benchmark] = {
         "code": code,
         "data": f"data/ingest/{benchmark}",

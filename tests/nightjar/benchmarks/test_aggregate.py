@@ -121,18 +121,6 @@ def test_moved_agrees_with_p(values: list[float]) -> None:
     assert (line["low"] is None) == (line["high"] is None) == (len(values) < 20)
 
 
-def test_tables_take_missing_intervals() -> None:
-    scores = scored([row(system, number, 0.5) for system in ("a", "b") for number in range(8)])
-    for contract, lines in (
-        (contracts.SCORES, aggregate(CARD, scores, BOOTSTRAP)),
-        (contracts.COMPARISONS, compare(CARD, scores, [("a", "b")], BOOTSTRAP)),
-    ):
-        table = tables.pa.Table.from_pylist(lines, schema=contract.schema)
-        tables.check(contract, table, "here")
-        assert table["low"].null_count == table["high"].null_count == len(lines)
-        assert contract is contracts.SCORES or table["p"].null_count == len(lines)
-
-
 def test_a_metric_of_several_parts() -> None:
     """Matthews correlation of labels: the value is that of all instances, the difference that of two values."""
     rng = np.random.default_rng(1)

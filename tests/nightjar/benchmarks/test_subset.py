@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nightjar.benchmarks import evaluation, registry
 from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question import drawn
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from tests.questions import question, write_questions
@@ -33,6 +36,21 @@ def test_a_subset_has_the_chosen_tasks_and_a_drawn_number_of_each(tmp_path: Path
     assert {one.key for one in less} < {one.key for one in some}
     assert [one for one in whole if one in some] == some
     assert evaluation.tasks_of(some) == ["task0", "task2"]
+
+
+@given(st.lists(st.integers(0, 99), unique=True), st.integers(1, 40), st.integers(0, 9))
+def test_a_draw_keeps_the_order_and_depends_on_seed_and_keys_alone(
+    members: list[int], most: int, seed: int
+) -> None:
+    def chosen(some: list[int], most: int) -> list[int]:
+        return list(drawn(some, most, seed, lambda one: ("task", str(one))))
+
+    found = chosen(members, most)
+    assert found == [one for one in members if one in found] and len(found) == min(most, len(members))
+    assert set(found) <= set(chosen(members, most + 3))
+    assert set(found) == set(chosen(members[::-1], most))
+    fewer = [one for one in members if one in found or one % 2]
+    assert chosen(fewer, most) == found, "the others have no part in it"
 
 
 def test_the_card_and_the_training_questions_are_copied(tmp_path: Path) -> None:

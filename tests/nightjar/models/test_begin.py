@@ -24,7 +24,6 @@ from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import write_checksums
 from nightjar.params.data import Encoding
 from nightjar.prompts.encodings import NAMED
-from nightjar.prompts.prefix_caching import PrefixCachingTokenizer, with_prefix_cache
 from nightjar.search.reranker import embed, prompts
 from nightjar.tools import Call, Text, Toolbox, answer, call_losses, insert, remove
 from nightjar.tools.annotate import Annotator, Settings
@@ -32,7 +31,7 @@ from nightjar.tools.calculator import Calculator
 from nightjar.tools.filter import Tokens
 from stages.encode.build import Encoder
 from tests import plain_annotation as plain
-from tests.made_tokenizers import KINDS, gpt2, opt, t5
+from tests.made_tokenizers import KINDS, opt, t5
 from tests.scripted_model import scripted, writes
 
 TEXT = "The answer is 2 + 3 = 5."
@@ -202,12 +201,3 @@ def test_training_reads_what_prediction_reads_and_targets_have_none(
     short = options.model_copy(update={"max_source_length": len(whole) - 3})
     (cut,) = Encoder(short, 1, tokenizer).prompts(TASK, "a question", ())
     assert cut[: len(whole) - 4] == whole[: len(whole) - 4]
-
-
-def test_parts_are_remembered_with_it(made: dict[Kind, Path]) -> None:
-    for kind in (opt, gpt2):
-        tokenizer = load_tokenizer(made[kind])
-        kept = with_prefix_cache(tokenizer, tokenizer.backend)
-        assert isinstance(kept, PrefixCachingTokenizer)
-        for text in ("", "a\n Positive Example 1 -\nInput: a\n\nOutput: ", TEXT):
-            assert kept.encode(text) == kept.encode(text) == tokenizer.encode(text)

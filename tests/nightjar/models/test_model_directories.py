@@ -18,7 +18,7 @@ from nightjar.models.headers import tensors
 from nightjar.models.load import load
 from nightjar.models.pretrained import read_model
 from nightjar.models.reader import load as load_reader
-from nightjar.models.weights import check, read_recipe
+from nightjar.models.weights import read_recipe
 from nightjar.search.encoder import SentenceEncoder
 from tests import tiny_models
 
@@ -121,16 +121,10 @@ MODELS: dict[str, tuple[Change, str]] = {
     "unknown type": (settings(model_type="none"), "model type `none`"),
     "code of its own": (settings(model_type="mine", auto_map={"AutoConfig": "c.C"}), "custom code"),
     "a key twice": (content(lambda data: b'{"model_type": "llama",' + data[1:], CONFIG), "occurs twice"),
-    "cut": (content(lambda data: data[:-1]), r"its tensors have [\d,]+ bytes"),
-    "cut in the header": (content(lambda data: data[:99]), "cut off"),
-    "header alone": (content(lambda data: data[: 8 + int.from_bytes(data[:8], "little")]), ", 0 follow"),
-    "empty": (content(lambda data: b""), "cut off"),
-    "garbage": (content(lambda data: bytes(range(256)) * 99), "not a safetensors file"),
-    "an endless header": (content(lambda data: b"\xff" * 8 + data), "not a safetensors file"),
-    "overlap": (header(lambda h: h[NORM].update(data_offsets=[0, 128])), "overlap or leave gaps"),
-    "a shape of other size": (header(lambda h: h[NORM].update(shape=[31])), "not that of its data"),
-    "unknown numbers": (header(lambda h: h[NORM].update(dtype="F33")), "does not describe"),
-    "a tensor as text": (header(lambda h: h.update({NORM: "text"})), "does not describe"),
+    "cut": (content(lambda data: data[:-1]), "not a safetensors file, or damaged .*not fully covered"),
+    "empty": (content(lambda data: b""), "not a safetensors file, or damaged .*too small"),
+    "garbage": (content(lambda data: bytes(range(256)) * 99), "not a safetensors file, or damaged .*too large"),
+    "overlap": (header(lambda h: h[NORM].update(data_offsets=[0, 128])), "not a safetensors file, or damaged"),
     "weights from a pipe": (special(WEIGHTS), "a named pipe"),
     "weights from a device": (special(WEIGHTS, "/dev/zero"), "a character device"),
     "configuration from a pipe": (special(CONFIG), "a named pipe"),
@@ -303,11 +297,3 @@ def test_a_recipe_has_the_values_of_one(values: dict[str, object], match: str, t
     assert read_recipe(tmp_path) == recipe
     (tmp_path / "recipe.json").write_text(json.dumps(recipe | values))
     refused(lambda: read_recipe(tmp_path), tmp_path / "recipe", match)
-
-
-def test_a_header_says_what_safetensors_says(tiny_model: Path) -> None:
-    held = load_file(tiny_model / WEIGHTS)
-    told = tensors(tiny_model / WEIGHTS)
-    assert {name: one.shape for name, one in told.items()} == {n: tuple(v.shape) for n, v in held.items()}
-    assert all(one.floating for one in told.values())
-    check(tiny_model)

@@ -18,7 +18,7 @@ from nightjar.models import samples as engine
 from nightjar.models.load import LanguageModel, load
 from nightjar.models.model import Text
 from nightjar.models.row import Prompt
-from nightjar.models.samples import Ends, Sampling, generator_for, nucleus, samples, stream_samples
+from nightjar.models.samples import Sampling, generator_for, nucleus, stream_samples
 
 
 def smallest(probabilities: torch.Tensor, top_p: float) -> list[int]:
@@ -121,11 +121,24 @@ def probabilities(lm: LanguageModel, ids: Sequence[int], heat: float = HEAT) -> 
     return chances
 
 
-def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: Ends) -> Text:
+def samples(
+    lm: LanguageModel,
+    ids: list[int],
+    count: int,
+    sampling: Sampling,
+    most: int,
+    stop: Sequence[str] = (),
+    *bounds: int | None,
+) -> list[Text]:
+    """The samples of one prompt; `bounds`: rows and tokens, as of `stream_samples`."""
+    return dict(stream_samples(lm, [Prompt(0, ids, most, stop)], count, sampling, *bounds))[0]
+
+
+def alone(lm: LanguageModel, prompt: Prompt, generator: torch.Generator) -> Text:
     """One sample of the texts that `nucleus` leaves; without a cache, and without the engine's draws."""
     written: list[int] = []
-    while len(written) < ends.max_new_tokens:
-        tokens, weights = nucleus(probabilities(lm, [*ids, *written])[None], TOP_P)
+    while len(written) < prompt.max_new_tokens:
+        tokens, weights = nucleus(probabilities(lm, [*prompt.ids, *written])[None], TOP_P)
         assert tokens is not None
         left = float(weights.sum()) * (1 - float(torch.rand((), generator=generator, dtype=torch.float64)))
         sums = weights[0].cumsum(0)
@@ -134,20 +147,20 @@ def alone(lm: LanguageModel, ids: list[int], generator: torch.Generator, ends: E
         if token == lm.tokenizer.end:
             return Text(lm.tokenizer.decode(written[:-1]), tokens=len(written))
         text = lm.tokenizer.decode(written)
-        found = [stop for stop in ends.stop if stop in text]
+        found = [stop for stop in prompt.stop if stop in text]
         if found:
             stop = min(found, key=text.index)
             return Text(text[: text.index(stop)], tokens=len(written), stop=stop)
     return Text(lm.tokenizer.decode(written), True, len(written))
 
 
-ENDS = Ends(7, ["p", "e", "["])
+ENDS = 7, ["p", "e", "["]
 
 
 @pytest.fixture(scope="module")
 def forty(llama: LanguageModel, prompt: list[int]) -> list[Text]:
     """Forty samples, each drawn alone."""
-    return [alone(llama, prompt, by_seed(3).generator(number), ENDS) for number in range(40)]
+    return [alone(llama, Prompt(0, prompt, *ENDS), by_seed(3).generator(number)) for number in range(40)]
 
 
 @pytest.mark.parametrize(("rows", "tokens"), [(64, None), (3, None), (2, 40)])
@@ -155,13 +168,13 @@ def test_samples_are_those_that_their_generators_draw_alone(
     lm: LanguageModel, prompt: list[int], forty: list[Text], rows: int, tokens: int | None
 ) -> None:
     """In passes of any number of rows, and in groups."""
-    ends, sampling = ENDS, by_seed(3)
-    found = samples(lm, prompt, 40, sampling, ends, rows, tokens)
+    sampling = by_seed(3)
+    found = samples(lm, prompt, 40, sampling, *ENDS, rows, tokens)
     assert found == forty
     assert {one.stop for one in found} >= {None, "p", "e"} and len(set(found)) > 10
     # A larger number begins with the samples of a smaller one.
-    assert samples(lm, prompt, 11, sampling, ends, rows, tokens) == found[:11]
-    assert samples(lm, prompt, 40, by_seed(4), ends, rows, tokens) != found
+    assert samples(lm, prompt, 11, sampling, *ENDS, rows, tokens) == found[:11]
+    assert samples(lm, prompt, 40, by_seed(4), *ENDS, rows, tokens) != found
 
 
 def test_samples_are_drawn_as_often_as_enumeration_says(llama: LanguageModel, prompt: list[int]) -> None:
@@ -184,7 +197,7 @@ def test_samples_are_drawn_as_often_as_enumeration_says(llama: LanguageModel, pr
         assert llama.tokenizer.end not in ids
         text = llama.tokenizer.decode(list(ids))
         texts[text] = texts.get(text, 0.0) + chance
-    drawn = Counter(one.text for one in samples(llama, prompt, count, by_seed(8, heat, top_p), Ends(3)))
+    drawn = Counter(one.text for one in samples(llama, prompt, count, by_seed(8, heat, top_p), 3))
     assert drawn.keys() <= texts.keys() and len(texts) > 8
     common = [text for text, chance in texts.items() if chance * count >= 5]
     rest = count - sum(drawn[text] for text in common)
@@ -199,7 +212,7 @@ def test_the_end_token_ends_a_sample(llama: LanguageModel, prompt: list[int]) ->
     """An end token at once: an empty text. It is no stop string."""
     first = int(probabilities(llama, prompt).argmax())
     backend = replace(llama.tokenizer, end=first)
-    found = samples(replace(llama, tokenizer=backend), prompt, 3, by_seed(1, HEAT, 0.001), Ends(5, ["a"]))
+    found = samples(replace(llama, tokenizer=backend), prompt, 3, by_seed(1, HEAT, 0.001), 5, ["a"])
     assert found == [Text("", tokens=1)] * 3
 
 
@@ -218,13 +231,7 @@ def test_prompts_that_are_sampled_together_get_the_samples_that_they_get_alone(
     found = dict(stream_samples(lm, iter(prompts), count, sampling, rows, tokens))
     assert found == {
         one.number: [
-            alone(
-                lm,
-                list(one.ids),
-                sampling.generator(one.number * count + number),
-                Ends(one.max_new_tokens, one.stop),
-            )
-            for number in range(count)
+            alone(lm, one, sampling.generator(one.number * count + number)) for number in range(count)
         ]
         for one in prompts
     }
@@ -238,7 +245,7 @@ def test_what_samples_begin_with_is_read_once(llama: LanguageModel, prompt: list
         lambda model, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
     )
     try:
-        found = samples(llama, prompt, 50, by_seed(1, HEAT, 0.001), Ends(4))
+        found = samples(llama, prompt, 50, by_seed(1, HEAT, 0.001), 4)
     finally:
         hook.remove()
     assert len(set(found)) == 1
@@ -248,4 +255,4 @@ def test_what_samples_begin_with_is_read_once(llama: LanguageModel, prompt: list
 
 def test_an_encoder_decoder_is_refused(tiny_t5: Path) -> None:
     with pytest.raises(NightjarError, match="drawing samples of a prompt needs a causal model"):
-        samples(load(tiny_t5), [5, 6], 2, by_seed(1), Ends(2))
+        samples(load(tiny_t5), [5, 6], 2, by_seed(1), 2)

@@ -15,7 +15,8 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load, prepare
-from nightjar.models.samples import Ends, generator_for
+from nightjar.models.row import Prompt
+from nightjar.models.samples import generator_for
 from nightjar.params import load as load_params
 from nightjar.predict import extracted
 from nightjar.tools.lines import lines
@@ -60,9 +61,8 @@ def test_lists_of_samples_drawn_alone(
         drawn = [
             alone(
                 lm,
-                lm.tokenizer.encode(row["prompt"]),
+                Prompt(0, lm.tokenizer.encode(row["prompt"]), 5, ["."]),
                 generator_for(stage.params.seed, f"{row['prompt_sha256']} {number}"),
-                Ends(5, ["."]),
             )
             for number in range(12)
         ]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from nightjar.core.errors import NightjarError
 from nightjar.prompts.encoding import Tokenizer, encode
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
-from nightjar.prompts.prefix_caching import with_prefix_cache
 from tests.nightjar.prompts.options import options
 
 
@@ -43,11 +42,9 @@ TASK = {
 }
 
 
-@pytest.mark.parametrize("remembered", [False, True])
-def test_golden(golden: Path, remembered: bool) -> None:
+def test_golden(golden: Path) -> None:
     data = json.loads((golden / "sni_encoding.json").read_text())
-    gpt2 = with_prefix_cache(Gpt2Bpe(), load()) if remembered else Gpt2Bpe()
-    tokenizers: dict[str, Tokenizer] = {"whitespace": Whitespace(), "gpt2": gpt2}
+    tokenizers: dict[str, Tokenizer] = {"whitespace": Whitespace(), "gpt2": Gpt2Bpe()}
     for case in data["cases"]:
         task, config = data["tasks"][case["task"]], case["config"]
         encoded = encode(

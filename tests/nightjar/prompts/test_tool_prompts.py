@@ -7,9 +7,11 @@ import re
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.tool_prompts import CALL_NAMES, EXAMPLES, head
+from nightjar.prompts.tool_prompts import CALL_NAMES, head, instructions
 
 CALL = re.compile(r"\[(\w+)\((.*?)\)\] ?")
+# Input and output of the examples of each tool.
+EXAMPLES = {name: re.findall(r"Input: (.*)\nOutput: (.*)\n\n", head(name)) for name in CALL_NAMES.values()}
 # Where the paper's output says something else than its input, or a call takes the place of the text.
 DIFFERENT = {("Calculator", 2), ("MT", 2)}
 
@@ -42,7 +44,7 @@ def test_layout() -> None:
 def test_every_tool(tool: str, name: str) -> None:
     assert head(tool) == head(name)
     assert f"[{name}(" in head(tool).partition("\n")[0]
-    assert head(tool).count("Input: ") == head(tool).count("\nOutput: ") == len(EXAMPLES[name])
+    assert head(tool) == instructions(head(tool).partition("\n")[0], EXAMPLES[name])
     assert head(tool).endswith("\n\n")
     assert "..." not in head(tool)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.prompts.tool_prompts import EXAMPLES, instructions
+from nightjar.prompts.tool_prompts import head, instructions
 from nightjar.tools import Call, Text, Toolbox, make
 from nightjar.tools.annotate import Annotator, Settings
 from nightjar.tools.calculator import Calculator
@@ -24,7 +24,10 @@ THRESHOLDS = (-0.5, -0.1, 0.0, 0.1, 0.5, 1.0, 2.0)
 class BrieflyInstructed(Calculator):
     """The calculator with one example of calls: the plain version reads the instructions three times for each text."""
 
-    instructions = instructions("Add calls to a calculator to the text.", EXAMPLES["Calculator"][:1])
+    instructions = instructions(
+        "Add calls to a calculator to the text.",
+        re.findall(r"Input: (.*)\nOutput: (.*)\n\n", head("Calculator"))[:1],
+    )
 
 
 @pytest.fixture(scope="module")

@@ -13,20 +13,19 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.generate import Row, generate
+from nightjar.models.generate import generate
 from nightjar.models.load import load, load_tokenizer, prepare
 from nightjar.models.model import Text
+from nightjar.models.row import Row
 from nightjar.models.samples import Sampling, generator_for
 from nightjar.tools import (
     Answered,
     Call,
     Executed,
-    Query,
     Request,
     Tool,
     Toolbox,
     answer,
-    answers,
     find,
     make,
     write,
@@ -437,21 +436,19 @@ def test_a_bad_tool_costs_its_own_call_only(tiny_model: Path, name: str, result:
     assert given.prediction == "y ok 12"
 
 
-def test_each_query_has_its_own_limits_stops_day_and_forbidden_tools(tiny_model: Path) -> None:
-    day = date(2024, 2, 29)
+def test_each_row_has_its_own_day_and_forbidden_tools(tiny_model: Path) -> None:
     texts = {
         "a": "it is [Calendar() -> Today is Thursday, February 29, 2024.] 29. and more",
         "b": "x [Calendar() -> Today",
     }
     lm = scripted(tiny_model, writes(**texts))
-    queries = [
-        (7, Query("a:", 40, (". and",), day)),
-        (3, Query("b:", 12, (), day, frozenset({"Calendar"}))),
-    ]
-    found = dict(answers(lm, queries, Toolbox(map(make, TOOLS)), batch_size=2))
-    assert found.keys() == {3, 7}
-    assert found[7].prediction == "it is 29"
-    assert "[" not in found[3].text and found[3].calls == ()
+    controller = ToolController(lm, Toolbox(map(make, TOOLS)), top_k=10, max_calls=1)
+    prompts = [lm.tokenizer.encode("a:"), lm.tokenizer.encode("b:")]
+    controller.enter(0, prompts[0], date(2024, 2, 29))
+    controller.enter(1, prompts[1], date(2024, 2, 29), frozenset({"Calendar"}))
+    first, second = generate(lm, prompts, 40, [". and"], controller=controller)
+    assert controller.answered(0, first.text, 0).prediction == "it is 29"
+    assert "[" not in second.text and controller.answered(1, second.text, 0).calls == ()
 
 
 @pytest.mark.parametrize("top_k", [0, 1, 3, 10])

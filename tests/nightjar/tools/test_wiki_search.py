@@ -36,7 +36,7 @@ def index(folder: Path, passages: list[tuple[str, str]] = PASSAGES) -> Path:
             for n, (title, text) in enumerate(passages)
         ]
         writer.write(contracts.PASSAGES, rows)
-        LexicalIndex.build(f"{title}\n{text}" for title, text in passages).save(writer.folder("lexical"))
+        LexicalIndex.write((f"{title}\n{text}" for title, text in passages), writer.folder("lexical"))
     return folder
 
 
@@ -135,7 +135,7 @@ def test_a_resource_that_is_missing_or_damaged_is_one_line(tmp_path: Path) -> No
     with pytest.raises(NightjarError, match="no lexical index"):
         make("wiki_search", tmp_path / "nowhere")
     folder = index(tmp_path / "index")
-    LexicalIndex.build(["only one"]).save(folder / "lexical")
+    LexicalIndex.write(["only one"], folder / "lexical")
     with pytest.raises(NightjarError, match="4 passages, but 1 of them indexed"):
         make("wiki_search", folder)
 

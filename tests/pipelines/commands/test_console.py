@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from typing import Any
 
 import pytest
 
@@ -51,21 +52,27 @@ class Terminal(io.StringIO):
         return True
 
 
+def terminal(patch: pytest.MonkeyPatch, columns: int, name: str = "stdout", stream: type = Terminal) -> Any:
+    """What a standard stream shows on a terminal of so many columns without colours."""
+    shown = stream()
+    patch.setattr(sys, name, shown)
+    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(columns)}.items():
+        patch.setenv(variable, value)
+    return shown
+
+
 def test_data_are_exact_but_for_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say_exact(STEERING)
     assert capsys.readouterr().out == STEERING + "\n"
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stdout", shown)
+    shown = terminal(monkeypatch, 1000)
     say_exact(STEERING)
     assert shown.getvalue() == SHOWN.replace("\\n", "\n") + "\n"
 
 
 def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setenv("TERM", "xterm")
+    shown = terminal(monkeypatch, 100, "stderr")
     with bytes_bar("reading :train: [red]x\x1b[2J") as tell:
         assert tell is not None
         tell(1, 2)
@@ -73,11 +80,7 @@ def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bar_is_there_at_once_and_says_what_is_done_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "100")
+    shown = terminal(monkeypatch, 100, "stderr")
     with bar("starting [red]\x1b[2J") as tell:
         assert tell is not None and "starting [red]\\x1b[2J" in shown.getvalue()
         tell("questions", 0, 200)
@@ -91,10 +94,7 @@ def test_a_bar_is_there_at_once_and_says_what_is_done_of_how_many(monkeypatch: p
 
 @pytest.mark.parametrize("columns", [32, 40, 60, 80, 120])
 def test_a_table_fits_the_terminal_and_no_word_breaks(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stdout", shown)
-    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(columns)}.items():
-        monkeypatch.setenv(variable, value)
+    shown = terminal(monkeypatch, columns)
     row = {
         "category": "answerability_classification",
         "n": 12,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,12 @@ def test_a_complete_project_passes(project: Path) -> None:
     listed = found()
     assert {
         name: one["state"] for name, one in listed.items() if name not in ("memory", "disk", "ports")
-    } == dict.fromkeys(["environment", "project", "parameters", "GPU"], "ok")
+    } == dict.fromkeys(["environment", "project", "parameters", "data", "models", "GPU"], "ok")
+
+
+def test_a_rebuild_without_prefect_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "prefect", None)
+    assert "dvc repro does not" in found()["Prefect"]["text"]
 
 
 def test_missing_data_name_the_command_that_fetches_them(project: Path) -> None:

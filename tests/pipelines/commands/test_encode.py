@@ -92,27 +92,6 @@ def test_wrong_input(task: Path, arguments: str, wanted: str) -> None:
     assert wanted in err and err.count("\n") == 1 and err.startswith("nightjar: ")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"Definition": "Say the colour."},
-        {"Positive Examples": [{**TASK["Positive Examples"][0], "output": ["green"]}]},
-        {"Instances": [{"input": "the\tsky", "output": "blue"}, TASK["Instances"][1]]},
-        {"Categories": ["Colours"], "URL": [float("nan")], "Input_language": 7},
-    ],
-)
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_what_ingest_takes_in_other_forms_is_shown_the_same(
-    task: Path, change: dict[str, Any], mark: bytes
-) -> None:
-    for arguments in ("--instance 0 --json --explanation", "--tsv --explanation"):
-        task.write_text(json.dumps(TASK))
-        wanted = run(f"encode --task {task.name} {arguments}")
-        task.write_bytes(mark + json.dumps({**TASK, **change}).encode())
-        assert run(f"encode --task {task.name} {arguments}") == wanted
-        assert wanted[0] == 0 and "grass" in wanted[1] and wanted[2] == ""
-
-
 def test_an_explanation_of_null_gets_no_line(task: Path) -> None:
     task.write_text(
         json.dumps({**TASK, "Positive Examples": [{"input": "a", "output": "b", "explanation": None}]})

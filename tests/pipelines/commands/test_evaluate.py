@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
-from safetensors.torch import load_file, save_file
 
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
@@ -23,7 +22,6 @@ from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.models.http_client import KEY
 from nightjar.models.weights import digest, write_checksums
-from nightjar.predict import sources
 from pipelines.cli import main
 from tests import tiny_models
 from tests.completions_server import completion, said, serving
@@ -288,105 +286,16 @@ def test_a_larger_limit_asks_only_the_questions_that_are_new(
         assert {row["n"] for row in headline} == {6}
 
 
-BAD = [
-    b'{"choices": [{"text": "\\ud800"}]}',
-    b'{"choices": ' + b"[" * 200_000,
-    b'{"choices": [{"text": "0"}], "usage": {"completion_tokens": 8589934592}}',
-]
-
-
-@pytest.mark.parametrize("bad", BAD)
-def test_a_bad_answer_is_one_line_and_the_run_resumes(
-    project: Path, capsys: pytest.CaptureFixture[str], bad: bytes
-) -> None:
-    bodies = [bad]
-
-    def script(body: dict[str, Any]) -> tuple[int, Any]:
-        return (200, bodies[0]) if bodies and "number 2" in body["prompt"] else count(body)
-
-    with serving(script) as served:
-        arguments = ("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run")
-        assert run(*arguments) == 2
-        told = capsys.readouterr().err
-        assert f"server:{served.url}: " in told and "Traceback" not in told
-        bodies.clear()
-        assert run(*arguments) == 0
-
-
-def test_an_invalid_proxy_is_one_line(
-    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
-    arguments = ("--benchmark", "supernatinst", "--output", "../run")
-    assert run("--model", "server:http://192.0.2.1#m", *arguments) == 2
-    assert "nightjar: http_proxy: the proxy is invalid" in capsys.readouterr().err
-
-
-def without_a_tensor(folder: Path, file: str = "model.safetensors") -> None:
-    """Remove one tensor of a weight file."""
-    held = load_file(folder / file)
-    held.pop(min(held))
-    save_file(held, folder / file, {"format": "pt"})
-
-
-def without_values(folder: Path) -> None:
-    """A weight file of nothing but an empty header."""
-    (folder / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
-
-
-def with_another_layer(folder: Path) -> None:
-    """A configuration that asks for one more layer than there is."""
-    values = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(values | {"num_hidden_layers": 3}))
-
-
-@pytest.mark.parametrize("change", [without_a_tensor, without_values, with_another_layer])
 def test_a_model_that_lacks_weights_is_refused_and_leaves_nothing(
-    change: Callable[[Path], None], project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree("models/base/language_model", "../mine")
     (project.parent / "mine/checksums.json").unlink()
-    change(project.parent / "mine")
+    (project.parent / "mine/model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     assert run("--model", "../mine", "--benchmark", "supernatinst", "--output", "../run") == 2
     told = capsys.readouterr().err.strip()
-    assert (
-        told.startswith("nightjar: ../mine: ")
-        and "\n" not in told
-        and "missing: " in told
-        and "weight" in told
-    )
+    assert told.startswith("nightjar: ../mine: ") and "\n" not in told and "missing: " in told
     assert not (project.parent / "run").exists()
-
-
-@pytest.mark.parametrize("other_keys", [False, True])
-def test_an_adapter_that_does_not_fit_is_refused(
-    other_keys: bool, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    adapter = tiny_models.adapter(Path("models/base/language_model"), project.parent / "mine")
-    if other_keys:
-        file = adapter / "adapter_model.safetensors"
-        held = {name.replace("layers", "blocks"): value for name, value in load_file(file).items()}
-        save_file(held, file, {"format": "pt"})
-    else:
-        without_a_tensor(adapter, "adapter_model.safetensors")
-    assert run("--model", "../mine", "--benchmark", "supernatinst", "--output", "../run") == 2
-    told = capsys.readouterr().err.strip()
-    assert "\n" not in told and "tensors missing: " in told and "lora_A" in told
-    assert ("unexpected: base_model.model.model.blocks.0" in told) == other_keys
-    assert not (project.parent / "run").exists()
-
-
-def test_two_folders_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, script in {"a": count, "b": lambda body: completion(" 0")}.items():
-        with serving(script, (name,)) as served:
-            options = ("--benchmark", "supernatinst", "--output", f"../{name}")
-            assert run("--model", f"server:{served.url}#{name}", *options) == 0
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as raised:
-        main(["compare", "--benchmark", "supernatinst", "--a", "../a", "--b", "../b", "--json"])
-    assert not raised.value.code
-    found = json.loads(capsys.readouterr().out)
-    assert (found["n"], found["missing"]) == (6, {"a": 0, "b": 0})
 
 
 def test_prompts_with_and_without_a_template_are_not_compared_in_silence(
@@ -459,29 +368,6 @@ def _occupied(folder: Path) -> None:
     (folder.parent / "run/mine.txt").touch()
 
 
-def test_two_at_once_into_one_new_folder(
-    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other one is done while the first makes its folder."""
-    make, out = sources.Source.prepare, project.parent / "run"
-
-    def meanwhile(*model: Any) -> Any:
-        if not out.exists():
-            out.mkdir()
-            (out / "evaluation.json").write_text("{}")
-        return make(*model)
-
-    monkeypatch.setattr(sources.Source, "prepare", meanwhile)
-    with serving(count) as served:
-        assert (
-            run("--model", f"server:{served.url}", "--benchmark", "supernatinst", "--output", "../run") == 2
-        )
-    error = capsys.readouterr().err
-    assert "../run: something else was made there meanwhile" in error and error.count("\n") == 1
-    assert [it.name for it in out.iterdir()] == ["evaluation.json"]
-    assert not list(project.parent.glob(".run*"))
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -509,13 +395,6 @@ def test_a_damaged_record_is_one_line(project: Path, damage: str, capsys: pytest
     assert raised.value.code == 2
     error = capsys.readouterr().err
     assert "evaluation.json" in error and error.count("\n") == 1
-
-
-@pytest.mark.parametrize("name", ["m" * 300, "é" * 300, "a/" + "b" * 5000], ids=["300", "accents", "5000"])
-def test_a_model_may_have_a_long_name(project: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(count, (name,)) as served:
-        options = ("--benchmark", "supernatinst", "--limit", "1", "--output", "../run")
-        assert run("--model", f"server:{served.url}#{name}", *options) == 0, capsys.readouterr().err
 
 
 def _without_questions(folder: Path) -> None:

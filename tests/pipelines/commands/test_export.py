@@ -234,30 +234,3 @@ def test_a_disk_that_takes_no_more_is_one_line(
     assert code == 2 and error.count("\n") == 1
     assert "new/out: a quota or a limit on file sizes is reached" in error
     assert not Path("new").exists()
-
-
-def test_a_folder_that_is_made_meanwhile_stays(
-    workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(workdir, tiny_model)
-
-    def meanwhile(*_: object) -> None:
-        Path("out").mkdir()
-        Path("out/precious").write_text("mine")
-
-    monkeypatch.setattr(command, "_write_model", meanwhile)
-    assert run("tk_instruct", "out") == 2
-    assert "out: something else was made there meanwhile" in capsys.readouterr().err
-    assert [it.name for it in Path("out").iterdir()] == ["precious"]
-    assert not list(workdir.glob(".out*"))
-
-
-def test_a_fault_leaves_nothing(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained(workdir, tiny_model)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(command, "_write_model", full)
-    assert run("tk_instruct", "out") == 2
-    assert not [path.name for path in workdir.iterdir() if "out" in path.name]

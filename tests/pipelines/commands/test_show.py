@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,8 @@ from pipelines.graph import repository as graphs
 from pipelines.run import report
 from pipelines.run.results import End, Result
 from stages._runtime import history
-from tests.pipelines.conftest import Repo
+from tests.pipelines.commands.test_console import Terminal, terminal
+from tests.pipelines.conftest import Api, Repo, run_of, wait_for
 
 
 @pytest.mark.slow
@@ -47,6 +47,7 @@ stages:
 
 def with_report(repo: Repo) -> None:
     (repo.root / "page").mkdir()
+    (repo.root / "page/index.html").touch()
     (repo.root / "page/headline.txt").write_text("system  score\nplain   1.0\n")
     (repo.root / "page/headline.json").write_text('[{"system": "plain"}]')
     repo.write(dvc=REPORT, source="1", setting="1")
@@ -71,7 +72,7 @@ def test_scores_are_printed_only_where_they_hold(repo: Repo) -> None:
 
 
 @pytest.mark.slow
-def test_the_last_good_output_of_a_failed_stage_can_be_restored(repo: Repo) -> None:
+def test_the_last_good_output_of_a_failed_stage_can_be_restored(repo: Repo, api: Api) -> None:
     """DVC removes what a stage made before it runs again: the report is restored, of others the command is named."""
     with_report(repo)
     failing = REPORT.replace("cp split.txt model.txt", "cp setting.txt model.txt; exit 3")
@@ -80,6 +81,9 @@ def test_the_last_good_output_of_a_failed_stage_can_be_restored(repo: Repo) -> N
     command = "dvc checkout --force predict"
     assert done.returncode == 1 and (repo.root / "model.txt").read_text() == "2"
     assert f"The last good output of predict comes back with: {command}\n" in done.stdout
+    about = {"flow_run_id": {"any_": [run_of(api, repo)["id"]]}, "key": {"any_": ["rebuild"]}}
+    (page,) = wait_for(lambda: api.ask("artifacts/filter", artifacts=about), what="the page of the run")
+    assert page["data"].startswith(f"[The report]({api.server.url}/report/index.html): ")
     repo.dvc(*command.split()[1:])
     assert (repo.root / "model.txt").read_text() == "1"
 
@@ -151,20 +155,12 @@ def test_the_results_say_whether_the_scores_of_the_report_hold(
     assert reason in printed
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 @pytest.mark.parametrize("name", ["sub/dvc.yaml:train:", "b@[red]", "b@{0}", "b@%s", "-rf"])
 def test_stages_are_shown_by_their_names(
     name: str, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = stream()
-    monkeypatch.setattr(sys, "stdout", shown)
-    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "200"}.items():
-        monkeypatch.setenv(variable, value)
+    shown = terminal(monkeypatch, 200, stream=stream)
     line = "[bold]{1} %d :train: \x1b]0;title\x07\x9b2J\rover\u202e"
     escaped = "[bold]{1} %d :train: \\x1b]0;title\\x07\\x9b2J\\rover\\u202e"
     with show.Progress(Path(), [name], verbose=True) as progress:
@@ -211,10 +207,7 @@ def test_a_stage_is_one_line_and_what_was_stopped_or_left_out_is_said_once(
 def test_nothing_is_wider_than_the_terminal_and_no_number_breaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stdout", shown)
-    for variable, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "60"}.items():
-        monkeypatch.setenv(variable, value)
+    shown = terminal(monkeypatch, 60)
     why = "predict.systems.a_name_that_is_rather_long.evidence: 1234567 → 7654321"
     with show.Progress(tmp_path, ["predict@classification"], verbose=False) as progress:
         progress.tell(Result("predict@classification", "running", why="12,345 of 67,890 instances"))

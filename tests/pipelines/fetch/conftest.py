@@ -31,29 +31,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A key and a certificate of 127.0.0.1 in one file."""
     folder = tmp_path_factory.mktemp("certificate")
     key, own = folder / "key.pem", folder / "own.pem"
-    make = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    about = [
-        "-subj",
-        "/CN=127.0.0.1",
-        "-addext",
-        "subjectAltName=IP:127.0.0.1",
-        "-keyout",
-        str(key),
-        "-out",
-        str(own),
-    ]
-    subprocess.run([*make, *about], check=True, capture_output=True)
+    make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    about = "-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout"
+    subprocess.run(
+        [*make.split(), *about.split(), str(key), "-out", str(own)], check=True, capture_output=True
+    )
     both = folder / "both.pem"
     both.write_text(key.read_text() + own.read_text())
     return both

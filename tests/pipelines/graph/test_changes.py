@@ -16,7 +16,7 @@ import pytest
 
 from pipelines.graph import dvc_adapter, dvc_status
 from pipelines.graph import repository as graphs
-from pipelines.graph.changes import MISSING, NEVER, Reason
+from pipelines.graph.graph import MISSING, NEVER, Reason
 from tests.pipelines.conftest import Repo
 
 # No two outputs hold the same: DVC keeps equal contents once.

@@ -17,10 +17,8 @@ from dvc.lock import Lock
 from dvc.parsing import DataResolver
 from dvc.repo import Repo as DvcRepo
 
-from nightjar.core.errors import NightjarError
 from pipelines.graph import dvc_adapter, dvc_worker
 from pipelines.graph import repository as graphs
-from pipelines.graph.graph import Graph
 from tests.pipelines.conftest import Repo, environment
 
 DVC = """
@@ -65,18 +63,6 @@ def run(worker: dvc_worker.Worker, stage: str) -> str:
     return str(ask(worker, "finish", stage)["state"])
 
 
-def test_the_graph_comes_through_as_it_is_read(repo: Repo, worker: dvc_worker.Worker) -> None:
-    assert [run(worker, name) for name in ("a@1", "last")] == ["ran", "ran"]
-    repo.write(params="size: 4\n")
-    answer = ask(worker, "graph")
-    assert answer["state"] == "graph"
-    read = graphs.read(repo.root)
-    assert Graph.of_json(answer) == read == Graph.of_json(read.as_json())
-    states = {name: stage.state for name, stage in read.stages.items()}
-    assert states["a@1"] == states["a@2"] == "would run" and states["last"] == "follows"
-    assert "size: 3 → 4" in read.stages["a@1"].why
-
-
 def test_n_stages_read_the_graph_once(
     repo: Repo, worker: dvc_worker.Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +76,7 @@ def test_n_stages_read_the_graph_once(
     monkeypatch.setattr(Lockfile, "_load", lambda *them, **more: counted("dvc.lock", load, *them, **more))
     monkeypatch.setattr(DataResolver, "__init__", lambda *them: counted("dvc.yaml", resolve, *them))
     monkeypatch.setattr(dvc_adapter, "load_path", lambda path, fs: counted(Path(path).name, parse, path, fs))
-    ask(worker, "graph")
+    ask(worker, "status", "a@1")
     once = Counter(read)
     assert once == {"dvc.lock": 1, "dvc.yaml": 1, "params.yaml": 1, "more.yaml": 1}
     for name in ("a@1", "a@2", "a@3", "a@4", "last"):
@@ -122,7 +108,6 @@ def repro(repo: Repo, stage: str) -> None:
 def test_what_another_changes_between_two_stages_is_noticed(
     repo: Repo, worker: dvc_worker.Worker, file: str, old: str, new: str, wanted: dict[str, str]
 ) -> None:
-    ask(worker, "graph")
     assert [run(worker, name) for name in ("a@1", "last")] == ["ran", "ran"]
     path = repo.root / file
     path.write_text(path.read_text().replace(old, new))
@@ -156,36 +141,8 @@ def test_while_another_dvc_holds_the_lock_it_is_busy(
     monkeypatch.setattr("dvc.lock.DEFAULT_TIMEOUT", 0.06)
     ask(worker, "abandon")
     with Lock(repo.root / ".dvc/tmp/lock", wait=True):
-        for do in ("graph", "status", "begin"):
-            assert ask(worker, do, "a@1", targets=[], force=False) == {"state": "busy", "holder": ""}
-
-
-DRIVER = """
-import sys
-from pathlib import Path
-from nightjar.core.errors import NightjarError
-from pipelines.run.run_stage import Stages
-from pipelines.graph import repository as graphs
-root = graphs.find_root()
-with Stages(root) as stages:
-    print(list(stages.graph().stages))
-    print(stages.run("a@1", root / "log").state)
-    Path("dvc.yaml").write_text("stages: [")
-    try:
-        stages.graph()
-    except NightjarError as error:
-        print(error)
-print([name for name in sys.modules if name.split(".")[0] in ("dvc", "networkx", "dvc_data")])
-"""
-
-
-def test_a_driver_reads_the_graph_and_runs_stages_without_dvc(repo: Repo, worker: dvc_worker.Worker) -> None:
-    done = subprocess.run([sys.executable, "-c", DRIVER], env=environment(), capture_output=True, text=True)
-    names, state, error, loaded = done.stdout.splitlines()
-    assert names == str(["a@1", "a@2", "a@3", "a@4", "last"]) and (state, loaded) == ("ran", "[]")
-    with pytest.raises(NightjarError) as caught:
-        graphs.read(repo.root)
-    assert error == str(caught.value)
+        for do in ("status", "begin"):
+            assert ask(worker, do, "a@1", force=False) == {"state": "busy", "holder": ""}
 
 
 @pytest.mark.parametrize("unread", [False, True])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,9 +14,7 @@ from dvc.repo import lock_repo
 from dvc.utils.serialize import load_yaml
 
 from pipelines.graph import dvc_run, lock_file
-from pipelines.graph import repository as graphs
 from pipelines.graph.dvc_adapter import Project
-from pipelines.graph.graph import Graph
 from tests.pipelines.conftest import Repo, wait_for
 
 LOCK = "dvc.lock"
@@ -86,26 +83,6 @@ def test_what_has_another_form_is_left_to_dvc(repo: Repo) -> None:
             assert path.read_text() == text
 
 
-def random_graph(seed: int) -> str:
-    """A graph of seven stages in an order of its own, commands of one and several lines, one group of foreach."""
-    draw = random.Random(seed)
-    names = [f"s{number}" for number in draw.sample(range(100), 7)]
-    stages = []
-    for at, name in enumerate(names):
-        deps = draw.sample(names[:at], min(at, draw.randint(0, 3)))
-        cat = f"cat {' '.join(f'{dep}.out' for dep in deps)} source.txt > {name}.out"
-        text = (
-            f"  {name}:\n    cmd:\n      - {cat}\n      - 'echo \"{name}: {'long ' * 30}\" >> {name}.out'\n"
-        )
-        text += "".join(
-            f"{'    deps:' if not number else ''}\n      - {dep}.out" for number, dep in enumerate(deps)
-        )
-        stages.append(text.rstrip() + f"\n    outs: [{name}.out]\n")
-    draw.shuffle(stages)
-    group = "  g:\n    foreach: [b, a, c]\n    do:\n      cmd: cp source.txt ${item}.g\n      outs: ['${item}.g']\n"
-    return "stages:\n" + "".join(stages) + group
-
-
 def run(repo: Repo, name: str) -> None:
     """Run a stage and record it, as the worker does."""
     with contextlib.chdir(repo.root):
@@ -118,15 +95,6 @@ def run(repo: Repo, name: str) -> None:
             dvc_run.finish(project, begun)
 
 
-def any_order(graph: Graph, draw: random.Random, names: set[str]) -> list[str]:
-    """The stages `names`, each after those that it needs, otherwise at random."""
-    found: list[str] = []
-    while left := sorted(names - set(found)):
-        ready = [name for name in left if not (names - set(found)) & set(graph.stages[name].upstream)]
-        found.append(draw.choice(ready))
-    return found
-
-
 def order(repo: Repo, file: str = LOCK) -> list[str]:
     return list(load_yaml(repo.root / file)["stages"])
 
@@ -135,23 +103,6 @@ def written(repo: Repo) -> list[str]:
     """The entries while DVC runs, which writes the file in place: read under its lock."""
     with Lock(repo.root / ".dvc/tmp/lock", wait=True):
         return order(repo) if (repo.root / LOCK).is_file() else []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_stages_that_end_in_any_order_leave_the_file_of_dvc(repo: Repo, seed: int) -> None:
-    draw = random.Random(seed)
-    repo.write(dvc=random_graph(seed), source="1")
-    graph = graphs.read(repo.root)
-    repo.dvc("repro")
-    wanted = (repo.root / LOCK).read_bytes()
-    (repo.root / LOCK).unlink()
-    ended = any_order(graph, draw, set(graph.stages))
-    shutil.rmtree(repo.root / ".dvc/cache/runs")
-    for name in ended:
-        run(repo, name)
-    assert (repo.root / LOCK).read_bytes() == wanted
-    assert ended != order(repo), "nothing was tried"
 
 
 def test_a_new_entry_stands_in_the_order_of_dvc_and_the_others_keep_theirs(repo: Repo) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from nightjar.core import paths
 from pipelines.nightly.run import superseded
-from pipelines.process import lock
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 
@@ -20,18 +19,6 @@ NOW = datetime.now(UTC).replace(microsecond=0)
 def put(root: Path, began: datetime) -> None:
     (root / paths.NIGHTLY_LOCK).parent.mkdir(exist_ok=True)
     (root / paths.NIGHTLY_LOCK).write_text(json.dumps({"pid": 1, "since": began.isoformat()}))
-
-
-def test_of_several_late_nights_the_first_to_run_replaces_all(tmp_path: Path) -> None:
-    late = [NOW - timedelta(days=days) for days in (3, 2, 1)]
-    ran = 0
-    for due in late:
-        if not superseded(tmp_path, due):
-            with lock.locked(tmp_path, paths.NIGHTLY_LOCK, "a nightly"):
-                ran += 1
-    assert ran == 1
-    assert "replaced by the nightly of " in superseded(tmp_path, late[-1])
-    assert not superseded(tmp_path, datetime.now(UTC) + timedelta(days=1))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"since": 1}', '{"since": "x"}'])

@@ -9,18 +9,6 @@ import pytest
 from pipelines.nightly import text as nightly_text
 
 
-def test_a_benchmark_is_worse_if_any_of_its_scores_is() -> None:
-    rows = [
-        {"benchmark": "a", "system": "s", "verdict": "unchanged"},
-        {"benchmark": "a", "system": "t", "verdict": "better"},
-        {"benchmark": "b", "system": "s", "verdict": "better"},
-        {"benchmark": "b", "system": "s", "verdict": "worse"},
-        {"benchmark": "c", "system": "s", "verdict": "not comparable"},
-    ]
-    assert nightly_text.benchmarks(rows) == {"a": "better", "b": "worse", "c": "not comparable"}
-    assert nightly_text.words(rows, "benchmark", "system")["a", "s"] == "unchanged"
-
-
 def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:
     facts = {
         **dict.fromkeys(("run", "state", "message", "commit", "lock_sha256"), "x"),

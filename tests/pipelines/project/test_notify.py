@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.core.errors import NightjarError
-from pipelines import cli
-from pipelines.process import lock
 from pipelines.project.notify import notify, warning
 from tests.completions_server import serving
-from tests.pipelines.conftest import Repo
 
 FILE = ".nightjar/notifications.jsonl"
 
@@ -101,25 +97,3 @@ def test_whether_the_file_can_be_written_is_known_beforehand(tmp_path: Path) -> 
         told = warning(tmp_path)
         assert place in told and "nightly.notifications" in told and "\n" not in told
     assert lines(tmp_path / "logs/told.jsonl") == [{"kind": "x"}]
-
-
-@pytest.mark.parametrize("command", ["serve", "nightly"])
-def test_serve_and_nightly_warn_once_before_they_begin(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    repo.write(
-        dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n",
-        params="nightly: {notifications: data.txt/no}\n",
-    )
-    repo.write(data="a file is in the way")
-    monkeypatch.chdir(repo.root)
-
-    def begin(*_: object, **__: object) -> None:
-        raise NightjarError("begun", "server", "nothing")
-
-    monkeypatch.setattr(lock, "locked", begin)
-    with pytest.raises(SystemExit):
-        cli.main([command])
-    told = capsys.readouterr().err
-    assert told.count("nightly.notifications") == 1
-    assert told.index("data.txt/no") < told.index("begun")

@@ -11,7 +11,6 @@ import pytest
 from nightjar.core.errors import NightjarError
 from pipelines.project.git import baseline
 from pipelines.run.clone import Clone
-from pipelines.run.resources import Gpu, lease_file
 from pipelines.run.results import Result
 from pipelines.run.run import Run
 from pipelines.study import study as studies
@@ -122,52 +121,6 @@ def test_a_graph_that_git_does_not_know_is_one_line(project: Repo) -> None:
     (project.root / "other.yaml").rename(project.root / "dvc.yaml")
     with pytest.raises(NightjarError, match=r"dvc\.yaml: not in Git; commit it"):
         name(project)
-
-
-LEASED = """
-stages:
-  first: {cmd: readlink /proc/self/fd/0 > first.out, deps: [plain.txt], outs: [first.out]}
-  last:
-    cmd: readlink /proc/self/fd/0 > last.out
-    meta: {gpu: true}
-    deps: [first.out, plain.txt]
-    outs: [last.out]
-"""
-
-
-def test_a_stage_on_the_gpu_holds_the_lease_while_it_runs(
-    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    params = "rebuild: {gpu: always}\n"
-    repo.write(dvc=LEASED, params=params, plain="1")
-    commit(repo.root, "start")
-    told: list[str] = []
-    other = Gpu(Path("other"), lambda *_: None)
-
-    def listen(result: Result) -> None:
-        if result.state == "waiting":
-            told.append(f"{result.stage} {result.why}")
-            other.release("train")
-
-    with Clone(repo.root, baseline(repo.root)) as clone:
-
-        def run() -> dict[str, str]:
-            results = clone.run(execute, "last", params, repo.root / "logs", listen, threading.Event())
-            return {name: result.state for name, result in results.items()}
-
-        assert other.take("train")
-        assert run() == {"first": "ran", "last": "ran"}
-        assert len(told) == 1 and told[0].startswith("last waits for the GPU (held by train of other")
-        assert (clone.path / "last.out").read_text().strip() == str(lease_file())
-        assert (clone.path / "first.out").read_text().strip() == "/dev/null"
-        # Afterwards it is free; what is restored or unchanged does not wait for it.
-        assert other.take("train")
-        (clone.path / "last.out").unlink()
-        assert run() == {"last": "restored"}
-        other.release("train")
-    assert len(told) == 1
 
 
 def test_imported_data_in_a_folder_that_git_knows_in_part_are_an_input(repo: Repo) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -157,50 +156,62 @@ def test_a_wrong_profile_is_refused_in_one_line(project: Path, text: str, told: 
     assert "own.yaml" in line and told in line and "\n" not in line and len(line) < 1000
 
 
-def test_published_hyper_parameters(project: Path) -> None:
-    """Wang et al. 2022, appendix D and the released scripts, for the recipes of the benchmark."""
-    for name, rate, batch, steps in (
-        ("paper", 5e-5, 16, None),
-        ("paper_appendix", 1e-5, 16, None),
-        ("paper_11b", 1e-5, 1024, 1000),
-    ):
-        params = applied(project, name)
-        for recipe in map(params.train.recipe, ("tk_instruct", "supervised")):
-            assert (recipe.learning_rate, recipe.batch_size, recipe.max_steps) == (rate, batch, steps)
-            assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.0, "bfloat16")
-        assert params.train.recipe("tk_instruct").epochs == 2.0 or steps
-        assert (params.split.train_instances_per_task, params.split.supervised_instances_per_task) == (
-            100,
-            1000,
+# Of recipes. Wang et al. 2022, appendix D and the released scripts; Schick et al. 2023, section 4.1 and appendix B;
+# ProtoQA's published run_generation.py.
+FULL = {"method": "full", "precision": "bfloat16"}
+TOOLFORMER = {"learning_rate": 1e-5, "batch_size": 128, "max_steps": 2000, "warmup": 0.1}
+TOOLFORMER |= {"data": "corpus", "sequence_tokens": 1024, "evaluate_every": 500}
+PROTOQA = {
+    "data": "questions",
+    "method": "full",
+    "precision": "float32",
+    "learning_rate": 5e-5,
+    "warmup": 0.0,
+}
+PROTOQA |= {"schedule": "linear", "epochs": 1.0, "batch_size": 8, "max_steps": None, "evaluate_every": None}
+RECIPES = [
+    *(
+        (
+            profile,
+            recipe,
+            FULL | {"learning_rate": rate, "batch_size": batch, "max_steps": steps, "warmup": 0.0},
         )
+        for profile, rate, batch, steps in (
+            ("paper", 5e-5, 16, None),
+            ("paper_appendix", 1e-5, 16, None),
+            ("paper_11b", 1e-5, 1024, 1000),
+        )
+        for recipe in ("tk_instruct", "supervised")
+    ),
+    *(
+        ("toolformer", name, FULL | TOOLFORMER | {"calls": name == "toolformer"})
+        for name in ("toolformer", "plain")
+    ),
+    ("protoqa", "protoqa", PROTOQA),
+]
 
 
-def test_published_hyper_parameters_of_toolformer(project: Path) -> None:
-    """Schick et al. 2023, section 4.1 and appendix B."""
-    params = applied(project, "toolformer")
-    assert (params.augment.examples_per_tool, params.augment.held_out_documents) == (25_000, 1000)
-    assert params.augment.look_ahead_guard == ["machine_translation"]
-    for name in ("toolformer", "plain"):
-        recipe = params.train.recipe(name)
-        assert (recipe.data, recipe.calls) == ("corpus", name == "toolformer")
-        assert (recipe.learning_rate, recipe.batch_size, recipe.max_steps) == (1e-5, 128, 2000)
-        assert (recipe.method, recipe.warmup, recipe.precision) == ("full", 0.1, "bfloat16")
-        assert (recipe.sequence_tokens, recipe.evaluate_every) == (1024, 500)
-        assert recipe.batch_tokens >= 1024 and recipe.epochs > 2
-
-
-def test_published_hyper_parameters_of_protoqa(project: Path) -> None:
-    """ProtoQA's published run_generation.py."""
-    params = applied(project, "protoqa")
-    recipe, predict = params.train.recipe("protoqa"), params.predict.benchmark("protoqa")
-    assert (recipe.data, recipe.method, recipe.precision) == ("questions", "full", "float32")
-    assert (recipe.learning_rate, recipe.schedule, recipe.warmup) == (5e-5, "linear", 0.0)
-    assert (recipe.epochs, recipe.batch_size, recipe.max_steps) == (1.0, 8, None)
-    assert recipe.evaluate_every is None
-    assert (predict.temperature, predict.top_p, predict.samples) == (0.69, 0.9, 300)
-    assert (predict.max_new_tokens, predict.keep, predict.require_full_stop) == (10, 10, True)
-    settings = params.benchmarks["protoqa"].settings()
-    assert (settings["train"], settings["train_pairs"]) == ("train", None)
+@pytest.mark.parametrize(("profile", "recipe", "published"), RECIPES)
+def test_published_hyper_parameters(
+    project: Path, profile: str, recipe: str, published: dict[str, Any]
+) -> None:
+    params = applied(project, profile)
+    found = params.train.recipe(recipe)
+    assert {name: getattr(found, name) for name in published} == published
+    assert recipe != "tk_instruct" or found.epochs == 2.0 or found.max_steps
+    if profile == "toolformer":
+        assert found.batch_tokens >= 1024 and found.epochs > 2
+        assert (params.augment.examples_per_tool, params.augment.held_out_documents) == (25_000, 1000)
+        assert params.augment.look_ahead_guard == ["machine_translation"]
+    elif profile == "protoqa":
+        predict = params.predict.benchmark("protoqa")
+        assert (predict.temperature, predict.top_p, predict.samples) == (0.69, 0.9, 300)
+        assert (predict.max_new_tokens, predict.keep, predict.require_full_stop) == (10, 10, True)
+        settings = params.benchmarks["protoqa"].settings()
+        assert (settings["train"], settings["train_pairs"]) == ("train", None)
+    else:
+        split = params.split
+        assert (split.train_instances_per_task, split.supervised_instances_per_task) == (100, 1000)
 
 
 def test_published_hyper_parameters_of_zeroscrolls(project: Path) -> None:
@@ -362,33 +373,6 @@ def test_a_value_of_set_is_a_small_plain_value(project: Path, value: str, told: 
     line = str(caught.value)
     assert told in line and "predict.supernatinst.stop" in line and "\n" not in line and len(line) < 500
     assert not (project / "params.yaml").exists()
-
-
-def test_a_star_or_an_ampersand_in_a_text_is_no_alias(project: Path) -> None:
-    apply(
-        project, "sample", ["nightly.cron='*/5 * * * 1'", "predict.supernatinst.stop=['&a', 'R & D', '**x']"]
-    )
-    params = load(project / "params.yaml")
-    assert params.nightly.cron == "*/5 * * * 1"
-    assert params.predict.benchmark("supernatinst").stop == ["&a", "R & D", "**x"]
-
-
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        (b"- a\n- b\n", "not a mapping of keys to values"),
-        (b"seed: 1\nseed: 2\n", "mine.yaml:2: not valid YAML (found duplicate key"),
-        (b"a: &x 1\nseed: *x\n", "mine.yaml:1: an anchor (&) or an alias (*)"),
-    ],
-)
-def test_an_odd_profile_is_one_line(project: Path, data: bytes, told: str) -> None:
-    (project / "profiles/mine.yaml").write_bytes(data)
-    with pytest.raises(NightjarError) as caught:
-        apply(project, "mine")
-    assert told in str(caught.value) and "\n" not in str(caught.value)
-    shutil.copy(project / "profiles/mine.yaml", project / "params.yaml")
-    with pytest.raises(NightjarError, match=re.escape(told.replace("mine", "params"))):
-        load(project / "params.yaml")
 
 
 def test_a_launcher_needs_its_configuration(project: Path) -> None:

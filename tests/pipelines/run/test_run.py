@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.graph.changes import Reason
-from pipelines.graph.graph import Graph, Stage
+from pipelines.graph.graph import Graph, Reason, Stage
 from pipelines.run import run as runs
 from pipelines.run.results import GOOD, Result
 from pipelines.run.run import Run

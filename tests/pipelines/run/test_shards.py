@@ -200,15 +200,6 @@ def test_a_folder_that_is_not_the_project_is_an_error_in_one_line(tmp_path: Path
     assert not (tmp_path / "begun").exists()
 
 
-def test_the_path_of_a_project_is_no_format(tmp_path: Path) -> None:
-    root = tmp_path / "{0} %s {x}"
-    root.mkdir()
-    work = shards.Work(command=["echo"], folder=root, log=root / "work.log", settings=Shards(count=2))
-    with work.start(1) as child:
-        child.wait()
-    assert (root / "work.shard-1.log").read_text() == "--shard 1/2\n"
-
-
 @pytest.mark.parametrize(
     ("settings", "cmd", "meta", "told"),
     [

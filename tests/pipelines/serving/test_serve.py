@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import json
 import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import threading
 import time
 import urllib.error
 from collections.abc import Iterator
@@ -26,10 +23,10 @@ import pytest
 from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines import cli
-from pipelines.commands import serve as commands
 from pipelines.serving import flow_runs
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api as Client
+from tests.completions_server import serving as webhook
 from tests.pipelines.conftest import Api, Repo, lives, prefect_server, stage_pid, wait_for
 from tests.pipelines.forked import Forked
 
@@ -65,7 +62,7 @@ class Serving:
     told: list[dict[str, Any]]
 
     def deployment(self, flow: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._get(f"deployments/name/{flow}/{self.repo.root.name}")
+        found: dict[str, Any] = self.api.ask(f"deployments/name/{flow}/{self.repo.root.name}")
         return found
 
     def run(self, flow: str, **parameters: Any) -> str:
@@ -75,19 +72,13 @@ class Serving:
         return made
 
     def state(self, run: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._get(f"flow_runs/{run}")["state"]
+        found: dict[str, Any] = self.api.ask(f"flow_runs/{run}")["state"]
         return found
 
     def ended(self, run: str) -> dict[str, Any]:
         """The state of a run once it has ended."""
         wait_for(lambda: self.state(run)["type"] in ENDED, 200, "the end of the run")
         return self.state(run)
-
-    def _get(self, path: str) -> Any:
-        import urllib.request
-
-        with urllib.request.urlopen(f"{self.api.server.url}/api/{path}", timeout=20) as answer:
-            return json.load(answer)
 
 
 @pytest.fixture(scope="module")
@@ -121,30 +112,17 @@ def killed(api: Api) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def serving(api: Api, killed: str) -> Iterator[Serving]:
-    repo = Repo(api.root)
-    told: list[dict[str, Any]] = []
-
-    class Hook(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            told.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    hook = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    threading.Thread(target=hook.serve_forever, daemon=True).start()
-    process = repo.start("serve", "--webhook", f"http://127.0.0.1:{hook.server_port}/{SECRET.decode()}")
-    try:
-        assert process.stdout is not None
-        name = repo.root.name
-        assert process.stdout.readline().startswith(f"Serving rebuild/{name}, nightly/{name}, study/{name};")
-        yield Serving(repo, api, process, told)
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-        hook.shutdown()
+    repo, name = Repo(api.root), api.root.name
+    with webhook(lambda body: (200, {})) as hook:
+        address = hook.url.replace("//", f"//{SECRET.decode()}@")
+        process = repo.start("serve", "--webhook", f"{address}/v1/completions")
+        try:
+            first = process.stdout.readline()
+            assert first.startswith(f"Serving rebuild/{name}, nightly/{name}, study/{name};")
+            yield Serving(repo, api, process, hook.asked)
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
 
 
 def test_a_run_killed_with_all_that_served_it_has_crashed(serving: Serving, killed: str) -> None:
@@ -347,34 +325,6 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     with contextlib.closing(sqlite3.connect(repo.root / paths.PREFECT / "prefect.db")) as database:
         asked = "SELECT state_type FROM flow_run WHERE id = ?"
         assert database.execute(asked, [stopped]).fetchone() == ("CANCELLED",)
-
-
-def test_serve_starts_a_server_where_none_runs_and_ends_no_other(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[object] = []
-    process = subprocess.Popen(["sleep", "300"])
-    own = servers.Server(process.pid, "", 4300, "serve")
-
-    def start(*asked: object) -> tuple[servers.Server, servers.Process]:
-        calls.append(asked[1:])
-        return own, process
-
-    def stop(root: Path, server: servers.Server) -> None:
-        process.kill()
-        calls.append("stopped")
-
-    monkeypatch.setattr(servers, "free_port", lambda port: port)
-    monkeypatch.setattr(servers, "start", start)
-    monkeypatch.setattr(servers, "wait", lambda *_: None)
-    monkeypatch.setattr(servers, "stop", stop)
-    monkeypatch.setattr(commands.Serving, "_start_runner", lambda self: calls.append(self.url))
-    for found in (own, None):
-        monkeypatch.setattr(servers, "find", lambda root, found=found: found)
-        serving = commands.Serving(repo.root, 4300, {}, None)
-        serving.start()
-        serving.stop()
-    assert calls == [own.url, (4300, "serve"), own.url, "stopped"]
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,11 @@ def test_the_servers_own_pages_are_answered(api: Api, name: str) -> None:
     assert (status, headers["Access-Control-Allow-Origin"]) == (200, origin)
 
 
+def test_the_report_is_under_the_address_of_the_server(api: Api) -> None:
+    status, _, text = ask(api, "GET", "/report/index.html")
+    assert status == 404 and text.startswith("there is no report yet")
+
+
 @pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
 def test_a_web_socket_of_another_origin_is_refused(api: Api, origin: str) -> None:
     assert handshake(api, Origin=origin).startswith("HTTP/1.1 403 ")

@@ -333,23 +333,6 @@ def test_files_of_dvc_add_and_a_cache_elsewhere(repo: Repo, tmp_path: Path) -> N
     assert table.rows == {"added": 2, "removed": 1, "changed": 0}
 
 
-def test_a_cache_and_lock_of_dvc_2(project: Repo) -> None:
-    """Whose objects lie one folder higher, and whose hashes have no name in dvc.lock."""
-    expected = by_name(diff(project.root, "v1", "v2", "data/split"))["train"].rows
-    cache = project.root / ".dvc/cache"
-    for folder in (cache / "files/md5").iterdir():
-        folder.rename(cache / folder.name)
-    locks = []
-    for tag in ("v1", "v2"):
-        git(project.root, "checkout", "--quiet", "--force", tag)
-        lock = project.root / "dvc.lock"
-        lock.write_text("".join(line for line in lock.open() if "hash: md5" not in line))
-        git(project.root, "add", "dvc.lock")
-        git(project.root, "commit", "-q", "-m", tag)
-        locks.append(git(project.root, "rev-parse", "HEAD"))
-    assert by_name(diff(project.root, *locks, "data/split"))["train"].rows == expected
-
-
 def test_a_file_of_another_name_or_in_another_table_is_removed_and_added(project: Repo) -> None:
     (project.root / "models/m/config.json").rename(project.root / "models/m/settings.json")
     found = diff(project.root, "v2", "workspace", "models/m").files

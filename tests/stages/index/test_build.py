@@ -123,7 +123,7 @@ def test_repetitions_and_short_pieces_are_dropped_and_counted(encoder: Path, tmp
     assert rejected == {"c": "no passage of its own that is long enough", "d": "no words"}
     # The title of the document is no part of a sentence.
     lexical = LexicalIndex.load(tmp_path / "index" / "lexical")
-    assert lexical.scores("On").tolist() == [0, 0, 0]
+    assert lexical.search(["On"], 3).scores.tolist() == [[0, 0, 0]]
 
 
 def test_a_sentence_of_ten_thousand_words_is_cut(encoder: Path, tmp_path: Path) -> None:

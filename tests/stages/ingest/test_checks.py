@@ -189,27 +189,6 @@ def test_a_byte_order_mark_fails_as_published() -> None:
     assert len(read_task(data, "d", "f", "task001_x").instances) == 25
 
 
-def test_what_cannot_be_looked_at_has_not_passed() -> None:
-    def unseen(value: Any) -> dict[int, str]:
-        data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        return check_task(data, "task001_x", HIERARCHY)[0].unseen
-
-    assert unseen(task()) == {}
-    assert unseen(task(Instances=changed(output="3"))) == {}, "a plain string is looked at"
-    reason = "as {} in 1 of 30 instances"
-    mixed = unseen(task(Instances=changed(output=["a", 3])))
-    assert mixed == dict.fromkeys((8, 9), f"no texts {reason.format('output')}")
-    number = unseen(task(Instances=changed(input=3)))
-    assert number == dict.fromkeys((6, 7, 10), f"no text {reason.format('input')}")
-    assert set(unseen(task(Instances=[*task()["Instances"], "x"]))) == {6, 7, 8, 9, 10}
-    assert set(unseen(task(Instances={}))) == {2, 3, 6, 7, 8, 9, 10}
-    assert set(unseen(task(**{"Positive Examples": [3, 4]}))) == {10}
-    assert set(unseen(task(**{"Positive Examples": None}))) == {4, 5, 10}
-    assert set(unseen(task(Definition=[1], Domains=3))) == {11, 12}
-    assert set(unseen(task(Instances=outputs(*["a"] * 30)))) == {9}, "a single output has no entropy"
-    assert set(unseen(b"{")) == set(range(1, 13))
-
-
 ODD = st.sampled_from([None, [], ["x"], "x", "", " ", 1, [1], ["x", 1], ["\ud800"], {}, [""], "gone"])
 IDS = st.sampled_from([None, "", " ", "x", 1, 2.5, True, "\ud800", ["x"], "gone"])
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from nightjar.core import tables
-from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
 from nightjar.core.errors import NightjarError
 from stages.ingest.training_inputs import ingest_training_inputs
@@ -107,9 +106,3 @@ def test_the_stage_of_the_profile_real(workdir: Path) -> None:
     assert (facts["source"], facts["inputs"], facts["rows_out"]) == ("training inputs", ["data/split"], 7)
     ingest_training_inputs(workdir / "data/split", workdir / "same", 7, 3)
     assert digests(workdir / "same") == digests(workdir / "data/ingest/corpus")
-
-
-def test_the_stage_depends_on_the_folder_and_the_seed() -> None:
-    stages = read_yaml(ROOT / "dvc.yaml")["stages"]
-    assert stages["ingest"]["foreach"] == "${ingest}" and "${item.path}" in stages["ingest"]["do"]["deps"]
-    assert "seed" in stages["ingest"]["do"]["params"]

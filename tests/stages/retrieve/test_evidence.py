@@ -24,11 +24,11 @@ from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.params.search import Index, Retrieval
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.lexical import words
-from nightjar.search.rankings import Rankings, read_rankings
+from nightjar.search.rankings import read_rankings
 from stages.index.build import build
 from stages.retrieve import evidence as evidence_module
 from stages.retrieve import retriever as retriever_module
-from stages.retrieve.evidence import Facts, check_no_leak, sources, write_found
+from stages.retrieve.evidence import Facts, sources, write_found
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
@@ -161,14 +161,6 @@ def test_the_same_bytes_twice(made: Path, tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "second" / path.relative_to(tmp_path / "first")).read_bytes()
 
 
-def test_questions_alone(made: Path, tmp_path: Path) -> None:
-    retriever = Retriever(made / "index", made / "encoder", "dense")
-    sides = sources(CARD, made / "questions", None)
-    facts = write_found(retriever, CARD, sides, tmp_path / "out", wanted(1))
-    assert facts.queries == len(TEST_INPUTS)
-    assert {row["split"] for row in read_rows(tmp_path / "out", EVIDENCE)} == {"test"}
-
-
 @pytest.mark.parametrize("kind", ["dense", "hybrid"])
 def test_another_encoder_of_the_same_dimension_is_refused(kind: str, made: Path, tmp_path: Path) -> None:
     """Its vectors have the right length, but mean something else."""
@@ -289,9 +281,6 @@ def test_no_label_leaks_from_a_corpus_with_the_test_sentences(
         expected = [number for number, _ in ranking if number not in own[side]]
         assert found[side][0].tolist() == expected
         assert np.all(np.diff(found[side][1]) <= 0)
-    with pytest.raises(NightjarError, match="contains it: 'a warm, funny film about Loss'"):
-        leak = Rankings(np.array([[3, 1]]), np.zeros((1, 2)))
-        check_no_leak([ASKED["test"]], leak, retriever.passages["text"], 2, tmp_path)
 
 
 def test_a_passage_that_contains_the_text_is_evidence_elsewhere(made: Path) -> None:

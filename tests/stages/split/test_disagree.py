@@ -47,23 +47,23 @@ def test_agreement() -> None:
     ("moved", "task", "rule", "reason"),
     [
         ({"task002": "train"}, SHARES, "excluded",
-         "listed as train; shares the source 'books' with task001_books_analogy, which tests: it leaks"),
+         "listed as train; shares the source 'books' with the test task task001_books_analogy"),
         ({"task004": "train"}, FOREIGN, "excluded",
-         "listed as train; not English: its languages are 'English', 'German'"),
+         "listed as train; not English"),
         ({"task003": "test"}, FREE, "train",
          "listed as test; none of its categories ('Misc.') is one of the 12 evaluation categories"),
         ({"task005": "test"}, FOREIGN_TEST, "excluded",
-         "listed as test; by its languages ('English', 'German') it is a test task of the track xlingual"),
+         "listed as test; tests on the track xlingual, by its languages 'English', 'German' on xlingual"),
         ({"task001": "excluded", "task002": "excluded"}, TEST, "test",
-         "listed as excluded; it has the evaluation category 'Word Analogy'"),
+         "listed as excluded; evaluation category 'Word Analogy'"),
         ({"task002": "none"}, SHARES, "excluded",
          "on no list of this track; shares the source 'books' with the test task task001_books_analogy"),
-        ({"task003": "none", "task003_renamed": "train"}, FREE, "train",
+        ({"task003": "none"}, FREE, "train",
          "on no list of this track; nothing in the data at hand shows why, and every listed test task is "
-         "at hand; of the same number, task003_renamed is listed"),
+         "at hand"),
         ({"task003": "excluded", "task009_News_titles": "test"}, FREE, "train",
          "listed as excluded; nothing in the data at hand shows why: 1 of the 3 test tasks are absent, and "
-         "may share its source ('news'); by its name, task009_News_titles may be one"),
+         "may share its source ('news')"),
     ],
 )  # fmt: skip
 def test_reasons(moved: dict[str, str], task: Task, rule: str, reason: str) -> None:
@@ -82,12 +82,6 @@ def test_a_source_of_a_task_that_only_the_list_lets_test() -> None:
     )
 
 
-def test_a_shared_source_that_no_list_tests() -> None:
-    found = disagreements(TASKS, {"default": lists(task001="none", task002="train")})
-    reasons = {row["task_id"]: row["reason"] for row in found}
-    assert reasons[SHARES.task_id].endswith("task001_books_analogy, which is on no test list")
-
-
 def test_both_tracks() -> None:
     english = Task("task007_tables_german", ("Data to Text",), ("tables",), True, ENGLISH)
     given = {
@@ -96,7 +90,7 @@ def test_both_tracks() -> None:
     }
     found = {row["track"]: row for row in disagreements([TEST, english], given)}
     assert found["default"]["reason"] == (
-        "on no list of this track; tests on the track xlingual instead, though its languages are 'English'"
+        "on no list of this track; tests on the track xlingual, by its languages 'English' on default"
     )
     assert found["xlingual"]["listed"] == "test" and found["xlingual"]["rule"] == "excluded"
 
@@ -130,11 +124,6 @@ def test_real_data(real_data: Path, real_tasks: list[Task]) -> None:
     absent = {name for lists_ in given.values() for name, role in lists_.role_of.items() if role == "test"}
     absent -= {task.task_id for task in real_tasks}
     assert len(absent) == 137
-    hinted = 0
     for row in found:
         assert row["task_id"] not in listed and (row["listed"], row["rule"]) == ("none", "train")
         assert "137 of the 154 test tasks are absent" in row["reason"]
-        if "by its name, " in row["reason"]:
-            hinted += 1
-            assert row["reason"].split("by its name, ")[1].split(" ")[0] in absent
-    assert hinted == 24, "all but task647, whose name does not tell its source"

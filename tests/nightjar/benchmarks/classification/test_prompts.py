@@ -84,16 +84,6 @@ def test_demonstrations_have_no_blank_lines_but_the_query_keeps_them() -> None:
     assert prompts.prefix("trec", []) == ""
 
 
-def test_demonstrations_are_left_out_before_anything_of_a_query() -> None:
-    shown = shots(("one ?", "Human"), ("two ?", "Human"), ("three ?", "Human"))
-    queries = [prompts.query("trec", "short ?"), prompts.query("trec", "long " * 9)]
-    for most in range(0, 1200, 50):
-        kept = prompts.fitting("trec", shown, queries, lambda text, most=most: len(text) <= most)
-        assert kept == shown[: len(kept)]
-        longest = [max(len(prompts.prefix("trec", shown[:n]) + query) for query in queries) for n in range(4)]
-        assert len(kept) == max([n for n in range(4) if longest[n] <= most], default=0)
-
-
 def train(task: str, places: list[int]) -> list[Labelled]:
     return [Labelled(task, str(n), f"text {n}", names(task)[place]) for n, place in enumerate(places)]
 

@@ -57,11 +57,8 @@ def test_questions_whose_answers_are_not_published_are_asked(sources: Sources) -
     )
 
 
-def test_fewer_questions_are_among_more(sources: Sources) -> None:
-    few = {it.id for it in questions(sources, Settings(questions=2), 1)}
-    more = {it.id for it in questions(sources, Settings(questions=3), 1)}
-    assert (len(few), len(more)) == (2, 3)
-    assert few < more
+def test_so_many_questions_are_drawn(sources: Sources) -> None:
+    assert len(list(questions(sources, Settings(questions=2), 1))) == 2
 
 
 def test_training_pairs(sources: Sources) -> None:

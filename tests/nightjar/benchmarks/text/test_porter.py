@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -48,10 +45,3 @@ def test_any_word(word: str) -> None:
 def test_what_nltk_adds() -> None:
     words = [*nltk_stemmer().pool, "geology", "archaeology", "dies", "flies", "enjoy", "say"]
     assert {word: porter.stem(word) for word in words} == {word: nltk_stemmer().stem(word) for word in words}
-
-
-def test_words_of_tasks(task_files: list[Path]) -> None:
-    files = random.Random(5).sample(task_files, 12)
-    words = {word for file in files for word in re.findall("[a-z0-9]+", file.read_text("utf-8").lower())}
-    assert len(words) > 1000
-    assert [word for word in sorted(words) if porter.stem(word) != nltk_stemmer().stem(word)] == []

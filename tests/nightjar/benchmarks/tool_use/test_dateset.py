@@ -9,11 +9,9 @@ from datetime import date, datetime
 import pandas
 import pytest
 from dateutil.relativedelta import relativedelta
-from hypothesis import given
-from hypothesis import strategies as st
 from pandas.tseries import holiday as pandas_holiday
 
-from nightjar.benchmarks.tool_use.dateset import UNITS, DateQuestion, between, currents, generate, shifted
+from nightjar.benchmarks.tool_use.dateset import DateQuestion, currents, generate
 
 # Schick et al. 2023, table 11, by the beginning of the id.
 SIZES = {
@@ -167,15 +165,3 @@ def test_days_of_the_month_also_as_ordinals(asked: list[DateQuestion]) -> None:
         "1st", "2nd", "3rd", "11th", "12th", "13th", "21st", "22nd", "23rd", "30th", "31st",
     }  # fmt: skip
     assert all(len(it.answers) == 1 for it in asked if "day of the month" not in it.question)
-
-
-DAYS = st.dates(date(1990, 1, 1), date(2040, 12, 31))
-
-
-@given(DAYS, DAYS, st.integers(-60, 60), st.sampled_from(UNITS))
-def test_distances_are_those_of_dateutil(one: date, other: date, number: int, unit: str) -> None:
-    assert shifted(one, number, unit) == one + relativedelta(**{unit: number})
-    earlier, later = sorted((one, other))
-    number = between(earlier, later, unit)
-    assert shifted(earlier, number, unit) <= later < shifted(earlier, number + 1, unit)
-    assert str(number) == count(earlier, later, unit)

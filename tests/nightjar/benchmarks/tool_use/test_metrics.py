@@ -15,7 +15,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nightjar.benchmarks.question import Question, Record
-from nightjar.benchmarks.tool_use import dateset
 from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.core.errors import NightjarError
@@ -276,13 +275,3 @@ def test_published_answers_are_right_and_answers_to_other_questions_mostly_wrong
     assert len(missed) == 13
     others = random.Random(7).sample(records, len(records))
     assert score(asked, [[row.references[0]] for row in others])["accuracy"].mean() < 0.05
-
-
-def test_answers_of_dateset_are_right_in_a_sentence() -> None:
-    asked = list(dateset.generate(3))
-    questions = [Question("tool_use", "dateset", it.id, {}, it.answers) for it in asked]
-    said = [[f"I think it's {it.answers[-1]}."] for it in asked]
-    assert score(questions, said)["accuracy"].all()
-    assert not score(questions, [["I do not quite know, " + it.answers[-1]] for it in asked])[
-        "accuracy"
-    ].any()

@@ -122,17 +122,6 @@ def test_odd_percentages(answer: str, parsed: float | None) -> None:
     assert percentage(answer) == parsed
 
 
-@pytest.mark.parametrize("piece", ["1", "1 ", "a b ", "é", "1.", "%", "A", ", "])
-def test_an_answer_of_a_megabyte_is_scored(piece: str) -> None:
-    # A pattern that takes quadratic time would need hours.
-    text = piece * (2**20 // len(piece))
-    assert 0 <= exponential_similarity(text, "60%") <= 1
-    assert accuracy(text, "A") in (0.0, 1.0)
-    assert concordance(text, "1, 2, 3") == 0.0
-    assert 0 <= f1(text, "a b c") <= 1
-    assert 0 <= rouge(text, ["a b c d"])[0] <= 1
-
-
 @given(st.text())
 def test_the_text_is_ascii_and_each_character_counts_alone(text: str) -> None:
     assert ascii_text(text).isascii()
