@@ -21,7 +21,7 @@ DVC = (sys.executable, "-m", "dvc")
 NIGHTJAR = (sys.executable, "-c", "from pipelines.cli import main; main()")
 # Names the file to which a benchmark appends its rows.
 FILE = "NIGHTJAR_BENCH_ROWS"
-Measure = Literal["processor", "clock", "tokens"]
+Measure = Literal["processor", "clock"]
 
 
 def options(doc: str | None) -> argparse.ArgumentParser:
@@ -53,7 +53,7 @@ def report(
 ) -> None:
     """Print a row of the table, and append it to the table's file if this benchmark runs for one.
 
-    `values`, one a round: the seconds of `against` (of the processor or by the clock; or its tokens) divided by ours,
+    `values`, one a round: the seconds of `against` (of the processor or by the clock) divided by ours,
     more is better. `beside` has the check of the results, or the floor.
     """
     several = values if isinstance(values, Sequence) else (values,)
@@ -74,19 +74,18 @@ def task_files(folder: Path) -> list[Path]:
 
 
 class Repository:
-    """A made repository of Git and DVC, with the `nightjar` of this checkout or another."""
+    """A made repository of Git and DVC, with the `nightjar` of this checkout."""
 
-    def __init__(self, root: Path, stages: Mapping[str, object] | None = None, code: Path = ROOT) -> None:
+    def __init__(self, root: Path, stages: Mapping[str, object]) -> None:
         folder = Path(sys.executable).parent
-        paths = {"PYTHONPATH": str(code), "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+        paths = {"PYTHONPATH": str(ROOT), "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
         self.root = root
         # With CI set DVC does not look for updates.
         self.environment = {**os.environ, **paths, "DVC_NO_ANALYTICS": "1", "CI": "1"}
-        if stages is not None:
-            root.mkdir(parents=True, exist_ok=True)
-            (root / "dvc.yaml").write_text(json.dumps({"stages": stages}), encoding="utf-8")
-            self.call("git", "init", "--quiet", ".")
-            self.call(*DVC, "init", "--quiet")
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "dvc.yaml").write_text(json.dumps({"stages": stages}), encoding="utf-8")
+        self.call("git", "init", "--quiet", ".")
+        self.call(*DVC, "init", "--quiet")
 
     def run(self, *command: str) -> Timed[subprocess.CompletedProcess[str]]:
         return timed(

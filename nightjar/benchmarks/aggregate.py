@@ -151,12 +151,6 @@ def difference(metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstra
     return {"n": n, "significant": significant(found["p"], n, bootstrap.confidence), **found}
 
 
-def _best(metric: Metric, values: Mapping[str, Floats]) -> str:
-    """The name with the best number, the first among equals."""
-    sign = 1 if metric.higher_is_better else -1
-    return max(values, key=lambda name: sign * estimate(metric, values[name]))
-
-
 def improvements(
     card: Card, scores: Sequence[SystemScores], baselines: Sequence[str], bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
@@ -181,7 +175,8 @@ def improvements(
                 metric = next((one for one in card.metrics if len(ours.of(one, members))), None)
                 if metric is None:
                     continue
-                best = _best(metric, {name: one.of(metric, members) for name, one in others.items()})
+                numbers = {name: estimate(metric, one.of(metric, members)) for name, one in others.items()}
+                best = (max if metric.higher_is_better else min)(numbers, key=numbers.__getitem__)
                 both = ours.both(others[best], metric, members)
                 found = Contrast.between(metric, *both).described(bootstrap)
                 table.append(

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
+    from nightjar.models.tokenizer import Tokenizer
     from nightjar.params.data import Encoding
 
 Row = Mapping[str, Any]
@@ -104,21 +105,6 @@ def drawn(
         return members
     ranks = [random.Random("\x1f".join((str(seed), *key(one)))).random() for one in members]
     return [members[place] for place in sorted(sorted(range(len(members)), key=ranks.__getitem__)[:most])]
-
-
-class Tokenizer(Protocol):
-    """What decides lengths: the ids of a text, which end in the end token for an encoder-decoder, and their text."""
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def decode(self, ids: list[int]) -> str: ...
-
-
-@runtime_checkable
-class Placing(Tokenizer, Protocol):
-    """A tokenizer that gives the ids without special tokens too, with the characters (start, end) of each."""
-
-    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]: ...
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.models.generate import Prompt, stream
     from nightjar.models.generate import generate as generate_text
+    from nightjar.models.generate import stream
     from nightjar.models.load import LanguageModel, prepare
     from nightjar.models.load import load as load_model
     from nightjar.models.model import Decoding, Model, Request, Score, Text
+    from nightjar.models.row import Prompt
     from nightjar.models.samples import Sampling, generator_for, stream_samples
     from nightjar.models.score import continuation_logprobs, logprobs_at
     from nightjar.models.tokenizer import Tokenizer, load_tokenizer

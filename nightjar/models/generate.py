@@ -25,17 +25,6 @@ from nightjar.models.row import Answer, Controller, Detokeniser, Prompt, Row
 from nightjar.models.rows import PASS, Pool, advance
 from nightjar.models.samples import Sampling, draw
 
-__all__ = [
-    "BATCH",
-    "Answer",
-    "Controller",
-    "Prompt",
-    "Row",
-    "arrange",
-    "generate",
-    "stream",
-]
-
 # Rows of a batch, if the caller does not say.
 BATCH = 16
 # A beginning of more than PASS tokens is shared up to a multiple of so many: with blocks of queries of other sizes,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModel, AutoModelForTextEncoding
 
 from nightjar.core.arguments import AnyPath, as_path, check_texts
@@ -154,10 +155,7 @@ class SentenceEncoder:
 
 def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
     """The rows as one tensor, filled up with `value`."""
-    filled = torch.full((len(rows), max(map(len, rows))), value)
-    for place, row in enumerate(rows):
-        filled[place, : len(row)] = torch.tensor(row)
-    return filled
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=value)
 
 
 def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -20,8 +20,9 @@ import torch
 from nightjar.core.arguments import check_list
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import causal_only
-from nightjar.models.generate import BATCH, Answer, Controller, Row, generate
+from nightjar.models.generate import BATCH, generate
 from nightjar.models.load import LanguageModel, Tokenizer
+from nightjar.models.row import Answer, Controller, Row
 from nightjar.models.samples import Sampling
 from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
 from nightjar.tools.tool import Calls

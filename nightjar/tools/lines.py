@@ -9,8 +9,9 @@ from pathlib import Path
 import torch
 
 from nightjar.models.forward import Prefix, prefill
-from nightjar.models.generate import Controller, Row, generate
+from nightjar.models.generate import generate
 from nightjar.models.load import LOADED, LanguageModel, load
+from nightjar.models.row import Controller, Row
 
 # Rows of a batch.
 BATCH = 16

@@ -88,8 +88,8 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
             # Shards hold it together; the run that publishes, and then removes the folder, alone.
-            _lock(stack, self.folder / "lock", fcntl.LOCK_SH if self.shard else fcntl.LOCK_EX)
-            self._file = _lock(stack, self.part, fcntl.LOCK_EX)
+            lock(stack, self.folder / "lock", fcntl.LOCK_SH if self.shard else fcntl.LOCK_EX)
+            self._file = lock(stack, self.part)
             for part in sorted(self.folder.glob("*.jsonl")):
                 good = self._read(part)
                 if part == self.part:  # what follows would spoil what is appended
@@ -171,7 +171,7 @@ class Checkpoint:
         ]
         for folder in sorted(others, key=_used, reverse=True)[KEPT:]:
             with contextlib.suppress(NightjarError, OSError), contextlib.ExitStack() as stack:
-                _lock(stack, folder / "lock", fcntl.LOCK_EX)
+                lock(stack, folder / "lock")
                 shutil.rmtree(folder)
 
 
@@ -182,7 +182,8 @@ def _used(folder: Path) -> int:
     return 0
 
 
-def _lock(stack: contextlib.ExitStack, path: Path, kind: int) -> int:
+def lock(stack: contextlib.ExitStack, path: Path, kind: int = fcntl.LOCK_EX) -> int:
+    """Hold a file until the stack closes it or the process ends; its number. Raises NightjarError if it is held."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     stack.callback(os.close, file)
     try:

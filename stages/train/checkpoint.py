@@ -8,11 +8,10 @@ random generator to keep: every forward pass is seeded by its step and place (lo
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush
 from nightjar.core.json_text import parse
+from stages._runtime.checkpoint import lock
 
 _STATE, _WEIGHTS, _MOMENTS = "state.json", "weights.safetensors", "moments.safetensors"
 
@@ -51,12 +51,8 @@ class Checkpoints:
         """Hold the folder alone, until the process ends in whatever way. Raises NightjarError if another holds it."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         file = self.folder.with_suffix(".lock")
-        with file.open("w") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                fix = "wait for it to end, or end it"
-                raise NightjarError("the same training is already running", file, fix) from None
+        with ExitStack() as stack:
+            lock(stack, file)
             yield
             file.unlink(missing_ok=True)
 

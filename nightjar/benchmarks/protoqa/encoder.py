@@ -8,7 +8,7 @@ strings which of them are in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,8 +50,6 @@ class EncoderSimilarity:
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self._encoder = encoder
-        self._fitted: dict[tuple[str, tuple[Cluster, ...]], Fitted] = {}
-        self._computed: dict[tuple[str, tuple[Cluster, ...], tuple[str, ...]], Floats] = {}
 
     def probabilities(self, question: Question, answers: Sequence[str]) -> Floats:
         """The probability of each answer, cleaned already, to belong to each cluster: shape (answers, clusters).
@@ -61,12 +59,11 @@ class EncoderSimilarity:
         strings: nothing tells them from others.
         """
         text, clusters = str(question.parts["question"]), clusters_of(question.parts)
-        key = text, clusters, tuple(dict.fromkeys(answers))
-        if key not in self._computed:
-            self._computed[key] = self._probabilities(*key)
-        rows = dict(zip(key[2], self._computed[key], strict=True))
+        distinct = tuple(dict.fromkeys(answers))
+        rows = dict(zip(distinct, self._probabilities(text, clusters, distinct), strict=True))
         return np.array([rows[answer] for answer in answers]).reshape(len(answers), len(clusters))
 
+    @cache  # noqa: B019 - one similarity a process
     def _probabilities(self, text: str, clusters: tuple[Cluster, ...], answers: tuple[str, ...]) -> Floats:
         strings = [frozenset(map(cleaned, it.answers)) - {""} for it in clusters]
         found = np.array([[float(one in it) for it in strings] for one in answers])
@@ -81,16 +78,13 @@ class EncoderSimilarity:
                 found[others, column] = classifier.predict_proba(vectors)[:, 1]
         return found
 
+    @cache  # noqa: B019
     def _fit(self, text: str, clusters: tuple[Cluster, ...]) -> Fitted:
-        key = text, clusters
-        if key not in self._fitted:
-            strings = tuple(dict.fromkeys(one for it in clusters for one in it.answers if one.strip()))
-            vectors = self._encode(text, strings)
-            mean = vectors.mean(axis=0) if strings else np.zeros(1)
-            inside = (np.array([one in it.answers for one in strings]) for it in clusters)
-            fits = tuple(_classifier(_unit(vectors - mean), members) for members in inside)
-            self._fitted[key] = Fitted(mean, fits)
-        return self._fitted[key]
+        strings = tuple(dict.fromkeys(one for it in clusters for one in it.answers if one.strip()))
+        vectors = self._encode(text, strings)
+        mean = vectors.mean(axis=0) if strings else np.zeros(1)
+        inside = (np.array([one in it.answers for one in strings]) for it in clusters)
+        return Fitted(mean, tuple(_classifier(_unit(vectors - mean), members) for members in inside))
 
     def _encode(self, text: str, strings: Sequence[str]) -> Floats:
         return self._encoder.encode_in_context([text] * len(strings), strings).astype(np.float64)

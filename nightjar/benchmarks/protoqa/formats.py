@@ -28,7 +28,6 @@ PREDICTION = (
 )
 REFERENCE = "give questions in the form of the dataset, such as dev.crowdsourced.jsonl"
 ASSESSMENT = 'write {"question_id": "...", "assessments": {"ANSWER": "CLUSTER_ID"}}'
-_LISTED, _KEYED = "question_id with ranked_answers", "the id as the key"
 
 
 def load(folder: Path) -> Iterator[Record | Refused]:
@@ -107,8 +106,8 @@ def predictions(path: Path) -> Iterator[tuple[str, str, list[str]]]:
     """The place, the question's id and the ranked answers of every prediction.
 
     A file NAME.json is one object {id: [answers]}; any other is JSON Lines of {"question_id", "ranked_answers"} or of
-    {id: [answers]} with one key. Raises NightjarError for anything else, for both forms in one file, for answers that
-    are no texts, and for a file without predictions.
+    {id: [answers]} with one key. Raises NightjarError for anything else, for answers that are no texts, and for a file
+    without predictions.
     """
     found = _object(path) if path.suffix == ".json" else _lines(path)
     empty = True
@@ -128,15 +127,10 @@ def _object(path: Path) -> Iterator[tuple[str, str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
-    first = ""
     for where, row in _rows(path, PREDICTION):
         if not isinstance(row, dict):
             raise NightjarError("not an object", where, PREDICTION)
-        form = _LISTED if "question_id" in row or "ranked_answers" in row else _KEYED
-        first = first or form
-        if form != first:
-            raise NightjarError(f"{form}, where earlier lines have {first}", where, "use one form in a file")
-        if form == _KEYED:
+        if "question_id" not in row and "ranked_answers" not in row:
             if len(row) != 1:
                 raise NightjarError(f"{len(row)} keys and no question_id", where, PREDICTION)
             yield where, *next(iter(row.items()))

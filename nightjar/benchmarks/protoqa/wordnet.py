@@ -89,10 +89,6 @@ class WordNet:
         sense = self._offsets(lemma, synset[0]).index(synset[1:]) + 1
         return f"{lemma}.{fields[2]}.{sense:02}"
 
-    def lemmas(self, pos: str) -> list[str]:
-        """The entries of a part of speech (n, v, a, r), with underscores for blanks."""
-        return list(self._index[pos])
-
     @cache  # noqa: B019 - one WordNet a process
     def hypernyms(self, synset: str) -> tuple[str, ...]:
         """The synsets one level above."""

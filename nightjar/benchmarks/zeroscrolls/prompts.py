@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from nightjar.benchmarks.question import Placing, Tokenizer
 from nightjar.benchmarks.rows import InvalidRow
 from nightjar.benchmarks.zeroscrolls.tasks import LongTask
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text, not_text
+
+if TYPE_CHECKING:
+    from nightjar.models.tokenizer import Tokenizer
 
 # The published spelling of the key for the omission message.
 SEPARATOR = "truncation_seperator"
@@ -214,14 +216,12 @@ def _claude(task: LongTask, example: Example, tokenizer: Tokenizer, limit: int) 
 
 
 def _beginning(tokenizer: Tokenizer, text: str, count: int) -> str:
-    """The text of its first `count` tokens, as it is where the tokenizer tells their places.
+    """The text of its first `count` tokens, as it is.
 
     A T5 tokenizer lacks characters, such as braces and line ends: the text of its ids would be without them.
     """
-    if isinstance(tokenizer, Placing):
-        places = tokenizer.encode_with_offsets(text)[1][:count]
-        return text[: places[-1][1] if places else 0]
-    return tokenizer.decode(tokenizer.encode(text)[:count])
+    places = tokenizer.encode_with_offsets(text)[1][:count]
+    return text[: places[-1][1] if places else 0]
 
 
 def _kept(limit: int, suffix: int, free: int) -> int:

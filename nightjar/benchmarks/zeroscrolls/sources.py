@@ -278,10 +278,8 @@ def space_digest(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
         if len(reviews) < REVIEWS:
             reason = f"the hotel has {len(reviews)} reviews with 1, 2, 4 or 5 points, not {REVIEWS}"
             yield Refused(file, reason, hotel, hotel)
-    enough = [hotel for hotel, reviews in hotels.items() if len(reviews) >= REVIEWS]
-    # No more than a task has, so that the documents of other hotels need no memory.
-    for hotel in most_rated(enough, EXAMPLES, lambda name: (ratings[name], name)):
-        chosen = random.Random(f"{SEED}\x1f{hotel}").sample(hotels[hotel], REVIEWS)
+            continue
+        chosen = random.Random(f"{SEED}\x1f{hotel}").sample(reviews, REVIEWS)
         document = "\n\n".join(f"Review {n}:\n{text}" for n, (text, _) in enumerate(chosen, start=1))
         share = 100 * sum(positive for _, positive in chosen) / REVIEWS
         yield Draft(hotel, document, [f"{share:g}%"], ratings=ratings[hotel])
@@ -306,9 +304,8 @@ def book_sum_sort(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
     for book, chapters in books.items():
         if len(chapters) not in SUMMARIES:
             yield Refused(file, f"the book has {len(chapters)} summaries, not 3 to 86", book, book)
-    fit = [book for book, chapters in books.items() if len(chapters) in SUMMARIES]
-    for book in fit:
-        yield from _orders(book, _in_order(books[book]))
+        else:
+            yield from _orders(book, _in_order(chapters))
 
 
 def _orders(book: str, summaries: Sequence[str]) -> Iterator[Draft]:
@@ -376,8 +373,6 @@ def sampled(task: str, drafts: Sequence[Draft]) -> Sequence[Draft]:
     """
     if len(drafts) <= EXAMPLES:
         return drafts
-    if task == "space_digest":
-        return most_rated(drafts, EXAMPLES, lambda it: (it.ratings, it.id))
     if task == "book_sum_sort":
         return drawn(drafts, EXAMPLES, SEED, lambda it: ("book", it.id.rpartition("-")[0]))
     groups = [(drafts, EXAMPLES)]
@@ -385,15 +380,7 @@ def sampled(task: str, drafts: Sequence[Draft]) -> Sequence[Draft]:
         without = [one for one in drafts if list(one.references) == [UNANSWERABLE]]
         answered = [one for one in drafts if list(one.references) != [UNANSWERABLE]]
         groups = [(answered, ANSWERABLE), (without, UNANSWERED)]
-    kept = {id(one) for group, most in groups for one in drawn(group, most, SEED, lambda it: (task, it.id))}
-    return [one for one in drafts if id(one) in kept]
-
-
-def most_rated(members: Sequence[T], most: int, key: Callable[[T], tuple[int, str]]) -> list[T]:
-    """At most `most` of `members`, in their order, those with the most ratings, of equals the first by name.
-
-    `key` gives the ratings and the name of a member.
-    """
-    ratings = [key(one) for one in members]
-    order = sorted(range(len(members)), key=lambda place: (-ratings[place][0], ratings[place][1]))
-    return [members[place] for place in sorted(order[:most])]
+    kept = {one for group, most in groups for one in drawn(group, most, SEED, lambda it: (task, it.id))}
+    if task == "space_digest":
+        kept = set(sorted(drafts, key=lambda it: (-it.ratings, it.id))[:EXAMPLES])
+    return [one for one in drafts if one in kept]

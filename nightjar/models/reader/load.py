@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from nightjar.core.config import checked
-from nightjar.core.errors import NightjarError, first_line
+from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import read_object
 from nightjar.models.headers import refusing
 from nightjar.models.pretrained import check_finite, check_vocabulary, read_model
@@ -96,10 +95,8 @@ def restore(reader: Reader, trains: Trains, folder: Path) -> str:
     Raises NightjarError if they are missing, damaged, or of another base or recipe.
     """
     digest = verify(folder)
-    try:
+    with refusing("unreadable weights", folder, "make them again"):
         weights = load_file(folder / WEIGHTS)
-    except (OSError, SafetensorError) as error:
-        raise NightjarError(f"unreadable weights ({first_line(error)})", folder, "make them again") from None
     learning = reader.learning(trains)
     if {name: value.shape for name, value in weights.items()} != {n: p.shape for n, p in learning.items()}:
         what = "these are weights of another reader"

@@ -60,17 +60,13 @@ def artifacts(folder: Path, scores: list[float]) -> tuple[Path, Path]:
     return folder / "found", folder / "index"
 
 
-def test_weights_are_the_softmax_of_the_passages_that_are_read(tmp_path: Path) -> None:
-    found, index = artifacts(tmp_path, [2.0, 1.0, -1.0])
-    (read,) = with_passages(READING, "plain", [QUESTIONS[1]], found, index, "dev", 2)
-    assert read.texts == ["p3 q1", "p0 q1"] and read.question == "q1"
-    np.testing.assert_allclose(np.exp(read.prior), np.exp([2.0, 1.0]) / np.exp([2.0, 1.0]).sum())
-
-
-def test_a_temperature_divides_the_scores(tmp_path: Path) -> None:
+@pytest.mark.parametrize("temperature", [1.0, 0.05])
+def test_weights_are_the_softmax_of_the_passages_that_are_read(tmp_path: Path, temperature: float) -> None:
     found, index = artifacts(tmp_path, [0.9, 0.8, 0.7])
-    (read,) = with_passages(READING, "plain", [QUESTIONS[1]], found, index, "dev", 2, 0.05)
-    np.testing.assert_allclose(np.exp(read.prior), [1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))])
+    (read,) = with_passages(READING, "plain", [QUESTIONS[1]], found, index, "dev", 2, temperature)
+    assert read.texts == ["p3 q1", "p0 q1"] and read.question == "q1"
+    first = 1 / (1 + np.exp(-0.1 / temperature))
+    np.testing.assert_allclose(np.exp(read.prior), [first, 1 - first])
 
 
 def test_a_question_without_passages_is_read_alone(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.encoder_decoder import batches
 from nightjar.models.forward import prefill
-from nightjar.models.generate import Controller, generate
+from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.row import Prompt
+from nightjar.models.row import Controller, Prompt
 from nightjar.models.samples import Sampling, generator_for
 from nightjar.models.score import continuation_logprobs
 

@@ -11,9 +11,10 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import prefill
-from nightjar.models.generate import BLOCK, Answer, Controller, Prompt, Row, generate, stream
+from nightjar.models.generate import BLOCK, generate, stream
 from nightjar.models.load import LanguageModel, counted, load
 from nightjar.models.model import Text
+from nightjar.models.row import Answer, Controller, Prompt, Row
 from nightjar.models.rows import PASS, Pool, Segment, advance
 from nightjar.models.samples import Sampling, generator_for
 from tests.scripted_model import scripted, writes

@@ -61,6 +61,9 @@ def test_one_by_one_is_the_same_as_in_batches(tiny: Path) -> None:
         assert np.abs(together - alone).max() < 1e-5
     backwards = encoder.encode(TEXTS[::-1], 1500)[::-1]
     assert np.abs(backwards - alone).max() < 1e-5
+    assert np.allclose(np.linalg.norm(alone, axis=1), [1, 1, 1, 1, 0, 1, 1], atol=1e-6)
+    assert alone[0] @ alone[2] < 0.9999
+    assert encoder.encode([]).shape == (0, 32)
 
 
 def _states(folder: Path, *texts: str) -> NDArray[np.float64]:
@@ -117,14 +120,6 @@ def test_a_missing_pooler_is_not_drawn_at_random(tiny: Path) -> None:
         SentenceEncoder(tiny, pooling="pooler")
 
 
-def test_vectors_differ_and_have_unit_length(tiny: Path) -> None:
-    vectors = SentenceEncoder(tiny).encode(TEXTS)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), [1, 1, 1, 1, 0, 1, 1], atol=1e-6)
-    assert np.array_equal(vectors[1], vectors[5]) or np.abs(vectors[1] - vectors[5]).max() < 1e-6
-    assert vectors[0] @ vectors[2] < 0.9999
-    assert SentenceEncoder(tiny).encode([]).shape == (0, 32)
-
-
 def test_long_texts_are_cut_at_the_limit(tiny: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny, tmp_path, dirs_exist_ok=True)
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 8}')
@@ -134,13 +129,6 @@ def test_long_texts_are_cut_at_the_limit(tiny: Path, tmp_path: Path) -> None:
     long, other = "qqqqqqqqqqqqqqqq", "qqqqqqqqzzzz"  # one token a letter
     assert np.abs(np.subtract(*encoder.encode([long, other]))).max() < 1e-6
     assert np.abs(np.subtract(*SentenceEncoder(tiny).encode([long, other]))).max() > 1e-3
-
-
-def test_a_model_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(NightjarError, match="no such model"):
-        SentenceEncoder(tmp_path / "absent")
-    with pytest.raises(NightjarError, match="no weights"):
-        SentenceEncoder(tmp_path)
 
 
 @pytest.mark.slow

@@ -13,14 +13,12 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import EncoderSource
 from nightjar.params.search import Index
-from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import encoder_of_entry_point, identity, load_encoder
 from stages.base_model.prepare import make_encoder_ready
 from stages.index.build import build
 from stages.retrieve.retriever import Retriever
 from tests.installed_package import install
 from tests.stages.index.test_build import write_corpus
-from tests.tiny_models import sentence_encoder
 
 CODE = """
 import zlib
@@ -78,18 +76,6 @@ def test_an_entry_point_is_loaded_and_identified(site: Path) -> None:
         "rule": "letters",
         "normalised": True,
         "dimension": 26,
-    }
-
-
-def test_weights_are_loaded_as_before(tmp_path: Path) -> None:
-    encoder = load_encoder(sentence_encoder(tmp_path))
-    assert isinstance(encoder, SentenceEncoder)
-    assert identity(encoder) == {
-        "sha256": encoder.sha256,
-        "pooling": "mean",
-        "normalised": True,
-        "max_length": 512,
-        "dimension": 32,
     }
 
 

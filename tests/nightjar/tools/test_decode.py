@@ -13,9 +13,10 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.generate import Row, generate
+from nightjar.models.generate import generate
 from nightjar.models.load import load, load_tokenizer, prepare
 from nightjar.models.model import Text
+from nightjar.models.row import Row
 from nightjar.models.samples import Sampling, generator_for
 from nightjar.tools import (
     Answered,

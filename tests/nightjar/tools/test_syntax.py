@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import TOOLS, Call, Found, asked, find, find_asked, insert, parse, remove, write
 
 # Texts rich in the signs that the syntax is made of.
@@ -118,11 +117,6 @@ def test_found_calls_are_apart_and_in_order(text: str) -> None:
         assert re.match(rf" ?\[({'|'.join(TOOLS)})\(", text[found.start :])
         assert text[found.end - 1] == "]"
         position = found.end
-
-
-def test_an_offset_outside_is_refused() -> None:
-    with pytest.raises(NightjarError, match="offset 4"):
-        insert("abc", [(4, Call("Calendar", ""), None)])
 
 
 HOSTILE = ["[QA(", "\\[QA(", "[QA(x\\] -> ", "(", "[Calculator(1)", " [Calculator("]

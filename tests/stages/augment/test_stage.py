@@ -28,7 +28,7 @@ def project(tmp_path: Path, tiny_model: Path) -> Path:
     """With an index of two passages, and a low bar for calls: the tiny model writes nonsense."""
     folder = shard_project.make(tmp_path / "project", tiny_model)
     texts = ["A box holds 12 pens.", "Pens are sold in rows of 4."]
-    LexicalIndex.build(texts).save(write_passages(folder / "data/index", texts) / "lexical")
+    LexicalIndex.write(texts, write_passages(folder / "data/index", texts) / "lexical")
     return folder
 
 

@@ -21,7 +21,6 @@ from nightjar.benchmarks.protoqa.metrics import RULES, explained, score
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoders import RECORD
-from tests.tiny_models import sentence_encoder
 
 
 class Made:
@@ -163,13 +162,6 @@ def test_explained_names_the_cluster_and_its_probability() -> None:
     assert ranked[0]["encoder"] == {"cluster": "q.0", "similarity": 1.0}
     assert ranked[1]["encoder"]["cluster"] is None and 0.5 < ranked[1]["encoder"]["similarity"] < 1
     assert ranked[2]["encoder"] == {"cluster": None, "similarity": 0.0}
-
-
-def test_texts_of_a_megabyte(tmp_path: Path) -> None:
-    asked = question(["rain", "x " * 2**19], ["snow"])
-    similarity = encoder_similarity(sentence_encoder(tmp_path))
-    found = score([asked], [["y " * 2**19, "snow"]], {}, similarity)
-    assert 0 < found["encoder/unlimited"][0] <= 1
 
 
 def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:

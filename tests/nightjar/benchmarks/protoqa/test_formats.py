@@ -124,10 +124,6 @@ def test_the_three_forms_of_predictions(tmp_path: Path) -> None:
         ([{"q1": ["x"], "q2": ["y"]}], "2 keys and no question_id"),
         ([{}], "0 keys and no question_id"),
         ([["x"]], "not an object"),
-        (
-            [{"q1": ["x"]}, {"question_id": "q2", "ranked_answers": ["x"]}],
-            ":2: question_id with ranked_answers, where earlier lines have the id as the key",
-        ),
         (["{"], ":1: not JSON"),
         (['{"q1": ["x"], "q1": ["y"]}'], "occurs twice"),
         ([], "no predictions"),

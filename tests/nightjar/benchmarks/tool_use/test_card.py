@@ -29,15 +29,6 @@ def test_forbidden_tools() -> None:
     }
 
 
-def test_settings_come_from_the_parameters() -> None:
-    card = registry.card("tool_use")
-    values = {"tasks": ["svamp"], "prompts": "instructions", "questions_per_task": 5, "dateset_questions": 7}
-    assert registry.settings(card, values).model_dump() == values
-    assert registry.settings(card, {}).model_dump() == {
-        "tasks": None, "prompts": "published", "questions_per_task": None, "dateset_questions": 9400,
-    }  # fmt: skip
-
-
 def test_an_answer_to_a_question_may_begin_with_an_empty_line() -> None:
     """The published prompts of questions do not end within a sentence; an empty line must not end the answer there."""
     card = registry.card("tool_use")

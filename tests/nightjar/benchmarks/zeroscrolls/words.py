@@ -19,5 +19,8 @@ class Words:
             ids.append(self.numbers[token])
         return ids
 
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        return self.encode(text), [found.span() for found in re.finditer(r"\S+\s*|\s+", text)]
+
     def decode(self, ids: list[int]) -> str:
         return "".join(self.texts[id] for id in ids)
