@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nightjar.benchmarks.protoqa import analyses as concept_net
 from nightjar.benchmarks.score import analyse
 from nightjar.core.errors import NightjarError
-from pipelines.cli import main
-from tests.in_process import captured
 from tests.nightjar.benchmarks.protoqa.files import put, row
 
 # The question is "name something that falls from the sky."
@@ -136,15 +132,3 @@ def test_bad_files(references: Path, tmp_path: Path, name: str, content: bytes, 
     (tmp_path / name).write_bytes(content)
     with pytest.raises(NightjarError, match=reason):
         analyse("protoqa", "concept_net", references, tmp_path / name)
-
-
-def test_the_command(references: Path, tmp_path: Path) -> None:
-    file = write(tmp_path / "edges.tsv", "tsv")
-    words: list[Any] = ["analyse", "--benchmark", "protoqa", "--analysis", "concept_net"]
-    words += ["--references", references, "--input"]
-    done = captured(lambda given: main(given), [str(word) for word in (*words, file)])
-    assert done.stdout.splitlines()[-1] == "malformed: none"
-    done = captured(lambda given: main(given), [str(word) for word in (*words, file, "--json")])
-    assert json.loads(done.stdout)["edges"] == 6
-    done = captured(lambda given: main(given), [str(word) for word in (*words, tmp_path / "none.tsv")])
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.build import record_row
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
 from nightjar.benchmarks.tool_use.card import CARD
 from nightjar.benchmarks.tool_use.formats import load
@@ -36,21 +36,9 @@ def sources(tmp_path: Path, sample: Path) -> Sources:
     rows = [row for row in load(sample / "tool_use") if isinstance(row, Record)]
     with ArtifactWriter(tmp_path / "tool_use") as writer:
         for task in sorted({row.task_id for row in rows}):
-            writer.write(contracts.RECORDS, [_row(row) for row in rows if row.task_id == task], task)
+            some = [record_row("tool_use", row) for row in rows if row.task_id == task]
+            writer.write(contracts.RECORDS, some, task)
     return Sources(tmp_path / "tool_use", tmp_path / "tool_use")
-
-
-def _row(record: Record) -> dict[str, Any]:
-    return {
-        "dataset": "tool_use",
-        "file": record.file,
-        "task_id": record.task_id,
-        "category": record.category,
-        "id": record.id,
-        "parts": json.dumps(record.parts),
-        "references": list(record.references),
-        "day": record.day,
-    }
 
 
 def settings(**values: Any) -> Settings:
