@@ -72,6 +72,16 @@ def test_plots_are_drawn_in_the_page_and_their_images_are_for_print(page: Any, r
         page.emulate_media(media="screen")
 
 
+def test_nothing_is_wider_than_the_paper(page: Any, report: Path) -> None:
+    """A4 with margins of 12 mm, at 96 pixels an inch; all folds are open."""
+    resize(page, 704)
+    page.emulate_media(media="print")
+    for file in sorted(report.glob("*.html")):
+        visit(page, file)
+        assert page.evaluate(WIDTH) <= 704, file.name
+    page.emulate_media(media="screen")
+
+
 def test_a_plot_shows_its_value_when_it_is_pointed_at(page: Any, report: Path) -> None:
     visit(page, report / "index.html")
     dot = page.locator("figure.plot g[aria-label=dot] path").first.bounding_box()
