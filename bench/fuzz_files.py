@@ -215,7 +215,7 @@ def _facts(path: Path) -> None:
     checks.check_stage([path.parent.name], [], known, 0, root)
     stage = type("Stage", (), {"metrics": (path.name,)})
     nightly_facts.of_stages(path.parent, [stage])  # type: ignore[list-item]
-    report_facts.edges(report_facts.read(path.parent))
+    report_facts.graph(report_facts.read(path.parent))
     if faults:
         raise NightjarError(faults[name], path, "rebuild it")
 

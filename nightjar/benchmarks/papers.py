@@ -108,12 +108,10 @@ class Collection:
 class Papers(Capability):
     """What papers say of a benchmark: rows that are shown beside the systems, tables, results of studies, and figures.
 
-    `curves` are results at several values of a setting, which studies of it show. `system` is the name of the paper's
-    own system: its differences from the others come first.
+    `curves` are results at several values of a setting, which studies of it show.
     """
 
     rows: tuple[Published, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     curves: tuple[PublishedCurve, ...] = ()
     collection: Collection | None = None
-    system: str = ""

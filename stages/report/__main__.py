@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import networkx
+
 from nightjar.benchmarks import evaluation, registry
 from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
@@ -40,7 +42,9 @@ def run(stage: harness.Stage) -> None:
         *(f"train@{recipe}" for recipe in params.train.recipes),
         *(f"consistency@{name}" for name in params.consistency.benchmarks),
     ]
-    leading = facts.leading_to(wanted, facts.edges(nodes))
+    # Facts of stages that nothing reads are not shown.
+    graph = facts.graph(nodes)
+    leading = set(wanted).union(*(networkx.ancestors(graph, name) for name in wanted if name in graph))
     nodes = [node for node in nodes if node.name in leading]
     answered = [name for name in params.benchmarks if params.predict.of(name)]
     unanswered = {name: {"all tasks": NO_SYSTEM} for name in params.benchmarks if name not in answered}

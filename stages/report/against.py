@@ -21,7 +21,7 @@ from nightjar.statistics.bootstrap import DECIMALS
 from stages.report import numbers
 from stages.report.benchmark.instances import Key
 from stages.report.read.results import HEADLINE
-from stages.report.site import Site, section_context
+from stages.report.site import Site
 
 # The chance, at most, that two versions of equal models differ in any number; changed answers of a system.
 ALPHA, EXAMPLES = 0.05, 5
@@ -247,7 +247,7 @@ def other_prompts(found: Mapping[str, Any]) -> Iterator[str]:
 
 def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
     """The page of a comparison, and its values as JSON."""
-    site, told = Site([], ""), (
+    site, told = Site(), (
         "The first metrics of every track and system, now and before, on the same instances. p is that of a paired "
         "permutation test; for the mean of several tasks, instances are swapped within a task. It is corrected for the "
         "number of rows by Holm's method: a number is better or worse if the corrected p is at most "
@@ -270,8 +270,7 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
     heads = [*texts("benchmark", "system"), *numbered("answers", "changed")]
     blocks = [Table(heads, counts), *_examples(found["answers"])]
     shown.append(Section("answers", "Answers that changed", blocks))
-    context = {"sections": [section_context(it, {}) for it in shown]}
-    site.page(PAGE, "page.html.j2", f"Compared with {against}", context)
+    site.page(PAGE, "page.html.j2", f"Compared with {against}", {"sections": shown})
     site.add({VALUES: json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
     return site.files
 

@@ -113,9 +113,8 @@ def sentences(columns: Sequence[Column], data: str) -> list[str]:
             f"{one} {numbers.value(it.row.metric, it.row.lanes[one].value)}"
             for one in it.row.ranked(it.roles)
         ]
-        ranks += (
-            [f"**{some[0]}**{f' before {some[1]}' if some[1:] else ''} ({it.card.title})"] if some else []
-        )
+        some[:1] = [f"**{one}**" if it.best else one for one in some[:1]]
+        ranks += [f"{' before '.join(some[:2])} ({it.card.title})"] if some else []
         for sign, parts in found.items():
             if named := [system for system in it.differences if _sign(it, system) == sign]:
                 parts.append(
@@ -123,7 +122,7 @@ def sentences(columns: Sequence[Column], data: str) -> list[str]:
                 )
     count = sum(_sign(it, system) != " " for it in columns for system in it.differences)
     words = (("+", "better"), ("-", "worse"))
-    parts = [f"**{word}** {'; '.join(found[sign])}" for sign, word in words if found[sign]]
+    parts = [f"{word} {'; '.join(found[sign])}" for sign, word in words if found[sign]]
     return [
         f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
         f"{counted_as(len(columns), 'benchmark')}{data}.",

@@ -13,11 +13,10 @@ from stages.report import leaderboard
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import Benchmark, Number
-from stages.report.plots import kinds
 from stages.report.project import augmented, contamination, data, provenance, ran
 from stages.report.project.calls import Tool
 from stages.report.read import facts
-from stages.report.site import Menu, Site, section_context
+from stages.report.site import Menu, Site
 
 
 def build(
@@ -34,7 +33,7 @@ def build(
     `nodes` are the stages that lead to the report; `left_out` are tasks without answers, with the reason, by benchmark;
     `root` is the project's folder, which holds the profiles.
     """
-    level = kinds.layers(facts.edges(nodes))
+    level = facts.levels(facts.graph(nodes))
     nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
     cards = [one.systems.card for one in benchmarks]
     roles = {system: role for one in benchmarks for system, role in one.systems.roles.items()}
@@ -53,7 +52,7 @@ def build(
         ("Run", [(f"{name}.html", TITLES[name]) for name, found in other.items() if found]),
     ]
     named = _named(origin, roles)
-    site = Site(menus, ran.footer(nodes), named)
+    site = Site(menus, named)
     columns = [leaderboard.column(one) for one in benchmarks if one.results.tracks]
     unscored = [one.unscored for one in benchmarks if one.unscored]
     shared: dict[str, Any] = {"confidence": f"{100 * CONFIDENCE:g}%"}
@@ -74,12 +73,15 @@ def build(
     for one in benchmarks:
         number = next((it for it in columns if it.card is one.systems.card), None)
         _benchmark(
-            site, one, number, params, {**shared, "named": _named(origin, roles, one.systems.card.title)}
+            site,
+            one,
+            number,
+            params,
+            {**shared, "named": _named(origin, one.systems.roles, one.systems.card.title)},
         )
     for name, found in other.items():
         if found:
-            shown = [section_context(it, roles) for it in found]
-            site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": shown})
+            site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": found})
     site.add(
         {"headline.txt": leaderboard.as_text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)}
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from nightjar.benchmarks.sections import (
-    Block,
-    Cell,
-    Fold,
-    Gains,
-    Intervals,
-    Noted,
-    Points,
-    Section,
-    Table,
-    Text,
-    Value,
-)
+from nightjar.benchmarks.sections import Cell, Column, Gains, Intervals, Noted, Points, Row, Table, Value
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
 from stages.report import numbers
@@ -40,23 +28,28 @@ class Site:
     """Files by name, with the scripts and styles of the pages in `assets/`. Every page has the `menus`.
 
     A page loads the scripts that its template names in the block `scripts`. `named` are the systems, each with its
-    `role` and a `text` that says what it is: their names are explained wherever they stand.
+    `role` and a `text` that says what it is: their names are explained wherever they stand. A context may have its own.
     """
 
     def __init__(
-        self, menus: Sequence[Menu], footer: str, named: Mapping[str, Mapping[str, str]] | None = None
+        self, menus: Sequence[Menu] = (), named: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
         self.files = {
             f"assets/{file.name}": file.read_text(encoding="utf-8") for file in sorted(ASSETS.iterdir())
         }
-        self._shared = {"menus": menus, "footer": footer, "named": named or {}, "meanings": MEANINGS}
+        self._shared = {"menus": menus, "named": named or {}, "meanings": MEANINGS}
 
     def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
-        """Add a page and the files of the plots that its context holds."""
-        found = environment().get_template(template)
-        self.add({file: found.render(self._shared | {**context, "page": file, "title": title})})
-        for plot in plots(context):
+        """Add a page and the files of its plots."""
+        whole = self._shared | {**context, "page": file, "title": title}
+        roles = {name: it["role"] for name, it in whole["named"].items()}
+
+        def drawn(it: Plot | Intervals | Gains | Points) -> Plot:
+            plot = it if isinstance(it, Plot) else kinds.of(it, roles)
             self.add(plot.files())
+            return plot
+
+        self.add({file: environment().get_template(template).render(whole | {"drawn": drawn})})
 
     def add(self, files: Mapping[str, str]) -> None:
         """Add files. Raises NightjarError if the report has one of that name."""
@@ -64,18 +57,6 @@ class Site:
             if name in self.files:
                 raise NightjarError("two files of the report have this name", name, "rename the benchmark")
         self.files |= files
-
-
-def plots(value: Any) -> Iterator[Plot]:
-    """The plots in a context, whatever mappings and sequences they are in."""
-    if isinstance(value, Plot):
-        yield value
-    elif isinstance(value, Mapping):
-        for member in value.values():
-            yield from plots(member)
-    elif isinstance(value, list | tuple):
-        for member in value:
-            yield from plots(member)
 
 
 def marked(value: Any) -> Any:
@@ -115,37 +96,22 @@ def environment() -> Environment:
     )
     made.globals |= {"ROLES": ROLES, "GLYPHS": dict(ROLES.values())}
     made.filters["prose"] = prose
-    made.filters["count"] = numbers.count
+    made.filters |= {"count": numbers.count, "cell": cell}
+    made.tests["of"] = lambda it, name: type(it).__name__ == name
     return made
 
 
-def section_context(section: Section, roles: Mapping[str, str]) -> dict[str, Any]:
-    """The section with its texts and plots; `roles` are those of the systems."""
-    return {
-        "id": section.id,
-        "title": section.title,
-        "blocks": [_block(one, roles) for one in section.blocks],
+def without_equal(columns: Sequence[Column], rows: Sequence[Row], caption: str = "") -> Table:
+    """The table; texts that are equal in all of at least three rows are in its caption instead of a column."""
+    equal = {
+        at: first
+        for at, first in enumerate(rows[0].cells if len(rows) > 2 else ())
+        if at and isinstance(first, str) and all(row.cells[at] == first for row in rows)
     }
-
-
-def _block(it: Block, roles: Mapping[str, str]) -> dict[str, Any]:
-    if isinstance(it, Text):
-        return {"kind": "text", "text": it.text, "note": it.note, "items": it.items}
-    if isinstance(it, Fold):
-        blocks = [_block(one, roles) for one in it.blocks]
-        return {"kind": "fold", "title": it.title, "open": it.open, "blocks": blocks}
-    if isinstance(it, Table):
-        rows = [
-            {"cells": [cell(one) for one in row.cells], "published": row.published, "heading": row.heading}
-            for row in it.rows
-        ]
-        lines = it.caption.split("\n") if it.caption else []
-        return {"kind": "table", "caption": lines, "columns": it.columns, "rows": rows}
-    if isinstance(it, Intervals):
-        return {"kind": "plot", "plot": kinds.forest(it.name, it.label, it.rows, roles)}
-    if isinstance(it, Gains):
-        return {"kind": "plot", "plot": kinds.gains(it, roles)}
-    return {"kind": "plot", "plot": kinds.points(it, roles) if isinstance(it, Points) else it}
+    told = ", ".join(f"{columns[at].title} = {text}".replace("= n<", "n<") for at, text in equal.items())
+    kept = [Row([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows]
+    heads = [it for at, it in enumerate(columns) if at not in equal]
+    return Table(heads, kept, ". ".join(filter(None, (caption.removesuffix("."), told))))
 
 
 def cell(it: Cell) -> dict[str, Any]:

@@ -59,7 +59,7 @@ CARD = Card(
         Reranking(reranker_query, prefixes),
         # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
         Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),
-        Papers(PUBLISHED, TABLES, CURVES, system="pgra"),
+        Papers(PUBLISHED, TABLES, CURVES),
         ReportSections(sections),
     ),
 )

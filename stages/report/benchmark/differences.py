@@ -10,8 +10,9 @@ from nightjar.benchmarks.sections import Block, Cell, Column, Fold, Row, Section
 from nightjar.statistics import MINIMUM, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers
-from stages.report.read.results import BOUND, CONTROL, Results, Rows, category_title, turned
+from stages.report.read.results import CONTROL, Results, Rows, category_title
 from stages.report.read.results import Row as Line
+from stages.report.site import without_equal
 
 # Recipes that differ only in what they add to the control, and what that is.
 ABLATIONS = {
@@ -24,9 +25,22 @@ _HALVES = ("calls_only", "evidence_only")
 
 
 def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | None:
-    """The differences between `models`, of which the first is the untuned one; None if there are none."""
-    main, others, by_category = chosen(results, rows, models)
-    if not main:
+    """The differences between `models` by headline metric; by category those from the first model. None if none."""
+
+    def listed(level: str, cells: Callable[[str], Sequence[Line]]) -> Rows:
+        known = {(track, row.name, row.metric.name) for track in results.tracks for row in cells(track)}
+        some = [
+            row
+            for row in rows
+            if row["level"] == level
+            and (row["track"], row["name"], row["metric"]) in known
+            and {row["system"], row["baseline"]} <= set(models)
+        ]
+        return sorted(some, key=lambda row: results.tracks.index(row["track"]))
+
+    overall = listed("overall", results.headline)
+    by_category = [row for row in listed("category", results.categories) if row["baseline"] == models[0]]
+    if not overall:
         return None
     told = (
         "Instances are resampled in pairs, so what makes one hard for both systems cancels out. p is two-sided, of "
@@ -34,9 +48,7 @@ def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | No
         f"difference is significant if p is at most {1 - CONFIDENCE:g}. Fewer than {MINIMUM} instances have "
         f"neither interval nor p ({too_few(0)}). p is not corrected for the number of rows."
     )
-    blocks: list[Block] = [Text(told, note=True), _table(results, main)]
-    if others:
-        blocks.append(Fold(f"Other pairs ({len(others)})", [_table(results, others)]))
+    blocks: list[Block] = [Text(told, note=True), _table(results, overall)]
     if by_category:
         note = "Each by the metric that is published for it. So many tests find some differences by chance."
         table = _table(results, by_category, by_category=True)
@@ -44,66 +56,17 @@ def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | No
     return Section("differences", "All differences on the same instances", blocks)
 
 
-def of_number(
-    row: Line, reference: str, found: Mapping[str, Mapping[str, Any]], title: str
-) -> Section | None:
+def of_number(row: Line, reference: str, found: Mapping[str, Mapping[str, Any]], title: str) -> Table | None:
     """The differences of the benchmark's one number from the `reference`; `found` are the rows by system."""
     if not found:
         return None
     lines = []
     for system in sorted(found, key=lambda system: -found[system]["value"]):
         paired = {"system": system, "baseline": reference, **found[system]}
-        cells = [Value(row.metric, row.lanes[system].value), *_tested(paired, row.metric)]
+        cells: list[Cell] = [Value(row.metric, row.lanes[system].value), *_tested(paired, row.metric)]
         lines.append(Row((system, *cells, "yes" if paired["significant"] else "no")))
     numbered = map(Column, ("score", f"difference from {reference}", "interval", "p"))
-    table = Table((Column("system", "text"), *numbered, Column("significant", "text")), lines, title)
-    return Section("difference", "Differences on the same instances", [table])
-
-
-def chosen(results: Results, rows: Rows, models: Sequence[str]) -> tuple[Rows, Rows, Rows]:
-    """Rows over all instances that come first, those of other pairs, and the first ones' rows by category.
-
-    The first ones are those of the paper's own system from every other; if it is not among the models, those from the
-    untuned model and from the control, the bound from the control alone; of all pairs, if the benchmark has no control
-    either.
-    """
-    order = {track: at for at, track in enumerate(results.tracks)}
-    between = [row for row in rows if {row["system"], row["baseline"]} <= set(models)]
-    between.sort(key=lambda row: order.get(row["track"], len(order)))
-    main: list[Mapping[str, Any]] = []
-    others: list[Mapping[str, Any]] = []
-    for row in between:
-        pair = _main(row, models, results.card.papers.system)
-        (main if pair else others).append(pair or row)
-
-    def of(level: str, some: Rows, cells: Callable[[str], Sequence[Line]]) -> Rows:
-        known = {(track, row.name, row.metric.name) for track in results.tracks for row in cells(track)}
-        return [
-            row
-            for row in some
-            if row["level"] == level and (row["track"], row["name"], row["metric"]) in known
-        ]
-
-    return (
-        of("overall", main, results.headline),
-        of("overall", others, results.headline),
-        of("category", main, results.categories),
-    )
-
-
-def _main(row: Mapping[str, Any], models: Sequence[str], compared: str) -> Mapping[str, Any] | None:
-    """The row of the system that is compared, or from one that others are compared with; None for other pairs."""
-    if compared in models:
-        row = turned(row) if row["baseline"] == compared else row
-        return row if row["system"] == compared else None
-    if CONTROL not in models:
-        return row
-    references = (models[0], CONTROL)
-    if row["system"] in references and row["baseline"] not in references:
-        row = turned(row)
-    if row["baseline"] not in references or (row["system"] == BOUND and row["baseline"] != CONTROL):
-        return None
-    return row
+    return without_equal((Column("system", "text"), *numbered, Column("significant", "text")), lines, title)
 
 
 def _table(results: Results, rows: Rows, by_category: bool = False) -> Table:
@@ -121,19 +84,13 @@ def _table(results: Results, rows: Rows, by_category: bool = False) -> Table:
     named = (*(("category",) if by_category else ()), "systems", "track", "metric")
     numbered = ("n", "difference", "interval", "p", "better", "worse", "equal")
     heads = (*(Column(name, "text") for name in named), *map(Column, numbered), Column("significant", "text"))
-    return Table(heads, made)
+    return without_equal(heads, made)
 
 
 def _tested(row: Mapping[str, Any], metric: Metric) -> list[Cell]:
     """A difference, its interval and its p."""
     one = texts(row, metric)
-    return [value(row, metric, noted=False), one["interval"], one["p"]]
-
-
-def value(row: Mapping[str, Any], metric: Metric, noted: bool = True) -> Value:
-    """A difference, bold if it is significant, with its interval below it if it is `noted`."""
-    low, high, n = (row["low"], row["high"], row["n"]) if noted else (None, None, 0)
-    return Value(metric, row["value"], low, high, n, signed=True, bold=bool(row["significant"]))
+    return [one["value"], one["interval"], one["p"]]
 
 
 def ablation(results: Results) -> Section | None:

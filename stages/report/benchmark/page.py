@@ -22,12 +22,13 @@ from nightjar.benchmarks.sections import (
     Text,
     Value,
     initial,
+    texts,
 )
-from nightjar.benchmarks.sections import Row as Line
+from nightjar.benchmarks.sections import Row as TableRow
 from nightjar.core import contracts, paths, tables
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
-from stages.report import numbers, site
+from stages.report import numbers
 from stages.report.benchmark import (
     calls,
     differences,
@@ -41,6 +42,7 @@ from stages.report.read import results, systems
 from stages.report.read.facts import Node
 from stages.report.read.results import Results, Row, Rows
 from stages.report.read.systems import Systems
+from stages.report.site import without_equal
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ def read(
     )
 
 
+# A row of a table of scores: track, level, title and values.
+Line = tuple[str, str, str, Row]
+
 # Rows of the heat table that all metrics of a benchmark with one number each may have, and that have their intervals.
 _METRICS, _NOTED = 12, 14
 
@@ -137,25 +142,24 @@ def context(one: Benchmark, number: Number | None, params: Params) -> dict[str, 
         calls.section(card, one.answers, may_call, one.calls),
     )
     missing = one.evaluated.facts.get("missing_predictions", {})
-    roles = one.systems.roles
     return {
         "name": card.name,
         "title": card.title,
         "source": card.source,
         "unscored": one.unscored,
-        "heat": site.section_context(Section("heat", "", [_heat(found)]), roles) if found.tracks else None,
+        "heat": _heat(found) if found.tracks else None,
         "forest": _forest(found, number) if number else None,
         "explorer": instances.file(card),
         "chats": one.systems.chats,
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "sections": [site.section_context(it, roles) for it in (first,) if it],
-        "folded": [site.section_context(it, roles) for it in folded if it],
+        "difference": first,
+        "folded": [it for it in folded if it],
         "answered": one.answers.counts,
         "instances": {name: instances.file(card, name) for name in one.systems.models},
     }
 
 
-def _lines(found: Results) -> list[tuple[str, str, str, Row]]:
+def _lines(found: Results) -> list[Line]:
     """The rows of the heat table: track, level, title and row. Tracks, and categories below them; or all metrics."""
     lines = []
     for track in found.tracks:
@@ -172,28 +176,35 @@ def _lines(found: Results) -> list[tuple[str, str, str, Row]]:
 
 def _heat(found: Results) -> Table:
     """Systems by tasks, tracks, categories or metrics: a darker cell has a better score of its metric."""
-    lines, ordered = _lines(found), _by_role(found)
-    titles = [title for _, _, title, _ in lines]
-    several = len({row.metric for *_, row in lines}) > 1 and titles[0] != numbers.heading(lines[0][3].metric)
-    rows = []
+    lines = _lines(found)
+    metrics = {numbers.heading(row.metric) for *_, row in lines}
+    metric = f"{metrics.pop()}. " if len(metrics) == 1 else ""
+    told = f"{metric}Bold: significantly better than every other system."
+    return _table("", lines, found, told, noted=len(lines) <= _NOTED, heat=True)
+
+
+def _table(
+    of: str, lines: Sequence[Line], found: Results, caption: str = "", noted: bool = True, heat: bool = False
+) -> Table:
+    """A row a line and a column a system; overall rows have intervals if they are `noted`."""
+    ordered, rows = _by_role(found), []
+    several = len({row.metric for *_, row in lines}) > 1 and any(
+        title != numbers.heading(row.metric) for _, _, title, row in lines
+    )
     for track, level, title, row in lines:
         cells: list[Cell] = [row.metric.title] if several else []
         cells.append(numbers.count(row.n))
-        best, whole = found.best(track, level, row), level == "overall"
+        best = found.best(track, level, row)
         for system in ordered:
             if lane := row.lanes.get(system):
-                noted = (lane.low, lane.high) if whole and len(lines) <= _NOTED else (None, None)
-                heat = _share(row, lane.value)
-                cells.append(Value(row.metric, lane.value, *noted, bold=system == best, heat=heat))
+                ends = (lane.low, lane.high) if noted and level == "overall" else (None, None)
+                share = _share(row, lane.value) if heat else None
+                cells.append(Value(row.metric, lane.value, *ends, bold=system == best, heat=share))
             else:
                 cells.append(None)
-        rows.append(Line((title, *cells)))
-    heads = (Column("", "text"), *((Column("metric", "text"),) if several else ()), Column("n"))
-    metrics = {numbers.heading(row.metric) for *_, row in lines}
-    metric = f"{metrics.pop()}. " if len(metrics) == 1 else ""
-    return Table(
-        (*heads, *map(Column, ordered)), rows, f"{metric}Bold: significantly better than every other system."
-    )
+        rows.append(TableRow((title, *cells)))
+    named = (of, "metric") if several else (of,)
+    return without_equal((*texts(*named), Column("n"), *map(Column, ordered)), rows, caption)
 
 
 def _by_role(found: Results) -> list[str]:
@@ -233,29 +244,12 @@ def _details(found: Results) -> Section | None:
 
 
 def _detail(found: Results, track: str) -> list[Block]:
-    overall, tasks = found.overall(track), found.tasks(track)
+    overall = [(track, "overall", numbers.heading(row.metric), row) for row in found.overall(track)]
+    tasks = [(track, "task", row.title, row) for row in found.tasks(track)]
     blocks: list[Block] = []
     if len(overall) > 1:
-        blocks.append(_table("metric", overall, found, track, "overall"))
+        blocks.append(_table("metric", overall, found))
     if tasks:
-        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found, track, "task")]))
+        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found)]))
     title = initial(found.card.track_title(track))
     return [Text(f"**{title}**"), *blocks] if blocks else []
-
-
-def _table(of: str, rows: Sequence[Row], found: Results, track: str, level: str) -> Table:
-    """A table with a row for each of `rows` and a column a system; single tasks have no intervals."""
-    lines, ordered = [], _by_role(found)
-    for row in rows:
-        best = found.best(track, level, row)
-        cells: list[Cell] = [] if of == "metric" else [row.metric.title]
-        cells.append(numbers.count(row.n))
-        for system in ordered:
-            if lane := row.lanes.get(system):
-                ends = (None, None) if of == "task" else (lane.low, lane.high)
-                cells.append(Value(row.metric, lane.value, *ends, bold=system == best))
-            else:
-                cells.append(None)
-        lines.append(Line((row.title if of != "metric" else numbers.heading(row.metric), *cells)))
-    named = (of,) if of == "metric" else (of, "metric")
-    return Table((*(Column(name, "text") for name in named), Column("n"), *map(Column, ordered)), lines)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from nightjar.benchmarks.aggregate import ByCall
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.papers import PublishedTable
-from nightjar.benchmarks.sections import Block, Cell, Column, Section, Table, Text, Value, initial
+from nightjar.benchmarks.sections import Block, Cell, Column, Noted, Section, Table, Text, Value, initial
 from nightjar.benchmarks.sections import Row as Line
 from nightjar.core.display import number
 from nightjar.statistics import too_few
@@ -86,7 +87,7 @@ def _metrics(card: Card, table: PublishedTable, found: Results, columns: Sequenc
             n = _range(counts) + (f", {too_few(max(counts))}" if few else "")
             rows.append(Line((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
     if distances := _distances(table.reference, track, found, columns):
-        told = "differences on the same instances; the significant ones (by p) are bold"
+        told = "differences on the same instances; * is significant (by p)"
         rows += [Line((f"Distance to {table.reference}: {told}",), heading=True), *distances]
     heads = (Column("system", "text"), Column("n"), *(Column(table.metrics[name]) for name in names))
     return Table(heads, rows, table.title)
@@ -100,12 +101,18 @@ def _distances(reference: str, track: str, found: Results, columns: Sequence[Row
         if any(lines):
             few = all(line is None or line["low"] is None for line in lines)
             cells = (
-                differences.value(line, row.metric, noted=not few) if line else None
+                Noted(*_distance(line, row.metric, few)) if line else None
                 for line, row in zip(lines, columns, strict=True)
             )
             n = _range(line["n"] for line in lines if line)
             rows.append(Line((f"{reference} − {system}", n, *cells)))
     return rows
+
+
+def _distance(line: Mapping[str, Any], metric: Metric, few: bool) -> tuple[str, str]:
+    """A difference with its mark, and its interval, which is not there where all of a table have few instances."""
+    one = differences.texts(line, metric)
+    return one["value"] + "*" * one["significant"], "" if few else one["interval"]
 
 
 def _range(counts: Iterable[int]) -> str:

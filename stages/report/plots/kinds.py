@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import networkx
+
 from nightjar.benchmarks.card import Metric
-from nightjar.benchmarks.sections import Gains, Interval, Points
+from nightjar.benchmarks.sections import Gains, Interval, Intervals, Points
 from stages.report import numbers
 from stages.report.plots.spec import ROLES, Axis, Mark, Panel, Plot, rounded, shortened
 
@@ -20,6 +22,13 @@ SYMBOLS = [symbol for symbol, _ in ROLES.values()]
 Roles = Mapping[str, str]
 # A row of a forest: title, note, metric, and the values by system.
 ForestRow = tuple[str, str, Metric, Mapping[str, Interval]]
+
+
+def of(it: Intervals | Gains | Points, roles: Roles) -> Plot:
+    """The plot of a block of a section."""
+    if isinstance(it, Intervals):
+        return forest(it.name, it.label, it.rows, roles)
+    return gains(it, roles) if isinstance(it, Gains) else points(it, roles)
 
 
 def shown(metric: Metric, lane: Interval) -> str:
@@ -84,9 +93,9 @@ def gains(it: Gains, roles: Roles) -> Plot:
         )
         for row in rows:
             y, value = places[row["task_id"]], row["value"]
-            words = f"{row['task_id']}\n{numbers.signed(it.metric, value)} " + numbers.signed_interval(
-                it.metric, row["low"], row["high"], row["n"]
-            )
+            interval = numbers.signed_interval(it.metric, row["low"], row["high"], row["n"])
+            gain = f"{numbers.signed(it.metric, value)} {interval} over {row['heuristic']}"
+            words = f"{row['task_id']}\n{row['category']}\n{gain}"
             ends_of = {"x1": min(value, 0), "x2": max(value, 0), "y1": y - 0.35, "y2": y + 0.35}
             bars.append({**ends_of, "colour": roles[system], "title": words})
             if row["low"] is not None:
@@ -106,12 +115,19 @@ def gains(it: Gains, roles: Roles) -> Plot:
             )
         )
     values = [
-        (row["task_id"], system, row["value"], row["low"], row["high"], row["n"])
+        (
+            row["task_id"],
+            row["category"],
+            row["heuristic"],
+            system,
+            *(row[name] for name in ("value", "low", "high", "n")),
+        )
         for system, rows in it.systems.items()
         for row in rows
     ]
     label = f"{numbers.heading(it.metric)}: gain of every task over the best baseline"
-    return Plot(it.name, label, panels, ("task", "system", "gain", "low", "high", "n"), values, 460)
+    columns = ("task", "category", "best baseline", "system", "gain", "low", "high", "n")
+    return Plot(it.name, label, panels, columns, values, 460)
 
 
 def points(it: Points, roles: Roles) -> Plot:
@@ -229,22 +245,20 @@ def bars(name: str, label: str, rows: Sequence[tuple[str, int, int]]) -> Plot:
 
 
 def graph(
-    name: str, boxes: Mapping[str, Sequence[str]], edges: Mapping[str, set[str]], rows: Sequence[Sequence[Any]]
+    name: str, boxes: Mapping[str, Sequence[str]], reads: networkx.DiGraph, rows: Sequence[Sequence[Any]]
 ) -> Plot:  # fmt: skip
-    """Boxes with lines of text in layers, each below all that it reads from; `edges` are by reader."""
-    level = layers(edges)
-    layout: list[list[str]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
-    for box in boxes:
-        layout[level[box]].append(box)
+    """Boxes with lines of text in layers, each below all that it reads from; an edge of `reads` leads to the reader."""
     place: dict[str, float] = {}
-    for row in layout:  # each box near the middle of what it reads from
-        near = {box: [place[one] for one in edges[box] if one in place] for box in row}
+    y: dict[str, float] = {}
+    layout = [list(row) for row in networkx.topological_generations(reads)]
+    step = 100.0
+    top = step * len(layout)
+    for level, row in enumerate(layout):  # each box near the middle of what it reads from
+        near = {box: [place[one] for one in sorted(reads.predecessors(box))] for box in row}
         row.sort(key=lambda box: (sum(near[box]) / len(near[box]) if near[box] else 0.5, box))
         place |= {box: (at + 0.5) / len(row) for at, box in enumerate(row)}
-    most, step = max(map(len, layout), default=1), 100.0
-    half = 0.46 / most
-    top = step * len(layout)
-    y = {box: top - step * level[box] - step / 2 for box in boxes}
+        y |= dict.fromkeys(row, top - step * level - step / 2)
+    half = 0.46 / max(map(len, layout), default=1)
     links = [
         {
             "x1": place[one],
@@ -254,8 +268,7 @@ def graph(
             "colour": "soft",
             "width": 1.2,
         }
-        for box in boxes
-        for one in sorted(edges[box])
+        for one, box in sorted(reads.edges)
     ]
     rects, texts = [], []
     for box, lines in boxes.items():
@@ -278,17 +291,3 @@ def graph(
     panel = Panel("", *hidden, (Mark("link", links), Mark("rect", rects), Mark("text", texts)), top)
     columns = ("stage", "rows in", "rows out", "rows rejected", "reads from")
     return Plot(name, "The stages that ran, with their rows", [panel], columns, rows, 1240)
-
-
-def layers(edges: Mapping[str, set[str]]) -> dict[str, int]:
-    """How many nodes at most are one after the other above each node; there is no circle."""
-    level: dict[str, int] = {}
-
-    def of(node: str) -> int:
-        if node not in level:
-            level[node] = 1 + max(map(of, edges[node]), default=-1)
-        return level[node]
-
-    for node in edges:
-        of(node)
-    return level

@@ -1,4 +1,4 @@
-"""The page of tool calls: how many were kept, table 2 of Toolformer beside ours, what sampling took, and examples."""
+"""The page of tool calls: how many were kept, table 2 of Toolformer beside ours, and examples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLE_10 = (
 
 
 def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
-    """How many calls of each tool were kept, what sampling took, and examples; none without tools."""
+    """How many calls of each tool were kept, and examples; none without tools."""
     if not tools:
         return []
     steps = sorted({step for tool in tools for step, _ in tool.thresholds})
@@ -39,21 +39,23 @@ def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
     for tool in tools:
         counted = dict(tool.thresholds)
         own = f"{tool.own_threshold:g}"
-        rows.append(Row((tool.name, own, *(f"{counted[it]:,}" if it in counted else None for it in steps))))
-    heads = [*texts("tool"), *numbered("own threshold", *(f"≥ {step:g}" for step in steps))]
+        saved = (f"{counted[it]:,}" if it in counted else None for it in steps)
+        rows.append(Row((tool.name, own, *(f"{tool.statuses[it]:,}" for it in STATUSES), *saved)))
+    heads = [*texts("tool"), *numbered("own threshold", *(it.replace("_", " ") for it in STATUSES))]
+    heads += numbered(*(f"≥ {step:g}" for step in steps))
     first: list[Block] = [
         Text(f"{told}{_merged(nodes)}".strip()),
         kinds.histograms("calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]),
         *_examples(tools, nodes),
-        Table(heads, rows, "Calls that save at least so much loss, in nats"),
-        *_augmenting(tools, nodes),
+        Table(
+            heads,
+            rows,
+            "Sampled calls by result of the filter, and those that save at least so much loss in nats",
+        ),
     ]
-    kept = [
-        Section(f"kept-{tool.name}", f"{tool.name}: calls that were kept", _kept(tool))
-        for tool in tools
-        if tool.kept
-    ]
-    return [Section("calls", "", first), *_extremes(tools), *kept]
+    kept = [Fold(f"{tool.name}: {tool.kept:,}", _kept(tool)) for tool in tools if tool.kept]
+    examples = [Section("kept", "Calls that were kept", kept)] if kept else []
+    return [Section("calls", "", first), *_extremes(tools), *examples]
 
 
 _HEADS = [
@@ -147,83 +149,6 @@ def _examples(tools: Sequence[Tool], nodes: Iterable[Node]) -> list[Block]:
         "limit of examples of a tool. Published: table 2 of Toolformer, from millions of documents."
     )
     return [Table([*texts("tool"), *numbered(*heads)], rows, caption)]
-
-
-def _augmenting(tools: Sequence[Tool], nodes: Iterable[Node]) -> list[Block]:
-    """What sampling and filtering took, and prices and chains, which the paper does not have."""
-    found = _facts(nodes)
-    told = (
-        "Texts that suit a tool (with the rule that they satisfy, where it has several) and those annotated, tokens "
-        "that the model read for them, and sampled candidates by result of the filter. Seconds differ from run to run "
-        "and are not here: `nightjar rebuild` prints those of each stage `augment@TOOL`, `nightjar plan --json` those "
-        "of earlier runs."
-    )
-    heads = [*texts("tool"), *numbered("texts", "suited", "annotated", "tokens", "candidates", *_STATUSES)]
-    rows = [Row(_work(tool, found.get(f"augment@{tool.name}", {}))) for tool in tools]
-    heads += [Column("rules", "words"), *texts("sources of kept calls")]
-    return [Text(told, note=True), Table(heads, rows), *_beyond(tools, found)]
-
-
-_STATUSES = [status.replace("_", " ") for status in STATUSES]
-
-
-def _work(tool: Tool, details: Mapping[str, Any]) -> tuple[str | None, ...]:
-    of, rules = details.get("texts", {}), details.get("rules", {})
-    sources = [of.get(source) for source in ("corpus", "train")]
-    counts: list[Mapping[str, int]] = [one for one in sources if isinstance(one, Mapping)]
-    return (
-        tool.name,
-        _number(*(one.get("seen") for one in counts)),
-        _number(*(one.get("suited") for one in counts)),
-        _number(of.get("annotated")),
-        _number(details.get("tokens_computed")),
-        f"{tool.candidates:,}",
-        *(f"{tool.statuses[status]:,}" for status in STATUSES),
-        ", ".join(f"{rule} {number:,}" for rule, number in sorted(rules.items())) or None,
-        ", ".join(f"{source} {count:,}" for source, count in sorted(tool.sources.items())) or None,
-    )
-
-
-def _beyond(tools: Sequence[Tool], found: Mapping[str, Mapping[str, Any]]) -> list[Block]:
-    """Prices and chains; a sentence if they are off for all tools."""
-    details = [found.get(f"augment@{tool.name}", {}) for tool in tools]
-    prices = [one.get("filter", {}).get("price", 0.0) for one in details]
-    if not any(prices) and not any("chains" in one for one in details):
-        return [Text("No call has a price, and there are no chains of calls.", note=True)]
-    told = (
-        "Not in the paper: the price of a call, which the filter subtracts from what it saves, and chains, where a "
-        "call follows another at the same place. Calls that only the price excludes save the threshold, but not the "
-        "price as well. Kept calls are counted by their number in the chain (1: the first). What the later calls save, "
-        "in nats and on average, is beyond the calls before them."
-    )
-    heads = [*texts("tool"), *numbered("price", "only the price excludes"), *texts("kept, by number")]
-    heads += numbered("later calls sampled", "kept", "saved by one", "with an earlier result in the input")
-    rows = [
-        Row((tool.name, f"{price:g}", f"{tool.too_dear:,}", *_chains(one.get("chains", {}))))
-        for tool, price, one in zip(tools, prices, details, strict=True)
-    ]
-    return [Text(told, note=True), Table(heads, rows)]
-
-
-def _chains(counted: Mapping[str, Any]) -> list[str | None]:
-    """Kept by number, later calls sampled and kept, saved by one, and with an earlier result in the input."""
-    if not counted:
-        return [None] * 5
-    kept = counted["kept"]
-    later = sum(number for place, number in kept.items() if place != "1")
-    return [
-        ", ".join(f"{place}: {number:,}" for place, number in kept.items()) or None,
-        f"{counted['sampled']:,}",
-        f"{later:,}",
-        f"{counted['saved'] / later:.2f}" if later else None,
-        f"{counted['use_result']:,}",
-    ]
-
-
-def _number(*values: int | None) -> str | None:
-    """The sum of the values; None if there is none, or one is not recorded."""
-    known = [value for value in values if value is not None]
-    return f"{sum(known):,}" if known and len(known) == len(values) else None
 
 
 def _merged(nodes: Iterable[Node]) -> str:

@@ -42,26 +42,19 @@ class Tool:
 
     `fitting` are kept calls whose result occurs in the text after them, `echoes` kept calls whose result does not;
     `echo_count` is the number of the latter. Both lists have those with the largest gains. `best` and `worst` are the
-    calls with the largest and the smallest gains, kept or not. `too_dear` are calls that reach the threshold, but not
-    with the price of the tool.
+    calls with the largest and the smallest gains, kept or not.
     """
 
     name: str
     own_threshold: float
     gains: list[float]
     statuses: dict[str, int]
-    sources: dict[str, int]
     thresholds: list[tuple[float, int]]
     fitting: list[Example]
     echoes: list[Example]
     echo_count: int
     best: list[Example]
     worst: list[Example]
-    too_dear: int = 0
-
-    @property
-    def candidates(self) -> int:
-        return sum(self.statuses.values())
 
     @property
     def kept(self) -> int:
@@ -89,14 +82,12 @@ def summarise(name: str, own_threshold: float, rows: Sequence[Candidate], texts:
         own_threshold,
         gains,
         {status: counted[status] for status in STATUSES},
-        dict(Counter(row["source"] for row in kept)),
         [(step, sum(gain >= step for gain in gains)) for step in steps],
         fitting[:EXAMPLES],
         echoes[:EXAMPLES],
         len(echoes),
         [_example(row, texts.get(place(row), "")) for row in best],
         [_example(row, texts.get(place(row), "")) for row in worst],
-        sum(row["status"] == "below_threshold" and row["gain"] >= own_threshold for row in rows),
     )
 
 

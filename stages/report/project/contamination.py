@@ -11,15 +11,16 @@ from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Tabl
 from nightjar.core import contracts, tables
 from stages.report import numbers
 from stages.report.read.facts import Node
+from stages.report.site import without_equal
 
 EXAMPLES = 12
 _SIDES = {
     "train": "training instances",
     "dev": "dev instances",
-    "questions": "training and dev questions of the benchmarks",
+    "questions": "training questions of benchmarks",
     "corpus": "corpus",
     "any": "any of these",
-    "supervised": "instances of the supervised bound",
+    "supervised": "supervised bound",
 }
 
 
@@ -47,21 +48,17 @@ def read(path: Path) -> Mapping[str, Any] | None:
 
 
 def sections(found: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequence[Card]) -> list[Section]:
-    """A section a benchmark, then tasks and examples; none if the stage did not run."""
+    """The shares of all benchmarks, then tasks and examples; none if the stage did not run."""
     facts = next((node.details for node in nodes if node.name == "contamination"), None)
     if found is None or facts is None:
         return []
-    shown = {card.name: card for card in cards}
+    shown = {card.name: card for card in cards if card.name in facts["benchmarks"]}
+    counts = {name: facts["benchmarks"][name] for name in shown}
     return [
         Section("told", "", [Text(_TOLD.format(ngram=facts["ngram"])), Text(_NOT_CHECKED)]),
-        *(
-            _benchmark(found, shown[name], facts["texts"], it)
-            for name in shown
-            if (it := facts["benchmarks"].get(name))
-        ),
-        Section(
-            "more", "Tasks and examples", [Text(_COPIED, note=True), *_tasks(found, shown), *_examples(found)]
-        ),
+        Section("training", "Training texts", _training(shown, counts, facts["texts"])),
+        Section("passages", "Retrieved passages", [Text(_COPIED, note=True), *_passages(found, shown)]),
+        Section("more", "Tasks and examples", [*_tasks(found, shown), *_examples(found)]),
     ]
 
 
@@ -83,45 +80,62 @@ _COPIED = (
 )
 
 
-def _benchmark(found: Mapping[str, Any], card: Card, of: Mapping[str, int], it: Mapping[str, Any]) -> Section:
-    """The overlaps with training texts, and for each track the questions whose passages have what."""
-    rows = []
-    for side, title in _SIDES.items():
-        counts = it["sides"][side]
-        share = 100 * counts["overlapping"] / it["questions"] if it["questions"] else 0.0
-        cells = (counts[name] for name in ("by_input", "by_reference", "mostly", "short"))
-        texts_of = numbers.count(of[side]) if side in of else ""
-        shown = numbers.count(counts["overlapping"]), f"{share:.1f}%", *map(numbers.count, cells)
-        rows.append(Row((title, texts_of, *shown)))
-    heads = [
-        *texts("found in"),
-        *numbered("texts", "questions", "share", "input", "reference", "most of the input"),
+def _training(
+    shown: Mapping[str, Card], counts: Mapping[str, Mapping[str, Any]], texts_of: Mapping[str, int]
+) -> list[Block]:
+    """Questions with an overlap, by where it was found, and by what of the question it is."""
+    by_side, by_part = [], []
+    for name, it in counts.items():
+        n, some = it["questions"], it["sides"]
+        shares = (_share(some[side]["overlapping"], n) for side in _SIDES)
+        by_side.append(Row((shown[name].title, numbers.count(n), *shares)))
+        parts = (_share(some["any"][part], n) for part in ("by_input", "by_reference", "mostly", "short"))
+        by_part.append(Row((shown[name].title, *parts)))
+    sides = (
+        f"{title} (n = {numbers.count(texts_of[side])})" if side in texts_of else title
+        for side, title in _SIDES.items()
+    )
+    heads = [*texts("benchmark"), *numbered("questions", *sides)]
+    of = [*texts("benchmark"), *numbered("input", "reference", "most of the input", "short text alone")]
+    return [
+        Table(heads, by_side, "Questions with an overlap, by the texts where it was found"),
+        Table(
+            of,
+            by_part,
+            "Questions with an overlap in any of these, the supervised bound left out, by what is shared",
+        ),
     ]
-    caption = f"Training texts: of {numbers.count(it['questions'])} test questions"
-    blocks: list[Block] = [Table([*heads, *numbered("short text")], rows, caption)]
-    if it["evidence"] is None:
-        blocks.append(Text("No passages are retrieved for these questions.", note=True))
-    else:
-        heads = [*texts("track"), *numbered("questions with passages", "passages, at most")]
-        where = (f"{part} in {which}" for part in ("question", "reference") for which in ("the first", "any"))
-        caption = "Retrieved passages: questions whose passages have their words, or a reference"
-        blocks.append(Table([*heads, *numbered(*where)], _evidence(found, card), caption))
-    return Section(card.name, card.title, blocks)
 
 
-def _evidence(found: Mapping[str, Any], card: Card) -> list[Row]:
-    tracks: dict[str, list[Mapping[str, Any]]] = {}
-    for row in found["evidence"]:
-        if row["benchmark"] == card.name:
-            tracks.setdefault(row["track"], []).append(row)
-    lines = []
-    for track, rows in tracks.items():
-        ranks = ([row[f"{part}_rank"] for row in rows] for part in ("question", "reference"))
-        counts = [count for of in ranks for count in (of.count(1), len(of) - of.count(None))]
-        most = max(row["passages"] for row in rows)
-        shares = (f"{numbers.count(count)} ({100 * count / len(rows):.0f}%)" for count in counts)
-        lines.append(Row((card.track_title(track), numbers.count(len(rows)), numbers.count(most), *shares)))
-    return lines
+def _passages(found: Mapping[str, Any], shown: Mapping[str, Card]) -> list[Block]:
+    """The questions whose passages have their words or a reference, a row a benchmark; folded, a row a track."""
+    heads = numbered("questions", "passages, at most")
+    heads += numbered(
+        *(f"{part} in {which}" for part in ("question", "reference") for which in ("the first", "any"))
+    )
+    tables = []
+    for titles in (("benchmark",), ("benchmark", "track")):
+        grouped: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+        for row in found["evidence"]:
+            if card := shown.get(row["benchmark"]):
+                names = {"benchmark": card.title, "track": card.track_title(row["track"])}
+                grouped.setdefault(tuple(names[it] for it in titles), []).append(row)
+        rows = [Row((*names, *_ranked(some))) for names, some in grouped.items()]
+        tables.append(without_equal([*texts(*titles), *heads], rows))
+    if not tables[0].rows:
+        return [Text("No passages are retrieved for these questions.", note=True)]
+    return [tables[0], Fold(f"By track ({len(tables[1].rows)})", [tables[1]])]
+
+
+def _ranked(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    ranks = ([row[f"{part}_rank"] for row in rows] for part in ("question", "reference"))
+    counts = [count for of in ranks for count in (of.count(1), len(of) - of.count(None))]
+    most = max(row["passages"] for row in rows)
+    return [numbers.count(len(rows)), numbers.count(most), *(_share(it, len(rows)) for it in counts)]
+
+
+def _share(count: int, n: int) -> str:
+    return f"{numbers.count(count)} ({100 * count / n:.0f}%)" if count else "0"
 
 
 def _tasks(found: Mapping[str, Any], shown: Mapping[str, Card]) -> list[Block]:

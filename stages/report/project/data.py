@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nightjar.benchmarks.card import Card
@@ -11,22 +10,11 @@ from nightjar.benchmarks.papers import Collection
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
 from stages.report import numbers
 from stages.report.plots import kinds
-from stages.report.plots.spec import Plot
 from stages.report.read.facts import Node
 from stages.report.read.results import category_title
 
 # Bars of a drawing, the others folded into one.
 BARS = 14
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One value of a distribution with its tasks and instances; the rest of them is `folded` into one bar."""
-
-    name: str
-    tasks: int
-    instances: int
-    folded: bool = False
 
 
 # Ends the name of a distribution that has the values of another with their parts.
@@ -94,27 +82,21 @@ def _dataset(name: str, paper: Collection, found: Mapping[str, Any]) -> Section:
         full = every.get(key + _IN_FULL, every[key])
         rows = [Row((value, numbers.count(tasks), numbers.count(of))) for value, tasks, of in full]
         title = category_title(key)
-        told = f"All {len(full)}" + (", with subdivisions" if key + _IN_FULL in every else "")
+        told = f"All {len(full)}" + (", with subdivisions" if full != every[key] else "")
         blocks += [
             Text(f"**{title}**"),
-            plot(f"data-{name}-{key}", every[key], title),
-            Fold(told, [Table([*texts("value"), *numbered("tasks", "instances")], rows)]),
+            kinds.bars(f"data-{name}-{key}", f"{title}: tasks and instances", fold(every[key])),
         ]
+        if full != every[key] or len(fold(full)) < len(full):
+            blocks.append(Fold(told, [Table([*texts("value"), *numbered("tasks", "instances")], rows)]))
     return Section(f"data-{name}", "", blocks)
 
 
-def plot(name: str, counts: Sequence[Sequence[Any]], title: str) -> Plot:
-    """A distribution as bars, tasks on the left and instances on the right."""
-    shown = fold(counts)
-    rows = [(row.name, row.tasks, row.instances) for row in shown]
-    return kinds.bars(name, f"{title}: tasks and instances", rows)
-
-
-def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[Bar]:
+def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[tuple[str, int, int]]:
     """The values that most tasks have, and the others added up; a single other one keeps its name."""
     shown = most if len(counts) > most + 1 else len(counts)
-    listed = [Bar(name, tasks, instances) for name, tasks, instances in counts[:shown]]
+    listed = [(name, tasks, instances) for name, tasks, instances in counts[:shown]]
     if rest := counts[shown:]:
         tasks, instances = (sum(count[at] for count in rest) for at in (1, 2))
-        listed.append(Bar(f"other, {len(rest)} values", tasks, instances, True))
+        listed.append((f"other, {len(rest)} values", tasks, instances))
     return listed

@@ -6,13 +6,14 @@ machine that computed the results, also where DVC restored them on another.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from dulwich.objects import Blob, Tree
 
 import nightjar
 import stages
@@ -113,7 +114,7 @@ def _profile(
     changes: Sequence[profiles.Change],
     unreadable: Sequence[str],
 ) -> Section:
-    parameters = [Row((key, _shown(value))) for key, value in _flat(values)]
+    parameters = [Row((it.key, _shown(it.new))) for it in profiles.changes({}, values) if it.new != {}]
     near, n = f"params.yaml is nearest to the profile **{profile}**", len(parameters)
     blocks: list[Block] = [Text("There is no profile to compare params.yaml with.")]
     if profile and not changes:
@@ -307,20 +308,9 @@ def _libraries(nodes: Iterable[Node]) -> list[dict[str, str]]:
     return lines
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
 def _shown(value: Any) -> str:
     """A value as params.yaml may have it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-_IGNORED = "__pycache__"
 
 
 def identifier(folder: Path) -> str:
@@ -328,22 +318,20 @@ def identifier(folder: Path) -> str:
 
     Raises OSError for a file that cannot be read.
     """
-    entries = []
+    return tree(folder).id.decode()
+
+
+def tree(folder: Path) -> Tree:
+    """The folder as Git's tree."""
+    found = Tree()
     for path in folder.iterdir():
         name = os.fsencode(path.name)
         if path.is_symlink():
-            entries.append((name, b"120000", _hash(b"blob", os.fsencode(path.readlink()))))
+            found.add(name, 0o120000, Blob.from_string(os.fsencode(path.readlink())).id)
         elif path.is_dir():
-            if path.name != _IGNORED and any(path.iterdir()):
-                # Git sorts a folder as if its name ended with a slash.
-                entries.append((name + b"/", b"40000", bytes.fromhex(identifier(path))))
+            if path.name != "__pycache__" and any(path.iterdir()):
+                found.add(name, 0o040000, tree(path).id)
         elif path.suffix != ".pyc":
-            mode = b"100755" if path.stat().st_mode & 0o100 else b"100644"
-            entries.append((name, mode, _hash(b"blob", path.read_bytes())))
-    lines = (mode + b" " + name.rstrip(b"/") + b"\0" + digest for name, mode, digest in sorted(entries))
-    return _hash(b"tree", b"".join(lines)).hex()
-
-
-def _hash(kind: bytes, content: bytes) -> bytes:
-    header = kind + b" " + str(len(content)).encode() + b"\0"
-    return hashlib.sha1(header + content, usedforsecurity=False).digest()
+            mode = 0o100755 if path.stat().st_mode & 0o100 else 0o100644
+            found.add(name, mode, Blob.from_string(path.read_bytes()).id)
+    return found

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import networkx
+
 from nightjar.benchmarks.sections import Block, Fold, Row, Section, Table, Text, numbered, texts
 from nightjar.core import paths
 from stages.report import numbers
@@ -67,42 +69,31 @@ def graph(nodes: Sequence[Node]) -> Plot:
     An edge that a longer way implies is left out. Of two stages with items that read from each other, as a dataset of
     training inputs does from the split, the one whose first item comes earlier is the upper one.
     """
-    edges = facts.edges(nodes)
-    level, reduced = kinds.layers(edges), facts.reduced(edges)
+    every = facts.graph(nodes)
+    level, reduced = facts.levels(every), networkx.transitive_reduction(every)
     grouped: dict[str, list[Node]] = {}
     for node in nodes:
         grouped.setdefault(node.stage, []).append(node)
     first = {stage: (min(level[node.name] for node in some), stage) for stage, some in grouped.items()}
-    reads = {
-        stage: {one.partition("@")[0] for node in some for one in edges[node.name]} - {stage}
-        for stage, some in grouped.items()
-    }
-    above = {stage: facts.leading_to(direct, reads) for stage, direct in reads.items()}
-    sources = {
-        stage: {one for one in direct if stage not in above[one] or first[one] < first[stage]}
-        for stage, direct in reads.items()
-    }
+    between = {tuple(name.partition("@")[0] for name in edge) for edge in every.edges}
+    reads = networkx.DiGraph([edge for edge in between if edge[0] != edge[1]])
+    reads.add_nodes_from(grouped)
+    back = [
+        (one, stage)
+        for one, stage in reads.edges
+        if first[one] > first[stage] and networkx.has_path(reads, stage, one)
+    ]
+    reads.remove_edges_from(back)
     boxes = {}
     for stage, some in grouped.items():
         into, out = (sum(getattr(node, f"rows_{name}") for node in some) for name in ("in", "out"))
         items = f"{len(some)} items" if len(some) > 1 else some[0].item
         boxes[stage] = [it for it in (items, f"{into:,} → {out:,}") if it]
     rows = [
-        (it.name, it.rows_in, it.rows_out, it.rows_rejected, " ".join(sorted(reduced[it.name])))
+        (it.name, it.rows_in, it.rows_out, it.rows_rejected, " ".join(sorted(reduced.predecessors(it.name))))
         for it in nodes
     ]
-    return kinds.graph("stages", boxes, facts.reduced(sources), rows)
-
-
-def footer(nodes: Iterable[Node]) -> str:
-    """The seeds and the versions of the libraries."""
-    versions: dict[str, str] = {}
-    seeds = set()
-    for node in nodes:
-        versions |= node.details.get("versions", {})
-        seeds |= {str(node.details["seed"])} if "seed" in node.details else set()
-    listed = ", ".join(f"{name} {versions[name]}" for name in sorted(versions))
-    return f"Seed {', '.join(sorted(seeds))}. Made with {listed}."
+    return kinds.graph("stages", boxes, networkx.transitive_reduction(reads), rows)
 
 
 def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, str, str]]:

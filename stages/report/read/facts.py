@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import networkx
+
 from nightjar.core import paths
 from nightjar.params import Params
 from stages._runtime import facts as stage_facts
-from stages._runtime import graph
+from stages._runtime import graph as stage_graph
 
 _READ = ("base_model", "ingest", "split", "index", "questions", "retrieve")
 
@@ -34,9 +36,6 @@ class Node:
     @property
     def item(self) -> str:
         return self.name.partition("@")[2]
-
-
-Edges = dict[str, set[str]]
 
 
 def read(folder: Path) -> list[Node]:
@@ -67,7 +66,7 @@ def of(folder: Path) -> list[Node]:
 
 def present(nodes: Iterable[Node], params: Params) -> list[Node]:
     """The nodes whose items the parameters list; the files of others are left over from earlier parameters."""
-    listed = graph.items(params)
+    listed = stage_graph.items(params)
     return [node for node in nodes if node.stage not in listed or node.item in listed[node.stage]]
 
 
@@ -76,38 +75,23 @@ def tools(params: Params) -> list[str]:
     return list(params.augment.tools)
 
 
-def edges(nodes: Iterable[Node]) -> Edges:
-    """For every node those it reads from: whose output is one of its inputs, or lies above or below it."""
-    listed = list(nodes)
-    return {
-        node.name: {
-            other.name
-            for other in listed
-            if other is not node and any(_touch(a, b) for a in node.inputs for b in other.outputs)
-        }
+def graph(nodes: Iterable[Node]) -> networkx.DiGraph:
+    """The names of the nodes, with an edge to each from those whose output is its input, or lies above or below it."""
+    found, listed = networkx.DiGraph(), list(nodes)
+    found.add_nodes_from(node.name for node in listed)
+    found.add_edges_from(
+        (other.name, node.name)
         for node in listed
-    }
-
-
-def leading_to(wanted: Iterable[str], sources: Edges) -> set[str]:
-    """`wanted` and all they were made from. Facts of stages that nothing reads are not among them."""
-    found: set[str] = set()
-    waiting = [name for name in wanted if name in sources]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(sources[name])
+        for other in listed
+        if other is not node and any(_touch(a, b) for a in node.inputs for b in other.outputs)
+    )
     return found
 
 
-def reduced(sources: Edges) -> Edges:
-    """The same graph without the edges that a longer way implies, so that it can be drawn and read."""
-    above = {name: leading_to(direct, sources) for name, direct in sources.items()}  # with itself
-    return {
-        name: {one for one in direct if not any(one in above[other] and one != other for other in direct)}
-        for name, direct in sources.items()
-    }
+def levels(graph: networkx.DiGraph) -> dict[str, int]:
+    """How many nodes at most are one after the other above each node; there is no circle."""
+    generations = enumerate(networkx.topological_generations(graph))
+    return {node: level for level, some in generations for node in some}
 
 
 def _touch(a: str, b: str) -> bool:

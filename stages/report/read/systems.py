@@ -149,16 +149,26 @@ def _baseline(answer: Baseline) -> str:
     return f"Baseline without a model. {line}".strip()
 
 
+# What systems answer that no language model writes for, by their kind.
+_KINDS = {
+    "knn": "The label of most of the nearest training questions, by the encoder {}",
+    "reader": "The label that the reader {} finds likeliest",
+    "extractive": "Ranked answers that the language model {} finds in retrieved passages",
+    "file": "The predictions of the file {}; no model of this project made them",
+}
+
+
 def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, Node]) -> str:
     model = params.models.language_model.source
+    own = params.predict.systems[f"{benchmark}-{system}"]
+    if own.kind in _KINDS:
+        passages = ", with retrieved passages" if own.evidence and own.kind == "reader" else ""
+        return _KINDS[own.kind].format(own.weights) + passages + "."
     disabled = " It must not begin a call." if _calls(params, benchmark, system) == "disabled" else ""
     if weights(params, benchmark, system) == paths.LANGUAGE_MODEL:
         if may_call(params, benchmark, system):
             return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
         return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"
-    own = params.predict.systems[f"{benchmark}-{system}"]
-    if own.kind == "file":
-        return f"The predictions of the file {own.weights}; no model of this project made them."
     if not (name := recipe(params, benchmark, system)):
         return f"The weights {own.weights}.{disabled}"
     trained = params.train.recipe(name)

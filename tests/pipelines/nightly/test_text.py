@@ -35,12 +35,6 @@ def verdict(system: str, track: str, word: str, metric: str = "rougeL", reason: 
     }
 
 
-def test_a_difference_of_few_instances_has_no_interval() -> None:
-    row = verdict("s", "default", "worse") | {"n": 12}
-    assert nightly_text.difference(row) == "-3.00 [-5.00, -1.00]"
-    assert nightly_text.difference(row | {"low": None, "high": None}) == "-3.00 n<20"
-
-
 FEW = "n<20: 8 instances"
 SAME = [verdict(system, "default", "unchanged") for system in "st"]
 OTHERS = [verdict(system, "xlingual", "not comparable", reason=FEW) for system in "st"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -83,20 +82,6 @@ def test_a_killed_holder_keeps_it_as_long_as_its_stage_lives(tmp_path: Path) -> 
 
 def child(pid: int) -> int:
     return int(wait_for(Path(f"/proc/{pid}/task/{pid}/children").read_text).split()[0])
-
-
-def test_after_its_file_was_cleared_away_the_new_one_is_the_lease(tmp_path: Path) -> None:
-    first, second = gpu([]), gpu([])
-    assert first.take("a")
-    facts = json.loads(lease_file().read_text())
-    assert (facts["stage"], facts["pid"]) == ("a", os.getpid())
-    lease_file().unlink()
-    assert second.take("b")  # nothing tells it of the first
-    first.release("a")
-    assert not first.take("a")
-    second.release("b")
-    assert first.take("a")
-    first.release("a")
 
 
 def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:

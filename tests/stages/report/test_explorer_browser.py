@@ -85,6 +85,17 @@ def test_filters_leave_what_they_say(page: Any, folder: Path, rows: dict[str, An
     assert listed(page) == 1, "the link has the filters"
 
 
+def test_all_columns_of_the_list_are_in_view(page: Any, built_with_lists: Path) -> None:
+    resize(page, 1440)
+    explorer(page, built_with_lists / OUT, name="lists")
+    page.locator("#list tbody tr").first.click()
+    page.locator("#detail h2").wait_for()
+    wide = page.evaluate(
+        "[...document.querySelectorAll('#list .dt-scroll-head th')].reduce((sum, it) => sum + it.offsetWidth, 0)"
+    )
+    assert wide <= page.evaluate("list.offsetWidth") + 2
+
+
 def test_by_keyboard_alone(page: Any, folder: Path) -> None:
     explorer(page, folder)
     page.keyboard.press("j")

@@ -1,4 +1,4 @@
-"""The files of the report: no two have one name, and every plot in a context brings its files."""
+"""The files of the report: no two have one name, and no character is hidden."""
 
 from __future__ import annotations
 
@@ -9,24 +9,17 @@ from markupsafe import Markup
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from stages.report.plots.spec import Plot
-from stages.report.site import Site, environment, plots
+from stages.report.site import Site, environment
 from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, explorer, run
 
 
 def test_two_files_of_one_name_are_an_error() -> None:
-    site = Site([], "")
+    site = Site()
     site.add({"data.html": "first"})
     with pytest.raises(NightjarError, match="rename the benchmark"):
         site.add({"data.html": "second"})
     assert site.files["data.html"] == "first"
-
-
-def test_plots_are_found_wherever_they_are() -> None:
-    made = [Plot(str(number), "", (), ("a",), [(1,)]) for number in range(3)]
-    context = {"one": made[0], "list": [{"plot": made[1]}, ("x", made[2])], "none": None, "text": "text"}
-    assert list(plots(context)) == made
 
 
 @pytest.mark.parametrize(

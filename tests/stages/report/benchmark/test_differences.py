@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.sections import Section, Table
 from stages.report.benchmark import differences
 from stages.report.read.results import Results
@@ -25,13 +23,13 @@ def row(system: str, baseline: str, value: float = 2.0, **more: Any) -> dict[str
     return {"system": system, "baseline": baseline, **cell, **numbers, **counts, **more}
 
 
-def scored(*systems: str, card: Card = CARD, compared: Sequence[dict[str, Any]] = ()) -> Results:
+def scored(*systems: str, compared: Sequence[dict[str, Any]] = ()) -> Results:
     rows = [
         {"benchmark": NAME, "system": system, "track": "default", "level": "overall", "name": "overall",
          "metric": "rougeL", "n": 30, "value": 50.0 + at, "low": None, "high": None}
         for at, system in enumerate(systems)
     ]  # fmt: skip
-    return Results(card, rows, {}, compared)
+    return Results(CARD, rows, {}, compared)
 
 
 def tables(section: Section | None) -> list[Table]:
@@ -50,42 +48,6 @@ def test_a_difference_is_found_from_both_sides() -> None:
     turned = find("b", "a", row("a", "b", low=None, high=None))
     assert turned and (turned["low"], turned["high"], turned["value"]) == (None, None, -2.0)
     assert find("a", "c", *rows) is None
-
-
-SHOWN = [
-    # Systems are compared with the untuned one and with the control, which is first in the table.
-    (
-        "",
-        ["untuned", "combined", "tk_instruct", "supervised"],
-        ["combined-untuned", "tk_instruct-untuned", "combined-tk_instruct", "supervised-tk_instruct"],
-        ["supervised-untuned", "supervised-combined"],
-    ),
-    # Without a control all pairs of models are shown.
-    (
-        "",
-        ["untuned", "plain", "toolformer"],
-        ["plain-untuned", "toolformer-untuned", "toolformer-plain"],
-        [],
-    ),
-    # A card may name the system that is compared.
-    (
-        "mine",
-        ["untuned", "mine", "tk_instruct", "other"],
-        ["mine-untuned", "mine-tk_instruct", "mine-other"],
-        ["tk_instruct-untuned", "other-untuned", "other-tk_instruct"],
-    ),
-]
-
-
-@pytest.mark.parametrize(("own", "models", "first", "others"), SHOWN)
-def test_the_pairs_that_are_shown(own: str, models: list[str], first: list[str], others: list[str]) -> None:
-    card = CARD.with_capabilities(Papers(system=own)) if own else CARD
-    rows = [row(system, baseline) for at, system in enumerate(models) for baseline in models[:at]]
-    found = differences.chosen(scored(*models, card=card), [*rows, row(models[1], "copy_input")], models)
-    assert [[f"{it['system']}-{it['baseline']}" for it in some] for some in found[:2]] == [first, others]
-    place = {system: at for at, system in enumerate(models)}
-    for it in (it for some in found[:2] for it in some):
-        assert it["value"] == (2 if place[it["system"]] > place[it["baseline"]] else -2), "turned"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from nightjar import params as params_module
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
-from nightjar.benchmarks.sections import Evaluated
+from nightjar.benchmarks.sections import Block, Evaluated, Table
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import calls
 from stages.report.benchmark import page as benchmark
 from stages.report.leaderboard import column
 from stages.report.read.results import Results
 from stages.report.read.systems import Systems
+from stages.report.site import cell
 from tests.stages.report.building import ROOT
 
 CARD = registry.card("tool_use")
@@ -60,8 +61,8 @@ def shown() -> Mapping[str, Any]:
 
 
 def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
-    lama, texts, by_call = (it for it in section(shown, "published") if it["kind"] == "table")
-    numbers = [table["caption"][0].partition(":")[0] for table in (lama, texts, by_call)]
+    lama, texts, by_call = (it for it in section(shown, "published") if isinstance(it, Table))
+    numbers = [table.caption.partition(":")[0] for table in (lama, texts, by_call)]
     assert numbers == ["Table 3", "Table 8", "Table 9"]
     rows = texts_of(lama)
     assert ["Toolformer", "33.8", "11.5", "53.5"] in rows and ["toolformer", "–", "–", "50.0"] in rows
@@ -75,23 +76,22 @@ def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
     assert ["toolformer", "50.0", "100.0", "33.3", "25.0"] in rows
 
 
-def section(shown: Mapping[str, Any], id: str) -> list[dict[str, Any]]:
-    (found,) = (it for it in shown["folded"] if it["id"] == id)
-    blocks: list[dict[str, Any]] = found["blocks"]
+def section(shown: Mapping[str, Any], id: str) -> Sequence[Block]:
+    (found,) = (it for it in shown["folded"] if it.id == id)
+    blocks: Sequence[Block] = found.blocks
     return blocks
 
 
-def texts_of(table: Mapping[str, Any]) -> list[list[str]]:
-    return [[cell["text"] for cell in row["cells"]] for row in table["rows"]]
+def texts_of(table: Table) -> list[list[str]]:
+    return [[cell(it)["text"] for it in row.cells] for row in table.rows]
 
 
 def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
-    (heat,) = shown["heat"]["blocks"]
-    trex, wikitext = heat["rows"]
-    assert [row["cells"][1]["text"] for row in (trex, wikitext)] == ["accuracy", "perplexity"]
-    shares = [cell["heat"] for cell in wikitext["cells"][3:]]
+    trex, wikitext = shown["heat"].rows
+    assert [row.cells[1] for row in (trex, wikitext)] == ["accuracy", "perplexity"]
+    shares = [it.heat for it in wikitext.cells[3:]]
     assert shares[0] < shares[1], "toolformer has the lower perplexity, which is better"
-    assert [cell["bold"] for cell in wikitext["cells"][3:]] == [False, True]
-    (table,) = (it for it in section(shown, "differences") if it["kind"] == "table")
+    assert [it.bold for it in wikitext.cells[3:]] == [False, True]
+    (table,) = (it for it in section(shown, "differences") if isinstance(it, Table))
     found = {(row[2], row[4]) for row in texts_of(table)}
     assert found == {("accuracy (%)", "+25.0"), ("perplexity", "−8.0")}

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
+import networkx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +92,8 @@ def test_gains_are_ordered_by_their_mean_and_reach_from_zero() -> None:
     def row(task: str, value: float, low: float | None = None) -> dict[str, object]:
         return {
             "task_id": task,
+            "category": "c",
+            "heuristic": "copy_input",
             "value": value,
             "low": low,
             "high": None if low is None else value + 1,
@@ -142,12 +145,12 @@ def test_calls_are_counted_in_bins_and_extremes_in_the_outermost() -> None:
 def test_a_stage_is_below_all_that_it_reads_from_and_no_two_are_at_one_place(
     edges: dict[str, set[str]],
 ) -> None:
-    level = kinds.layers(edges)
-    assert all(level[node] > level[one] for node, direct in edges.items() for one in direct)
-    assert all(edges[node] or not level[node] for node in edges)
-    plot = kinds.graph("stages", {node: ["1 → 1 rows"] for node in edges}, edges, [])
-    boxes = marks(plot, "rect")
-    places = [(row["x1"], row["x2"], row["y1"]) for row in boxes]
+    reads = networkx.DiGraph([(one, node) for node, direct in edges.items() for one in direct])
+    reads.add_nodes_from(edges)
+    plot = kinds.graph("stages", {node: ["1 → 1 rows"] for node in edges}, reads, [])
+    places = [(row["x1"], row["x2"], row["y1"]) for row in marks(plot, "rect")]
+    above = dict(zip(edges, (place[2] for place in places), strict=True))
+    assert all(above[one] > above[node] for node, direct in edges.items() for one in direct)  # type: ignore[operator]
     assert len(set(places)) == len(edges)
     for first, last, y in places:
         assert not [other for other in places if other[2] == y and first < other[0] < last]  # type: ignore[operator]

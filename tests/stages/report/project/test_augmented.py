@@ -41,35 +41,9 @@ def test_examples_are_those_of_the_facts_beside_the_published() -> None:
     assert rows_of([tool("calculator", [1.0])], [], "published, ≥ 0.5") == []
 
 
-def test_facts_that_are_not_there_are_a_dash() -> None:
-    texts = {"corpus": {"seen": 1000, "suited": 20}, "train": {"seen": 5, "suited": 1}, "annotated": 7}
-    nodes = [node("augment@calculator", texts=texts, tokens_computed=12345)]
-    first, second = rows_of([tool("calculator", [1.0, 0.1]), tool("calendar", [])], nodes, "suited")
-    names = ("texts", "suited", "annotated", "tokens")
-    assert [first[name] for name in names] == ["1,005", "21", "7", "12,345"]
-    assert [first[name] for name in ("kept", "below threshold", "no result", "malformed")] == [
-        "1",
-        "1",
-        "0",
-        "0",
-    ]
-    assert {second[name] for name in names} == {None}
-
-
-def test_prices_and_chains_are_shown_where_a_tool_has_them() -> None:
-    tools = [tool("calculator", [1.0, 0.5, 0.1]), tool("calendar", [])]
-    # 0.5 reaches the threshold, but not with the price.
-    assert tools[0].too_dear == 1
-    off = [node("augment@calculator", filter={"threshold": 0.5, "price": 0.0})]
-    assert rows_of(tools, off, "price") == rows_of(tools, [], "price") == []
-    counted = {"kept": {"1": 1200, "2": 3, "3": 1}, "sampled": 40, "saved": 3.0, "use_result": 2}
-    priced = node("augment@calculator", filter={"threshold": 0.5, "price": 0.25})
-    chained = node("augment@calendar", filter={"threshold": 0.5, "price": 0.0}, chains=counted)
-    first, second = (list(row.values()) for row in rows_of(tools, [priced, chained], "price"))
-    assert first == ["calculator", "0.25", "1", *[None] * 5]
-    assert second == ["calendar", "0", "0", "1: 1,200, 2: 3, 3: 1", "40", "4", "0.75", "2"]
-    none = node("augment@calendar", chains={"kept": {}, "sampled": 0, "saved": 0.0, "use_result": 0})
-    assert list(rows_of(tools, [none], "price")[1].values())[3:] == [None, "0", "0", None, "0"]
+def test_calls_are_counted_by_result_and_by_what_they_save() -> None:
+    (row,) = rows_of([tool("calculator", [1.0, 0.1, 0.25])], [], "malformed")
+    assert list(row.values()) == ["calculator", "0.5", "1", "2", "0", "0", "3", "2", "1", "1", "0"]
 
 
 def test_the_best_and_worst_are_of_all_tools() -> None:
@@ -85,11 +59,6 @@ def test_the_best_and_worst_are_of_all_tools() -> None:
 def test_the_page_has_them(reported: Path) -> None:
     rows = [" | ".join(cell.strip() for cell in row) for row in parsed("calls.html", "training.html").rows]
     assert "calculator | 1,234 | 5 | 0 | 0 | 0 | 0 | 3,680 | 994 | 138" in rows
-    (work,) = [row for row in rows if row.startswith("calculator | 1,200 | 340 | 90 | 12,345 | ")]
-    assert "computed 320, equation 20" in work
-    (priced,) = [row for row in rows if row.startswith("calculator | 0.25 |")]
-    assert priced.endswith(" | 1: 30, 2: 7 | 80 | 7 | 1.50 | 4")
-    assert "calendar | 0 | 0 | – | – | – | – | –" in rows
     told = text("calls.html")
     assert "Calls were merged into 12 of 1,000 documents and 12 of 200 training targets." in told
     assert "toolformer | 12 | 20 | 9.50 | 9.25 | 9.75 | 4" in rows

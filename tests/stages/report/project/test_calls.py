@@ -50,7 +50,7 @@ def test_thresholds_are_inclusive_and_hold_the_tools_own() -> None:
     assert [step for step, _ in tool.thresholds] == [0.0, 0.25, 0.5, 0.7, 1.0, 2.0]
     for step, count in tool.thresholds:
         assert count == len([gain for gain in gains if gain >= step])
-    assert tool.candidates == 206 and tool.statuses["malformed"] == 3
+    assert sum(tool.statuses.values()) == 206 and tool.statuses["malformed"] == 3
     assert dict(tool.thresholds)[0.7] == tool.kept == tool.echo_count
 
 

@@ -106,6 +106,10 @@ def test_every_system_has_a_sentence(reported: Path) -> None:
 def test_systems_are_named_by_their_weights() -> None:
     values = read_yaml(ROOT / "params.yaml")
     named = {"disabled": "models/train/combined", "elsewhere": "models/somewhere"}
+    values["predict"]["systems"]["supernatinst-near"] = {
+        "benchmark": "supernatinst", "system": "near", "kind": "knn", "weights": "models/base/sentence_encoder",
+        "evidence": "data/none", "tools": "data/none",
+    }  # fmt: skip
     for system, path in named.items():
         values["predict"]["systems"][f"supernatinst-{system}"] = {
             "benchmark": "supernatinst", "system": system, "kind": "model", "weights": path,
@@ -116,6 +120,8 @@ def test_systems_are_named_by_their_weights() -> None:
         one["name"]: one["sentence"] for one in systems.sentences(params, [systems.of(params, NAME)], {})
     }
     assert "fine-tuned by the recipe combined (LoRA, rank 16)" in found["disabled"]
+    near = "The label of most of the nearest training questions, by the encoder models/base/sentence_encoder."
+    assert found["near"] == near, "not a language model as it is"
     assert found["elsewhere"] == "The weights models/somewhere."
     assert [
         systems.may_call(params, NAME, system) for system in ("untuned", "combined", "disabled", "elsewhere")

@@ -1,56 +1,24 @@
-"""The graph from facts: reachability checked against brute force."""
+"""The graph from facts, and facts that are damaged."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightjar import params as params_module
 from nightjar.core.errors import NightjarError
 from pipelines.run import checks as verify
 from stages.report.read import facts
 from stages.report.read.facts import Node
+from tests.in_process import run_stage
 
 ROOT = Path(__file__).parents[4]
 PARAMS = params_module.load(ROOT / "params.yaml")
-
-
-def graphs() -> st.SearchStrategy[dict[str, set[str]]]:
-    """Acyclic graphs: every node reads from nodes before it."""
-    pairs = st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] < pair[1]))
-    return pairs.map(lambda edges: {f"n{n}": {f"n{a}" for a, b in edges if b == n} for n in range(9)})
-
-
-def reachable(sources: dict[str, set[str]]) -> set[tuple[str, str]]:
-    """All (above, below) pairs, by repeated squaring of the relation."""
-    pairs = {(above, below) for below, direct in sources.items() for above in direct}
-    while True:
-        more = pairs | {(a, d) for a, b in pairs for c, d in pairs if b == c}
-        if more == pairs:
-            return pairs
-        pairs = more
-
-
-@given(graphs())
-def test_reduced_keeps_what_leads_where_with_the_fewest_edges(sources: dict[str, set[str]]) -> None:
-    reduced = facts.reduced(sources)
-    assert reachable(reduced) == reachable(sources)
-    for below, direct in reduced.items():
-        for above in direct:
-            without = {**reduced, below: direct - {above}}
-            assert (above, below) not in reachable(without)
-
-
-@given(graphs(), st.integers(0, 8))
-def test_leading_to(sources: dict[str, set[str]], number: int) -> None:
-    name = f"n{number}"
-    assert facts.leading_to([name], sources) == {name} | {a for a, b in reachable(sources) if b == name}
 
 
 def node(name: str, inputs: list[str], outputs: list[str]) -> Node:
@@ -64,8 +32,10 @@ def test_edges_follow_folders_but_not_spelling() -> None:
         node("whole", ["data"], ["models/m"]),
         node("other", ["data/ab"], ["data/c"]),
     ]
-    edges = {"make": set(), "part": {"make"}, "whole": {"make", "part", "other"}, "other": set()}
-    assert facts.edges(nodes) == edges
+    graph = facts.graph(nodes)
+    whole = {(one, "whole") for one in ("make", "part", "other")}
+    assert set(graph.edges) == {("make", "part"), *whole} and set(graph) == {node.name for node in nodes}
+    assert facts.levels(graph) == {"make": 0, "other": 0, "part": 1, "whole": 2}
 
 
 def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
@@ -79,8 +49,12 @@ def test_facts_of_stages_that_are_no_more_are_left_out(project: Path) -> None:
         (metrics / f"{stage}.json").write_text(json.dumps(index | {"stage": stage, "outputs": [output]}))
     present = facts.present(facts.read(metrics), params)
     assert {one.name for one in present} & set(removed) == {"old"}
-    leading = facts.leading_to(["evaluate@supernatinst"], facts.edges(present))
-    assert "old" not in leading and len(leading) == 21
+    assert run_stage("report").returncode == 0
+    rows = csv.DictReader((project / "data/report/stages.csv").read_text().splitlines())
+    shown = {row["stage"] for row in rows}
+    assert (
+        "old" not in shown and {"evaluate@supernatinst", "index", "base_model"} <= shown and len(shown) == 23
+    )
 
 
 @pytest.mark.parametrize(
