@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -98,11 +97,7 @@ def _chunk(
 
 def _distinct(all_texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     """The distinct texts, plain ASCII first, for those are cut together; and for each text its place there."""
-    numbers: defaultdict[str, int] = defaultdict(
-        itertools.count().__next__
-    )  # a text's first look-up numbers it
-    found = np.fromiter(map(numbers.__getitem__, all_texts), np.int64, len(all_texts))
-    texts = list(numbers)
+    found, texts = tokens.numbered(all_texts, len(all_texts))
     plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
     order = np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])
     places = np.empty_like(order)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -28,18 +28,13 @@ _KEPT = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _TO_BLANK = bytes(code if code in _KEPT else ord(" ") for code in range(256))
 # Numbers that fit a character: the sequences can then be compared as texts, which rapidfuzz does fastest.
 _CHARACTERS = 0x110000
-_MOST_STEMS = 1_000_000
 
 
-class _Stems(dict[str, str]):
-    """The stems of words, kept from chunk to chunk."""
+@lru_cache(maxsize=1_000_000)
+def _stem(word: str) -> str:
+    """The stem, kept from chunk to chunk."""
+    return stem(word) if len(word) > _UNSTEMMED else word
 
-    def __missing__(self, word: str) -> str:
-        self[word] = found = stem(word) if len(word) > _UNSTEMMED else word
-        return found
-
-
-_stems = _Stems()
 
 Sequences = list[str] | list[tuple[int, ...]]
 
@@ -91,15 +86,16 @@ def words(texts: Sequence[str]) -> Tokens:
     offsets = _bounds(last - first)
     column = pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(offsets), pa.py_buffer(packed))
     coded = column.dictionary_encode()
-    if len(_stems) > _MOST_STEMS:
-        _stems.clear()
-    numbers: defaultdict[str, int] = defaultdict(
-        itertools.count().__next__
-    )  # a stem's first look-up numbers it
-    stems = map(_stems.__getitem__, coded.dictionary.to_pylist())
-    stemmed = np.fromiter(map(numbers.__getitem__, stems), np.int64, len(coded.dictionary))
+    stemmed, _ = numbered(map(_stem, coded.dictionary.to_pylist()), len(coded.dictionary))
     ids = stemmed[np.frombuffer(coded.indices.buffers()[1], np.int32, len(first))]
     return Tokens(ids, ends)
+
+
+def numbered(texts: Iterable[str], count: int) -> tuple[NDArray[np.int64], list[str]]:
+    """For each of `count` texts the number of its first occurrence among the distinct ones, and these."""
+    numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)  # a first look-up numbers a text
+    found = np.fromiter(map(numbers.__getitem__, texts), np.int64, count)
+    return found, list(numbers)
 
 
 def _gpt2() -> Tokenizer:
