@@ -31,7 +31,7 @@ NO_SYSTEM = "predict.systems has no system for this benchmark"
 def run(stage: harness.Stage) -> None:
     params = stage.params
     registry.check(params)
-    tools = facts.tools(params)
+    tools = list(params.augment.tools)
     own = stage.folder
     nodes = facts.present(facts.of(own), params)
     wanted = [

@@ -11,7 +11,7 @@ const marks = {
   dot: (rows) => Plot.dot(rows, { x: "x", y: "y", fill: colour, symbol: "symbol", r: 4.5, title: "title", tip,
     stroke: "var(--paper)", strokeWidth: 0.8 }),
   text: (rows) => rows.map((row) => Plot.text([row], { x: "x", y: "y", text: "text", fill: colour(row), fontSize: 12,
-    fontWeight: row.bold ? 600 : 400, textAnchor: row.anchor || "start", dx: row.dx || 0, dy: row.dy || 0 })),
+    fontWeight: row.bold ? 600 : 400, textAnchor: "middle" })),
 };
 const scale = (axis, wide) => ({
   domain: [axis.low, axis.high], label: null, ticks: axis.labels.length ? axis.labels.map((it) => it[0]) : wide > 300 ? 6 : 4,

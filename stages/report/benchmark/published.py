@@ -52,11 +52,6 @@ def section(card: Card, found: Results, lines: Sequence[ByCall]) -> Section | No
     )
 
 
-def shown(card: Card) -> frozenset[str]:
-    """The tracks whose published results are in one of the tables."""
-    return frozenset(track for table in card.papers.tables for track in table.tracks)
-
-
 def _scores(card: Card, table: PublishedTable, found: Results) -> Table:
     first = {track: found.headline(track)[0] for track in table.tracks if track in found.tracks}
     rows = []

@@ -282,7 +282,6 @@ def graph(
                     "x": x,
                     "y": y[box] + 16 - 16 * at,
                     "text": line,
-                    "anchor": "middle",
                     "colour": ink,
                     "bold": not at,
                 }

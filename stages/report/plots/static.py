@@ -110,13 +110,17 @@ def _rect(axes: Axes, row: Mapping[str, Any], colour: str) -> None:
 
 
 def _text(axes: Axes, row: Mapping[str, Any], colour: str) -> None:
-    place = {"start": "left", "middle": "center", "end": "right"}[row.get("anchor", "start")]
-    shift = (row.get("dx", 0), -row.get("dy", 0))
-    weight = "bold" if row.get("bold") else "normal"
-    axes.annotate(
-        printable(row["text"]), (row["x"], row["y"]), shift, textcoords="offset points", ha=place, va="center",
-        color=colour, fontsize=8, fontweight=weight, annotation_clip=False,
-    )  # fmt: skip
+    weight = "bold" if row["bold"] else "normal"
+    axes.text(
+        row["x"],
+        row["y"],
+        printable(row["text"]),
+        ha="center",
+        va="center",
+        color=colour,
+        fontsize=8,
+        weight=weight,
+    )
 
 
 def _line(axes: Axes, row: Mapping[str, Any], colour: str) -> None:

@@ -70,11 +70,6 @@ def present(nodes: Iterable[Node], params: Params) -> list[Node]:
     return [node for node in nodes if node.stage not in listed or node.item in listed[node.stage]]
 
 
-def tools(params: Params) -> list[str]:
-    """The tools whose calls are sampled."""
-    return list(params.augment.tools)
-
-
 def graph(nodes: Iterable[Node]) -> networkx.DiGraph:
     """The names of the nodes, with an edge to each from those whose output is its input, or lies above or below it."""
     found, listed = networkx.DiGraph(), list(nodes)
