@@ -66,5 +66,5 @@ def refused(*words: str) -> str:
     """The one line with which `nightjar WORDS` refuses wrong input; it prints nothing else."""
     done = captured(main, list(words))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert done.stderr.startswith("nightjar: ") and "; " in done.stderr
+    assert done.stderr.startswith("nightjar: ") and ("; " in done.stderr or "? See " in done.stderr)
     return done.stderr

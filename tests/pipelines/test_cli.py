@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 WRONG = [
     ("fly", "No such command 'fly'; see nightjar --help"),
-    ("rebiuld", "No such command 'rebiuld'. Did you mean 'rebuild'?; see nightjar --help"),
+    ("rebiuld", "No such command 'rebiuld'. Did you mean 'rebuild'? See nightjar --help"),
     ("use sample --set split.train_task=1", "unknown key split.train_task; did you mean train_tasks?"),
     ("plan", "not a DVC repository"),
     ("plan --jsno", "No such option"),
