@@ -215,7 +215,9 @@ def test_what_was_typed_cannot_steer_the_terminal(folder: Path, monkeypatch: pyt
         assert not set("\x1b\x07\x9b\u202e") & set(err) and "\\x1b" in err
 
 
-def test_an_error_is_wrapped_between_words_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_wrapped_between_words_on_a_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     shown = terminal(monkeypatch, 60, "stderr")
     with pytest.raises(SystemExit, match="2"):
