@@ -27,7 +27,7 @@ from stages._runtime import history
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.
 SPEED_SECONDS = 24 * 3600.0
-# Of the time left and the reason, in characters.
+# Of the reason, in characters.
 LONGEST = 72
 
 
@@ -118,14 +118,15 @@ class Progress(contextlib.ExitStack):
         failed = result.state == "failed"
         if result.state in ("skipped", "stopped") or (self._quiet and not failed):
             return
-        count = self._count().rjust(2 * len(str(len(self._ahead))) + 4)
+        left = self._bars.tasks[0].time_remaining
+        ahead = f", {duration(left)} left" if left else ""
+        count = f"{self._count().rjust(2 * len(str(len(self._ahead))) + 4)}{ahead:<13}"
         seconds = f"{result.seconds:.1f} s" if result.seconds < 100 else duration(result.seconds)
         text = f"{result.error} (log: {result.log})" if result.log else result.error
         if not failed:
-            left = self._bars.tasks[0].time_remaining
-            parts = [f"{duration(left)} left" if left else "", result.why.removeprefix("params.yaml:")]
             room = self._console.width - len(count) - len(result.stage) - 25
-            text = shorten(": ".join(filter(None, parts)), max(4, min(room, LONGEST)), placeholder=" …")
+            why = result.why.removeprefix("params.yaml:")
+            text = shorten(why, max(4, min(room, LONGEST)), placeholder=" …")
         state = (f"{result.state:<9}", STYLES[result.state])
         self._say(f"{count}  ", state, f"  {seconds:>8}  {result.stage}{f'  {text}' if text else ''}")
 
