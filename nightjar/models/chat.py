@@ -90,7 +90,7 @@ class ChatServer(Server):
             while len(found) < count:
                 body = self._body(request, decoding, len(found))
                 more = count - len(found)
-                choices = self._choices(self._asked({**body, "n": more} if more > 1 else body), most=more)
+                choices = self._choices(self._request({**body, "n": more} if more > 1 else body), most=more)
                 found += [self._text(choice, request.stop, used=None) for choice in choices]
             return found
 
@@ -113,7 +113,7 @@ class ChatServer(Server):
         if tools:
             # The default of the interface; without it llama-cpp-python shows its model no tools.
             body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
-        found = self._asked(body)
+        found = self._request(body)
         (choice,) = self._choices(found, most=1)
         text = self._text(choice, request.stop, found.get("usage"))
         return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
@@ -129,7 +129,7 @@ class ChatServer(Server):
             **NEUTRAL,
         }
 
-    def _asked(self, body: dict[str, Any]) -> Mapping[str, Any]:
+    def _request(self, body: dict[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without what the server refuses."""
         with self._lock:
             spent = sum(self.tokens.values())
@@ -143,7 +143,7 @@ class ChatServer(Server):
             try:
                 found = self._http.ask("POST", PATH, sent)
             except Refused as error:
-                name = next((name for name in ADAPTABLE if name in sent and _names(error.said, name)), None)
+                name = next((name for name in ADAPTABLE if name in sent and _names(error.reason, name)), None)
                 if name is None:
                     raise
                 self._adapted[name] = ADAPTABLE[name]
@@ -209,6 +209,6 @@ class ChatServer(Server):
         return tuple(calls)
 
 
-def _names(said: str, name: str) -> bool:
+def _names(reason: str, name: str) -> bool:
     """Whether what a server says of a fault names a parameter."""
-    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", said) is not None
+    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", reason) is not None

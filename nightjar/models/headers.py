@@ -18,7 +18,7 @@ from safetensors import safe_open
 
 from nightjar.core.errors import NightjarError, first_line, from_os_error
 from nightjar.core.files import check_input
-from nightjar.core.json_text import NotJson, doubled_key, exact, shown
+from nightjar.core.json_text import NotJson, duplicate_key, exact, shown
 
 AGAIN = "check the directory, or get the model again"
 _FLOATING = frozenset({"F64", "F32", "F16", "BF16", "F8_E5M2", "F8_E4M3"})
@@ -73,7 +73,7 @@ def read_json(file: Path) -> Any:
     try:
         data = file.read_bytes()
         value = exact(data)
-        if (key := doubled_key(value)) is not None:
+        if (key := duplicate_key(value)) is not None:
             raise NotJson(f"the key {shown(key)} occurs twice")
         if b"\\ud" in data.lower():
             json.dumps(value, ensure_ascii=False).encode()
@@ -108,9 +108,9 @@ def tensors(file: Path) -> dict[str, Tensor]:
         }
 
 
-def check_merges(told: Any, file: Path) -> None:
+def check_merges(tokenizer: Any, file: Path) -> None:
     """Raise NightjarError for a tokenizer whose merges lack its prefix: the library panics, and prints how."""
-    model = told.get("model") if isinstance(told, dict) else None
+    model = tokenizer.get("model") if isinstance(tokenizer, dict) else None
     values = model if isinstance(model, dict) else {}
     prefix, merges = values.get("continuing_subword_prefix"), values.get("merges")
     if not isinstance(prefix, str) or not isinstance(merges, list):

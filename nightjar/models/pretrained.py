@@ -105,14 +105,14 @@ def read_adapter(model: Any, folder: Path) -> Any:
 
     if not (folder / ADAPTER).is_file():
         raise NightjarError(f"no {ADAPTER} in this adapter", folder, AGAIN)
-    found, told = stored(folder), read_json_object(folder / ADAPTER_CONFIG)
+    found, settings = stored(folder), read_json_object(folder / ADAPTER_CONFIG)
     size = sum(it.size for it in found.values()) + sum(it.numel() for it in model.parameters())
     with (
         refusing("peft cannot load this adapter", folder),
         at_most(len(found) + len(list(model.parameters())), size, folder),
     ):
         config = PeftConfig.from_pretrained(str(folder))
-        if unknown := sorted(key for key, value in told.items() if value and not hasattr(config, key)):
+        if unknown := sorted(key for key, value in settings.items() if value and not hasattr(config, key)):
             what = f"settings that this version of peft does not know: {shown(', '.join(unknown), 300, quoted=False)}"
             raise NightjarError(what, folder / ADAPTER_CONFIG, "make the adapter with this version of peft")
         if config.is_prompt_learning:

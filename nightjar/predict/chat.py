@@ -32,10 +32,10 @@ def messages_of(card: Card, question: Question, asking: Asking, chat: Chat) -> t
     if turns is None:
         return (*system, Message("user", card.prompt(question, asking)))
     examples, last = turns.turns(question, asking)
-    said = [
-        one for asked, answer in examples for one in (Message("user", asked), Message("assistant", answer))
+    messages = [
+        one for text, answer in examples for one in (Message("user", text), Message("assistant", answer))
     ]
-    return (*system, *said, Message("user", last))
+    return (*system, *messages, Message("user", last))
 
 
 def shown(messages: Sequence[Message]) -> str:

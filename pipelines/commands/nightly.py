@@ -74,7 +74,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
                 _ended(end, outcome, as_json)
 
             prepared = (whole, settings, outcome)
-            with flow_run(root, "nightly", progress.tell, ended, prepared, as_json) as terminal:
+            with flow_run(root, "nightly", progress.update, ended, prepared, as_json) as terminal:
                 terminal.flow(pull, jobs, wait, accept, return_state=True)
         if outcome.aside is not None:
             raise outcome.aside

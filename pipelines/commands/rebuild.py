@@ -87,7 +87,7 @@ def rebuild(
                     if end.state != "completed":
                         say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
 
-                with flow_run(root, "rebuild", progress.tell, ended, whole, as_json) as terminal:
+                with flow_run(root, "rebuild", progress.update, ended, whole, as_json) as terminal:
                     terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)
                 code = terminal.status
         else:

@@ -27,7 +27,7 @@ from pipelines.process.child import Child, last_line
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify
 from pipelines.project.names import WEBHOOK
-from pipelines.serving import attend, flow_runs
+from pipelines.serving import flow_runs, supervisor
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
 
@@ -114,7 +114,7 @@ class Serving:
     def __init__(self, root: Path, port: int, settings: dict[str, Any], webhook: str | None) -> None:
         self.root = root
         self.deployments: dict[str, str] = {}
-        self._server = attend.Attended(root, "serve", port)
+        self._server = supervisor.Supervisor(root, "serve", port)
         if not self._server.stays and self._server.port != port:
             say(f"Port {port} is taken; using {self._server.port}.", err=True)
         self._settings = json.dumps(settings)

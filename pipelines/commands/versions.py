@@ -19,7 +19,7 @@ from pipelines.commands.console import bytes_bar, say, say_table, say_tree
 from pipelines.commands.options import OUTPUT, TEXT, printed
 from pipelines.versions.files import provided
 from pipelines.versions.trace import trace as walk
-from stages.report import against as comparison
+from stages.report import comparison
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -186,7 +186,7 @@ def _print_report(found: dict[str, Any]) -> None:
 @click.option(
     "--output",
     type=OUTPUT,
-    default=paths.AGAINST,
+    default=paths.COMPARISON,
     show_default=True,
     help="The folder of the page: new, empty, or that of an earlier comparison, which is replaced.",
 )

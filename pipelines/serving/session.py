@@ -30,7 +30,7 @@ from pipelines.project.names import StageName
 from pipelines.project.notify import notify
 from pipelines.run.results import End, Listener, Result, listeners
 from pipelines.run.run import Run
-from pipelines.serving import attend, flow_runs
+from pipelines.serving import flow_runs, supervisor
 from pipelines.serving.flow_runs import Api
 
 # Prefect's state of a stage's task, by the state of the stage. The others end without a call.
@@ -130,7 +130,7 @@ class Session:
             if self._terminal:
                 self._terminal.end(self.end, self.run, self.tasks)
             elif self._alone:
-                attend.end_soon(0)
+                supervisor.end_soon(0)
         return True
 
     @property

@@ -73,23 +73,23 @@ def test_data_are_exact_but_for_a_terminal(
 
 def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = terminal(monkeypatch, 100, "stderr")
-    with bytes_bar("reading :train: [red]x\x1b[2J") as tell:
-        assert tell is not None
-        tell(1, 2)
+    with bytes_bar("reading :train: [red]x\x1b[2J") as update:
+        assert update is not None
+        update(1, 2)
     assert "reading :train: [red]x\\x1b[2J" in shown.getvalue()
 
 
 def test_a_bar_is_there_at_once_and_says_what_is_done_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = terminal(monkeypatch, 100, "stderr")
-    with bar("starting [red]\x1b[2J") as tell:
-        assert tell is not None and "starting [red]\\x1b[2J" in shown.getvalue()
-        tell("questions", 0, 200)
-        tell("questions", 50, 200)
-        tell("questions", 200, 200)
+    with bar("starting [red]\x1b[2J") as update:
+        assert update is not None and "starting [red]\\x1b[2J" in shown.getvalue()
+        update("questions", 0, 200)
+        update("questions", 50, 200)
+        update("questions", 200, 200)
     assert "questions" in shown.getvalue() and "200/200" in shown.getvalue() and "left:" in shown.getvalue()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with bar("starting") as tell:
-        assert tell is None
+    with bar("starting") as update:
+        assert update is None
 
 
 @pytest.mark.parametrize("columns", [32, 40, 60, 80, 120])
