@@ -70,7 +70,10 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
 
 
 def _parse(data: bytes, found: Found) -> dict[str, Any]:
-    """The file's object; duplicate keys, NaN and a byte order mark are reported. Raises UnreadableFile if it is none."""
+    """The object of the file. Duplicate keys, NaN and a byte order mark are reported.
+
+    Raises UnreadableFile if it is none.
+    """
     try:
         value = exact(data)
     except NotJson as error:

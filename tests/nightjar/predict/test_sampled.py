@@ -144,7 +144,7 @@ def test_an_answer_is_not_cut_at_a_full_stop_in_it(
     tiny_model: Path, monkeypatch: pytest.MonkeyPatch, required: bool
 ) -> None:
     written = ["dr. pepper", "st. louis.", "dr. pepper", "", "water", "the"]
-    monkeypatch.setattr(extracted, "lines", lambda lm, head, prompts, most: written)
+    monkeypatch.setattr(extracted, "generate_lines", lambda lm, head, prompts, most: written)
     asked = Question("protoqa", "dev", "q1", {"question": "name a drink", "clusters": []}, ())
     reading = extracted.Reading(asked, ["p"] * len(written), [3.0, 2.0, 1.0, 9.0, 1.0, 9.0])
     settings = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("protoqa")

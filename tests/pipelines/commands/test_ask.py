@@ -130,7 +130,7 @@ def test_evidence_is_shown_as_calls_are(
             text = "It closed at night. " * 20
             return pa.table({"document_id": ["d1"], "title": ["Moat\x1bGate"], "text": [text]})
 
-    monkeypatch.setattr("stages.retrieve.retriever.Retriever", OneDocument)
+    monkeypatch.setattr("pipelines.commands.ask.Retriever", OneDocument)
     (project / "models/train/evident").mkdir()
     recipe = {"data": "train", "calls": False, "evidence": 1}
     (project / "models/train/evident/recipe.json").write_text(json.dumps(recipe))
