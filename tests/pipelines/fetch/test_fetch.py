@@ -380,7 +380,7 @@ def test_what_is_fetched_is_versioned_and_read_by_what_is_printed(
     for command in (["git", "init"], [sys.executable, "-m", "dvc", "init", "--quiet"]):
         subprocess.run(command, check=True, capture_output=True)
     one = sources.Named("sums", "all", "ingest.corpus.path", part(GIT).about, {"ingest.corpus.unit": "lines"})
-    monkeypatch.setattr("pipelines.commands.fetch.table", lambda: {"sums/all": one})
+    monkeypatch.setattr(sources, "table", lambda: {"sums/all": one})
     done = captured(main, ["fetch", "sums"])
     assert done.returncode == 0, done.stderr
     assert "--set ingest.corpus.path=data/fetched/sums --set ingest.corpus.unit=lines" in done.stdout
