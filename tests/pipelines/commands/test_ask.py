@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nightjar.predict import asking
+from nightjar.predict import ask as asking
 from nightjar.tools import Request, make
 from pipelines.cli import main
 from tests.conftest import ROOT
