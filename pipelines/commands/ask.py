@@ -60,13 +60,12 @@ def ask(
     max_tokens: int,
     as_json: bool,
 ) -> None:
-    """Answer QUESTION with a trained system or any model; evidence, and each tool call with its result, are shown as
-    they come.
+    """Answer QUESTION with a trained system or any model, and show evidence and tool calls as they come.
 
     A system trained on instructions gets the prompt of its training, without examples: the definition (by default
-    "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. So does a
-    model without a recipe, such as the base model. A system trained on plain text continues QUESTION as it is written.
-    Decoding is greedy.
+    "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. A model
+    without a recipe, such as the base model, gets the same. A system trained on plain text continues QUESTION as it is
+    written. Decoding is greedy.
 
     \b
     Example:

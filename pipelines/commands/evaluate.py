@@ -107,9 +107,9 @@ def evaluate(
     scores (data/evaluate), the report (data/report) and evaluation.json. A run that was killed resumes when it is
     started again with the same arguments. `nightjar compare --a DIR --b DIR` compares two such folders.
 
-    A server needs the OpenAI interface, for completions (server:) or for chats (chat:); the environment variable
-    NIGHTJAR_SERVER_KEY may have its key.
-    Tasks that it cannot answer are left out, each with the reason (docs/own-model.md).
+    A server needs the OpenAI interface, for completions (server:) or for chats (chat:). The environment
+    variable NIGHTJAR_SERVER_KEY may have its key. Tasks that a model cannot answer are left out, each with
+    the reason (docs/own-model.md).
 
     With --data, or with --task, no project is needed (docs/own-model.md, docs/extending.md).
 

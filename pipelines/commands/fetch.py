@@ -51,8 +51,8 @@ def _print(parts: Sequence[dict[str, Any]]) -> None:
 def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bool) -> list[dict[str, Any]]:
     """Fetch published data sets into data/fetched, at a fixed revision, checked.
 
-    A NAME is a data set or a part of one (DATASET/PART). What is there and unchanged is not fetched
-    again. A file that was cut off resumes. data/fetched/DATASET.json says where each file comes from.
+    A NAME is a data set or a part of one (DATASET/PART). Files that exist and are unchanged are not fetched
+    again. An interrupted transfer resumes. data/fetched/DATASET.json says where each file comes from.
 
     \b
     Example:
