@@ -95,7 +95,7 @@ def chosen(benchmark: str | None, data: Path | None, task: Path | None) -> Card:
     """
     if (benchmark is None) == (task is None) or (benchmark is None) != (data is None):
         fix = "name a benchmark with the folder or file of its data, or a task file alone"
-        raise NightjarError("one benchmark with its data, or one task file, is wanted", "benchmark", fix)
+        raise NightjarError("one benchmark with its data, or one task file, is required", "benchmark", fix)
     return card(benchmark) if benchmark is not None else add(task or Path())
 
 

@@ -121,7 +121,7 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[Made], list[str]]:
             raise NightjarError("no such file or folder", given, "give the folder of an artifact")
         if not is_artifact(Path(given)):
             fix = "give the folder of an artifact, such as data/split"
-            raise NightjarError("no artifact is there, and no output of the graph", given, fix)
+            raise NightjarError("it is neither an artifact nor an output of the graph", given, fix)
         units.append(Made(given, [os.path.relpath(given, root)]))
     return root, units, empty
 

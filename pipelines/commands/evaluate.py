@@ -128,7 +128,7 @@ def evaluate(
     served = model.startswith("chat:")
     if chat and not (served or chat_template):
         fix = "give --chat-template, or a chat: server as --model"
-        raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
+        raise NightjarError("settings of a chat, but the model gets no chat prompts", "--model", fix)
     own = chat if served or chat_template else None
     with bar("starting") as show:
         log_to_stderr()  # within the bar, which keeps lines apart from itself

@@ -97,7 +97,7 @@ def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[s
     model = resolve(options.model)
     if engine and model.remote:
         fix = f"leave --{next(iter(engine)).replace('_', '-')} out"
-        raise NightjarError("settings of weights, and this model is elsewhere", options.model, fix)
+        raise NightjarError("settings of local weights, but this model runs elsewhere", options.model, fix)
     if model.remote and own and not paths.LANGUAGE_MODEL.is_dir():
         # Its tokenizer limits the prompts.
         model = replace(model, language_model=project.models.language_model.source)

@@ -187,4 +187,4 @@ def use_device(device: str | None) -> None:
         import torch
 
         if not torch.cuda.is_available():
-            raise NightjarError("torch sees no such GPU", f"--device {device}", "give cpu, or leave it out")
+            raise NightjarError("torch finds no such GPU", f"--device {device}", "give cpu, or leave it out")

@@ -104,7 +104,7 @@ def _examples(head: Mapping[str, Any], key: str, found: Found) -> None:
     floor, asked = EXAMPLE_COUNTS[key]
     count = f"{len(examples)} {key.lower().rstrip('s')}{'' if len(examples) == 1 else 's'}"
     if len(examples) <= floor:
-        found.error(4, f"{count}; more than {floor} are wanted")
+        found.error(4, f"{count}; more than {floor} are required")
     elif len(examples) < asked:
         found.allowed(4, f"{count}; more than {floor} are enough, though the published message says {asked}")
     wrong: dict[str, list[str]] = {}
