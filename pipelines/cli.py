@@ -65,7 +65,7 @@ MODULES = {
     **dict.fromkeys(("compare", "analyse", "references"), "score"),
     **dict.fromkeys(("diff", "report", "trace"), "versions"),
 }
-# Those whose exit status tells how a run ended, whether or not its output could be written.
+# Those whose exit status says how a run ended, whether or not its output could be written.
 RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui", "evaluate"})
 
 
@@ -106,8 +106,8 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """The console script: run the command line and exit.
 
-    A reader that has left, such as `head`, changes no exit status. Output that was lost otherwise is an error of a
-    command that only prints; the status of one that runs stages tells how the run ended.
+    A reader that has left, such as `head`, changes no exit status. Output that was lost otherwise is an
+    error of a command that only prints; the status of one that runs stages says how the run ended.
     """
     display.protect()
     startup.collect_seldom()

@@ -226,7 +226,7 @@ def _faults(card: Card) -> Iterator[str]:
             yield f"the metric {metric.name!r} says what is right, and has several parts"
     average, form = card.capability(Average), card.capability(Form)
     needed: dict[type[Capability], list[str]] = {Average: [average.name]} if average else {}
-    needed |= {Form: [form.asked]} if form else {}
+    needed |= {Form: [form.metric]} if form else {}
     for kind, wanted in needed.items():
         if unknown := [name for name in wanted if name not in names]:
             yield f"{kind.__name__} names the metric {unknown[0]!r}, which the card has not"

@@ -86,8 +86,8 @@ def _expected(card: Card, path: Path | None) -> list[Question]:
     if path is None:
         return []
     own = card.capability(Readers)
-    if own and own.asked and not path.is_dir():
-        return read_own_references(replace(own, references=own.asked), path, card.files.reference)
+    if own and own.questions and not path.is_dir():
+        return read_own_references(replace(own, references=own.questions), path, card.files.reference)
     return files.read_references(card, path)
 
 

@@ -5,7 +5,7 @@ megabytes a second, and fails on anything out of the ordinary: a missing or dupl
 unknown key. Whatever it does not take goes to the exact reader, which looks at every instance and names what
 is wrong with it.
 
-A duplicate key inside an instance costs that instance. Anywhere else it costs the file: nobody can tell which
+A duplicate key inside an instance costs that instance. Anywhere else it costs the file: nobody knows which
 of two definitions, or of two lists of instances, its author meant, and JSON parsers silently drop one of
 them.
 """

@@ -31,7 +31,7 @@ from nightjar.core.tables import REJECTED_FILE, UNREADABLE
 ROWS = ("rows_in", "rows_out", "rows_rejected")
 TOKENS_FOLDER = "tokens"
 REBUILD = "rebuild it: nightjar rebuild"
-# The tables of a name; where it has several, an artifact's own columns tell which.
+# The tables of a name; where it has several, an artifact's own columns show which.
 _TABLES: dict[str, list[Table]] = {}
 for _table in vars(of).values():
     if isinstance(_table, Table):

@@ -123,10 +123,10 @@ def read_adapter(model: Any, folder: Path) -> Any:
         made: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False, **any_shape)
         # Once more, for the report that is not returned.
         mapping = getattr(model, "_checkpoint_conversion_mapping", None)
-        held = load_peft_weights(str(folder), "cpu", key_mapping=mapping)
-        report: Any = set_peft_model_state_dict(made, held, **any_shape)
+        tensors = load_peft_weights(str(folder), "cpu", key_mapping=mapping)
+        report: Any = set_peft_model_state_dict(made, tensors, **any_shape)
     own = {name for name in report.missing_keys if "default" in name.split(".")}
-    other_shape = {name for name in own if name.replace(".default", "") in held}
+    other_shape = {name for name in own if name.replace(".default", "") in tensors}
     learnt = {name: value for name, value in made.named_parameters() if "default" in name.split(".")}
     refuse_differences(
         folder,

@@ -84,8 +84,8 @@ def conversing(
         while waiting:
             for names, own in _by_tools(waiting, toolbox, max_calls).items():
                 schemas = [one for one in toolbox.schemas if one["name"] in names]
-                asked = {number: waiting[number].now for number in own}
-                for number, reply in model.converse(asked, own, schemas, decoding):
+                batch = {number: waiting[number].now for number in own}
+                for number, reply in model.converse(batch, own, schemas, decoding):
                     one = waiting[number]
                     one.tokens += tokens_of(reply.text)
                     if one.prompt_tokens is None:

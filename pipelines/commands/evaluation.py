@@ -112,7 +112,7 @@ def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[s
             lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"),
             stopped_by_signals(),
         ):
-            if options.limit != evaluation.read(output).asked.get("limit"):
+            if options.limit != evaluation.read(output).arguments.get("limit"):
                 _ask_more(record, output)
             _write_questions(record, output, params.seed, questions)
             _run_stages(model, record, params, output, show)
@@ -260,13 +260,13 @@ def _with_system(
 
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     found = evaluation.read(output)
-    limit, before = record["asked"]["limit"], found.asked.get("limit")
+    limit, before = record["asked"]["limit"], found.arguments.get("limit")
     fewer = limit is not None and (not isinstance(before, int) or limit < before)
     if found.identity != record["identity"] or fewer:
         changed = [
-            f"{key} {found.asked.get(key)!r}"
+            f"{key} {found.arguments.get(key)!r}"
             for key, value in record["asked"].items()
-            if found.asked.get(key) != value
+            if found.arguments.get(key) != value
         ]
         what = f"it holds another run ({', '.join(changed) or 'of other parameters, questions or weights'})"
         raise NightjarError(what, output, "name another folder, or delete this one")

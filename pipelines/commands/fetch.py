@@ -81,8 +81,8 @@ def _described(part: Any) -> dict[str, Any]:
 
 
 def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[dict[str, Any]]:
-    if not accepted and (asked := [part for part in parts if part.about.terms]):
-        terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in asked)
+    if not accepted and (restricted := [part for part in parts if part.about.terms]):
+        terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in restricted)
         raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
     done = []
     try:
