@@ -159,6 +159,29 @@ def test_a_run_that_was_broken_off_asks_only_for_the_rest(workdir: Path, tiny_mo
         assert len(rows) == 4 and len(served.asked) - before < 4
 
 
+def test_an_answer_with_tools_is_recorded_as_it_is_done(workdir: Path, tiny_model: Path) -> None:
+    """A question does not wait until all others have called their tools."""
+    healthy = [False]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        last = body["messages"][-1]
+        if "number 3" in body["messages"][0]["content"] and not healthy[0]:
+            return 400, {"error": "broken"}
+        if last["role"] == "tool":
+            return said(f"It is {last['content']}.")
+        return said(None, "tool_calls", tool_calls=[call("12 * 8")])
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on", chat={"at_once": 1})
+        _only_the_calculator(workdir)
+        with pytest.raises(NightjarError, match="broken"):
+            finish()
+        before, healthy[0] = len(served.asked), True
+        _, rows = finish()
+    assert {row["answers"][0] for row in rows} == {"It is 96."}
+    assert len(served.asked) - before == 2
+
+
 CHOICES = [
     Choice("positive", " positive"),
     Choice("negative", " negative"),
