@@ -431,7 +431,7 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
         (
             (*SERVER, "--chat-template"),
             None,
-            "127.0.0.1:9: a server gets no chat template; give a chat: server",
+            ": a server gets no chat template; give a chat: server as --model",
         ),
         ((*SERVER, "--system-message", "x"), None, "settings of a chat, and the model is asked without one"),
         (
