@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nightjar.core.errors import NightjarError
+from nightjar.models.tokenizer import PROBE
 from nightjar.models.weights import verify
 from nightjar.tools.reader import Reader, model_folder
 
@@ -218,7 +219,6 @@ def _load(folder: Path) -> tuple[Any, Any]:
     from transformers import AutoModelForSeq2SeqLM
 
     from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
-    from nightjar.models.tokenizer import PROBE
 
     tokenizer = read_tokenizer(folder)
     fix = "give a sequence-to-sequence model such as NLLB"
