@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.config import parse
+from nightjar.core.contracts import PREDICTIONS
 from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter
 from pipelines.study import results
 from pipelines.study import study as studies
 from pipelines.study.settings import axes
 from tests.pipelines.conftest import Repo, lives, wait_for
 from tests.pipelines.study_project import commit
-from tests.questions import question, write_questions
+from tests.questions import question, row_of, write_questions
 
 
 @pytest.fixture()
@@ -183,20 +185,18 @@ def test_a_point_that_fails_does_not_stop_the_others(project: Repo) -> None:
     assert "package-made-16" in name
 
 
-def test_points_on_different_test_instances_are_not_compared(
-    project: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = studies.plan(project.root, ["tasks=2,4"])
+def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_path: Path) -> None:
+    study = studies.plan(project.root, ["encodings=def_pos2,def"])
     for point, answer in zip(study.points, ("yes", "no"), strict=True):
         asked = question({"task_id": "test", "id": "1", "outputs": [answer]})
         write_questions(tmp_path / point.name / "data/questions/supernatinst", [asked])
-    monkeypatch.setattr(results, "provided", lambda root, commit, names: nullcontext(tmp_path / commit))
-    scored = {"scores": []}
-    monkeypatch.setattr(results, "_scored", lambda *_: scored)
-    monkeypatch.setattr(results, "SPLIT", "data/questions/supernatinst")
-    monkeypatch.setattr("nightjar.core.tables.part_rows", lambda *_: {})
-    with pytest.raises(NightjarError, match="4 was tested on other instances"):
-        results.collect(project.root, study, {it.name: it.name for it in study.points}, {})
+        with ArtifactWriter(tmp_path / point.name / "data/predict/supernatinst/tk_instruct") as writer:
+            writer.write(PREDICTIONS, [row_of(PREDICTIONS, task_id="test", id="1", answers=["yes"])])
+    with pytest.raises(NightjarError, match="def was tested on other instances"):
+        commits = {it.name: it.name for it in study.points}
+        results.collect(
+            project.root, study, commits, {}, lambda root, commit, names: nullcontext(tmp_path / commit)
+        )
 
 
 @pytest.mark.parametrize(
