@@ -203,9 +203,7 @@ def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_
     ("given", "told"),
     [
         (["tasks=0"], "study: split.train_tasks = 0 is not allowed; it should be greater than or equal to 1"),
-        (["split.train_tasks=x"], "split.train_tasks = 'x' is not allowed"),
         ([f"tasks={'1' * 5000}"], "is no list of values: not valid YAML (Exceeds the limit"),
-        (["tasks=4]"], "tasks: '4]' is no list of values: not valid YAML"),
         (["tasks="], "tasks: no values; give KEY=A,B"),
         (["models"], "models: no values"),
         (["models=nowhere"], "no such model directory"),
@@ -213,7 +211,6 @@ def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_
         (["split.train_taks=4"], "unknown key split.train_taks"),
         (["splt.train_tasks=4"], "depends on 'splt.train_tasks'; did you mean split.train_tasks?"),
         (["split=4"], "split is a group of keys"),
-        (["nightly.stages=report"], "no such system depends on 'nightly.stages'"),
         (["train.protoqa.epochs=1,2"], "no such system depends on 'train.protoqa.epochs'"),
         (["tasks=4", "split.train_tasks=8"], "split.train_tasks: it is given twice"),
         (["encoding.definition=true", "encodings=def"], "encoding.definition: it is given twice"),
