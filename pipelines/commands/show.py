@@ -20,6 +20,7 @@ from nightjar.core.json_text import read
 from pipelines.commands.console import STYLES, console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
+from pipelines.history import scores as score_history
 from pipelines.run.report import HEADLINE, REPORT, report_stages
 from pipelines.run.results import End, Result, counted
 from stages._runtime import history
@@ -160,16 +161,11 @@ def headline(root: Path, stale: str) -> None:
 
 def scores(root: Path, stages: Iterable[Stage]) -> None:
     """Print the first metric of each system and track in the tables of scores that the stages made."""
-    stages = list(stages)
-    if not any((root / out / "scores").is_dir() for stage in stages for out in stage.outs):
-        return
-    from pipelines.history import scores as history_of_scores  # here, not above: Arrow takes long to load
-
-    if first := history_of_scores.first_metrics(history_of_scores.present(root, stages)):
+    if first := score_history.first_metrics(score_history.present(root, stages)):
         say()
     names = ("benchmark", "track", "system", "metric")
     say_table(
-        [{name: row[name] for name in names} | {"score": history_of_scores.text(row)} for row in first],
+        [{name: row[name] for name in names} | {"score": score_history.text(row)} for row in first],
         right=("score",),
     )
 
