@@ -81,11 +81,29 @@ def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[d
     from nightjar.core.config import PARAMS_FILE, read_text
     from nightjar.core.files import write_text
     from pipelines.fetch import fetch as fetching
+    from pipelines.process.lock import locked
     from pipelines.run.profiles import edited
 
     if not accepted and (asked := [part for part in parts if part.about.terms]):
         terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in asked)
         raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
+    with locked(root, fetching.LOCK, "a fetch", fix="wait for it, and run the command again"):
+        done = _get(root, parts)
+    reads = {part.dataset: {part.reads: fetching.folder_of(part), **part.settings} for part in parts}
+    if use_it:
+        settings = {key: text for one in reads.values() for key, text in one.items()}
+        write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), settings))
+    profile = paths.PROFILE.read_text("utf-8").strip() if paths.PROFILE.exists() else "sample"
+    return [
+        {**one, "licence": part.about.licence, "settings": reads[part.dataset], "profile": profile}
+        for part, one in done
+    ]
+
+
+def _get(root: Path, parts: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
+    """Fetch the parts that are not there, and version all of them; each with what is printed of it."""
+    from pipelines.fetch import fetch as fetching
+
     done = []
     try:
         for part in parts:
@@ -101,12 +119,4 @@ def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[d
         old = [part.dataset for part, _ in done if not fetching.is_versioned(root, part.dataset)]
         if datasets := dict.fromkeys([*new, *old]):
             fetching.add_to_dvc(root, datasets)
-    reads = {part.dataset: {part.reads: fetching.folder_of(part), **part.settings} for part in parts}
-    if use_it:
-        settings = {key: text for one in reads.values() for key, text in one.items()}
-        write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), settings))
-    profile = paths.PROFILE.read_text("utf-8").strip() if paths.PROFILE.exists() else "sample"
-    return [
-        {**one, "licence": part.about.licence, "settings": reads[part.dataset], "profile": profile}
-        for part, one in done
-    ]
+    return done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -44,6 +45,12 @@ class Source(Model):
     @property
     def address(self) -> str:
         return str(self.git or self.url)
+
+    @property
+    def fixed(self) -> str | None:
+        """The commit or the sha256 that the table names; None where it names a tag or none."""
+        named = self.revision if self.git else self.sha256
+        return named if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", named) else None
 
 
 class Part(Model):
