@@ -15,7 +15,7 @@ import pytest
 
 @dataclass
 class Publisher:
-    """`files` by path, all of the media type `kind`; `cut` ends answers after so many bytes, or lets them wait there for
+    """`files` by path, of the media type `kind`; `cut` ends answers after so many bytes, or lets them wait there for
     `release`; `ranges` are the ranges that were asked for.
     """
 
