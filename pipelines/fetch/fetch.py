@@ -8,14 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder, remove, write_text
 from nightjar.core.identity import digest, sha256_of
-from nightjar.core.json_text import read_object
-from pipelines.fetch.sources import FETCHED, UNKNOWN, Named, Source, checksums
+from pipelines.fetch.sources import FETCHED, UNKNOWN, Named, Source, checksums, record_of, records
 from pipelines.fetch.transfer import Progress, checkout, download, place, take, unpack
 from pipelines.process.lock import rebuild_lock
 
@@ -28,11 +26,6 @@ LIMIT = 12
 _MEGABYTE = 2**20
 
 
-def record_of(dataset: str) -> Path:
-    """The file beside a data set's folder that says where its files come from."""
-    return FETCHED / f"{dataset}.json"
-
-
 def folder_of(part: Named) -> str:
     return (FETCHED / part.dataset).as_posix()
 
@@ -41,12 +34,6 @@ def is_versioned(root: Path, dataset: str) -> bool:
     """Whether DVC has the data set since its last fetch."""
     file, record = root / FETCHED / f"{dataset}.dvc", root / record_of(dataset)
     return file.exists() and file.stat().st_mtime >= record.stat().st_mtime
-
-
-def records(root: Path, dataset: str) -> dict[str, Any]:
-    """What was fetched of a data set: for each part its sources, and the sha256 and bytes of each file."""
-    file = root / record_of(dataset)
-    return read_object(file, "delete it, and fetch the data set again") if file.exists() else {}
 
 
 def is_there(root: Path, part: Named) -> bool:

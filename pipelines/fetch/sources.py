@@ -1,4 +1,4 @@
-"""The table of published data, sources.yaml, and the known checksums of their files."""
+"""The table of published data, sources.yaml, the known checksums of their files, and what was fetched."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from nightjar.core import paths
 from nightjar.core.config import Gigabytes, Item, Model, Name, checked, read_yaml
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import read_object
 
 UNKNOWN = "unknown"
 FETCHED = paths.DATA / "fetched"
@@ -148,6 +149,17 @@ def checksums() -> Mapping[str, str]:
     """The known sha256 of files by DATASET/NAME, in the form that `sha256sum` writes."""
     lines = _SUMS.read_text("utf-8").splitlines()
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def record_of(dataset: str) -> Path:
+    """The file beside a data set's folder that says where its files come from."""
+    return FETCHED / f"{dataset}.json"
+
+
+def records(root: Path, dataset: str) -> dict[str, Any]:
+    """What was fetched of a data set: for each part its sources, and the sha256 and bytes of each file."""
+    file = root / record_of(dataset)
+    return read_object(file, "delete it, and fetch the data set again") if file.exists() else {}
 
 
 def choose(names: tuple[str, ...]) -> list[Named]:
