@@ -151,4 +151,6 @@ def _explained(error: BaseException) -> tuple[str, int]:
 
 
 def _print_error(line: str) -> None:
-    print(f"nightjar: {shortened(display.printable(line))}", file=sys.stderr)
+    from pipelines.commands.console import say  # here, not above: help needs none of it
+
+    say(f"nightjar: {shortened(display.printable(line))}", err=True)

@@ -8,9 +8,16 @@ from typing import Any
 
 import click
 
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE, read_text
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import write_text
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import printed
+from pipelines.fetch import fetch as fetching
+from pipelines.fetch.sources import Named, choose, table
+from pipelines.process.lock import locked
+from pipelines.run.profiles import edited
 
 
 def _print(parts: Sequence[dict[str, Any]]) -> None:
@@ -53,8 +60,6 @@ def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bo
       nightjar fetch --list
       nightjar fetch protoqa tool_use/svamp --use
     """
-    from pipelines.fetch.sources import choose, table
-
     if listed:
         known = choose(names) if names else list(table().values())
         return [_described(part) for part in known]
@@ -63,7 +68,7 @@ def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bo
     return _fetch(Path(), choose(names), accept_licence, use_it)
 
 
-def _described(part: Any) -> dict[str, Any]:
+def _described(part: Named) -> dict[str, Any]:
     about = part.about
     return {
         "name": str(part),
@@ -76,14 +81,7 @@ def _described(part: Any) -> dict[str, Any]:
     }
 
 
-def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[dict[str, Any]]:
-    from nightjar.core import paths
-    from nightjar.core.config import PARAMS_FILE, read_text
-    from nightjar.core.files import write_text
-    from pipelines.fetch import fetch as fetching
-    from pipelines.process.lock import locked
-    from pipelines.run.profiles import edited
-
+def _fetch(root: Path, parts: list[Named], accepted: bool, use_it: bool) -> list[dict[str, Any]]:
     if not accepted and (asked := [part for part in parts if part.about.terms]):
         terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in asked)
         raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
@@ -100,10 +98,8 @@ def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[d
     ]
 
 
-def _get(root: Path, parts: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
+def _get(root: Path, parts: list[Named]) -> list[tuple[Named, dict[str, Any]]]:
     """Fetch the parts that are not there, and version all of them; each with what is printed of it."""
-    from pipelines.fetch import fetch as fetching
-
     done = []
     try:
         for part in parts:

@@ -12,10 +12,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.score import compare_files, difference_rows, score_files, score_rows
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import counted_as, number
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
+from nightjar.statistics import Bootstrap
 from pipelines.project.text import chance, interval
 from pipelines.study.settings import text
 from pipelines.versions.files import provided
@@ -56,9 +60,6 @@ def collect(
 
     Raises NightjarError if two points were tested on different instances.
     """
-    from nightjar.benchmarks import registry
-    from nightjar.statistics import Bootstrap
-
     card, bootstrap, artifacts = registry.card(study.benchmark), Bootstrap(), _artifacts(study)
     points, tests = [], dict[str, str]()
     with ExitStack() as opened:
@@ -115,8 +116,6 @@ def collect(
 
 def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None) -> dict[str, Any]:
     """The scores of predictions by track and metric, with the difference from those of the first point."""
-    from nightjar.benchmarks.score import compare_files, difference_rows, score_files, score_rows
-
     found = score_files(benchmark, predicted, questions)
     compared = difference_rows(compare_files(benchmark, predicted, first, questions)) if first else []
     by_metric = {(it["track"], it["metric"]): it for it in compared if it["level"] == "overall"}
@@ -130,8 +129,6 @@ def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None
 
 
 def _digest(folder: Path) -> str:
-    from nightjar.benchmarks.files import read_questions
-
     rows = [[it.track, *it.key, dict(it.parts), list(it.references)] for it in read_questions(folder)]
     return sha256(json.dumps(sorted(rows), sort_keys=True).encode()).hexdigest()
 

@@ -16,6 +16,7 @@ import pytest
 
 from pipelines.cli import COMMANDS, cli, main
 from tests.in_process import captured, nightjar, refused
+from tests.pipelines.commands.test_console import terminal
 from tests.pipelines.conftest import NIGHTJAR, environment
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,9 @@ WRONG = [
     ("ui --stop", "no server is running"),
     ("use", "Missing argument 'PROFILE'"),
     ("use nothing", "no profile 'nothing'; there are: "),
+    ("use smaple", "no profile 'smaple'; did you mean sample?"),
+    ("use sample --set train.epchs=3", "unknown key train.epchs; did you mean train.defaults.epochs?"),
+    ("use sample --set epchs=3", "unknown key epchs; did you mean train.defaults.epochs?"),
     ("use sample --set sede=1", "unknown key sede"),
     ("use sample --set seed.x=1", "unknown key seed.x"),
     ("use sample --set seed", "'seed' is not KEY=VALUE"),
@@ -209,6 +213,19 @@ def test_what_was_typed_cannot_steer_the_terminal(folder: Path, monkeypatch: pyt
     for arguments in ([name], ["plan", f"--{name}"], ["use", name], ingest):
         err = refused(*arguments)
         assert not set("\x1b\x07\x9b\u202e") & set(err) and "\\x1b" in err
+
+
+def test_an_error_is_wrapped_between_words_on_a_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    shown = terminal(monkeypatch, 60, "stderr")
+    with pytest.raises(SystemExit, match="2"):
+        main(["use", "nothing"])
+    lines = shown.getvalue().splitlines()
+    assert len(lines) > 2 and max(map(len, lines)) <= 60
+    names = " ".join(lines).partition("there are: ")[2].split(", ")
+    assert names == sorted(it.stem for it in (ROOT / "profiles").glob("*.yaml"))
 
 
 def options(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Option]]:

@@ -99,9 +99,9 @@ def test_a_folder_that_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert found()["project"]["fix"] == "run it in the project's root"
 
 
-def test_a_port_that_another_program_has(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_another_program_has(project: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        monkeypatch.setattr(doctor, "PORT", other.getsockname()[1])
-        assert found()["ports"]["state"] == "warning"
+        (one,) = doctor.ports(other.getsockname()[1])
+    assert one.state == "warning"

@@ -211,7 +211,7 @@ def test_points_on_different_test_instances_are_not_compared(
         (["models=nowhere"], "no such model directory"),
         (["encodings=deff"], "'deff': no such encoding; encodings are input_only"),
         (["split.train_taks=4"], "unknown key split.train_taks"),
-        (["splt.train_tasks=4"], "no such system depends on 'splt.train_tasks'"),
+        (["splt.train_tasks=4"], "depends on 'splt.train_tasks'; did you mean split.train_tasks?"),
         (["split=4"], "split is a group of keys"),
         (["nightly.stages=report"], "no such system depends on 'nightly.stages'"),
         (["train.protoqa.epochs=1,2"], "no such system depends on 'train.protoqa.epochs'"),
