@@ -204,6 +204,17 @@ def test_what_was_typed_cannot_steer_the_terminal(folder: Path, monkeypatch: pyt
         assert not set("\x1b\x07\x9b\u202e") & set(err) and "\\x1b" in err
 
 
+def test_other_packages_draw_no_bars(folder: Path) -> None:
+    """The bar of a command stays one line."""
+    code = "from pipelines.cli import main\ntry: main(['call', 'Calculator(1)'])\nexcept SystemExit: pass\n"
+    code += "from tqdm import tqdm\nlist(tqdm([1, 2]))"
+    set_before = {name: value for name, value in environment().items() if name != "TQDM_DISABLE"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=set_before, capture_output=True, text=True
+    )
+    assert (done.stdout.strip(), done.stderr) == ("1", "")
+
+
 def test_an_error_is_wrapped_between_words_on_a_terminal(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
