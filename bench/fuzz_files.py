@@ -28,7 +28,7 @@ from nightjar.judge import sets as judge_sets
 from nightjar.params.drivers import load_nightly
 from nightjar.tools import calculator, syntax
 from nightjar.tools.registry import call_text
-from pipelines.history import ledger, scores
+from pipelines.history import ledger
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly.run import superseded
 from pipelines.run import checks as verify
@@ -235,10 +235,9 @@ def _artifact(path: Path) -> None:
 def _own(path: Path) -> None:
     """Nightjar's own records are never in the way: what is broken is passed over."""
     root = path.parents[1]
-    for name in ("history.jsonl", "scores.jsonl", "nightly.lock"):
+    for name in ("history.jsonl", "nightly.lock"):
         (root / ".nightjar" / name).write_bytes(path.read_bytes())
     history.expected(root)
-    scores.before(root)
     superseded(root, datetime(2026, 6, 30, tzinfo=UTC))
     json_text.recorded(path)
 

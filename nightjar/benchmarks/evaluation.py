@@ -14,7 +14,7 @@ from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.records import draw
-from nightjar.core import paths
+from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.identity import safe_name
@@ -104,7 +104,6 @@ def write_subset(
     Training and dev questions are those of `source`. Raises NightjarError if `source` is missing or damaged.
     """
     # Here, not above: Parquet takes long to load, and `nightjar compare` looks for an evaluation's files without it.
-    from nightjar.core import contracts, tables
 
     counts = {}
     chosen = draw(read_questions(source), tasks, limit, seed)
@@ -124,8 +123,6 @@ def write_samples(folder: Path, benchmark: str, system: str, output: Path) -> No
     `doc_id`, `target`, `resps` (as written) and `filtered_resps` (as scored) are those of lm-evaluation-harness,
     `id`, `input`, `target` and `scores` those of inspect_ai.
     """
-    from nightjar.core import contracts, tables
-
     questions = read_questions(folder / paths.QUESTIONS / benchmark)
     rows = tables.read_rows(folder / paths.PREDICTIONS / benchmark / system, contracts.PREDICTIONS)
     answered = {(row["task_id"], row["id"]): [row] for row in rows}

@@ -15,11 +15,12 @@ from nightjar.benchmarks import registry, submission
 from nightjar.benchmarks.card import OTHERS, Card
 from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.readers import Readers, once, predicted_rows, read_own_references, unknown_id
-from nightjar.core import paths
+from nightjar.core import contracts, paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.identity import qualified, unique_ids
 from nightjar.core.json_text import parse_at, plain, shown
+from nightjar.core.tables import read_rows
 
 # Bytes of lines that are read at a time.
 _BLOCK = 2**16
@@ -70,8 +71,6 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
 def read_questions(path: Path) -> list[Question]:
     """The questions of an artifact of the stage questions. Raises NightjarError if it is missing or damaged."""
     # Here, not above: Parquet and contracts take long to load, and JSON Lines do without them.
-    from nightjar.core import contracts
-    from nightjar.core.tables import read_rows
 
     return questions_of(read_rows(path, contracts.QUESTIONS))
 

@@ -10,9 +10,11 @@ from typing import Any, ClassVar, TypeVar
 
 from nightjar.benchmarks.capabilities import Capability, Leaderboard
 from nightjar.benchmarks.question import Question
+from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_output
 from nightjar.core.json_text import is_text, shown
+from nightjar.core.tables import read_rows
 
 T = TypeVar("T")
 
@@ -79,8 +81,6 @@ RankedAnswers = Mapping[str, Sequence[str]]
 def predicted_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of an artifact of the stage predict: task_id, id and answers."""
     # Here, not above: Parquet takes long to load.
-    from nightjar.core import contracts
-    from nightjar.core.tables import read_rows
 
     return read_rows(path, contracts.PREDICTIONS, ["task_id", "id", "answers"])
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator
 
 from nightjar.benchmarks.question import Question, drawn
 from nightjar.core import contracts
+from nightjar.core.tables import read_rows
 
 
 def questions(benchmark: str, data: Path, tasks: Container[str] | None = None) -> Iterator[Question]:
@@ -19,7 +20,6 @@ def questions(benchmark: str, data: Path, tasks: Container[str] | None = None) -
     Raises NightjarError if the artifact is missing or damaged.
     """
     # Here, not above: Parquet takes long to load, and scoring files of JSON Lines does without it.
-    from nightjar.core.tables import read_rows
 
     for row in read_rows(data, contracts.RECORDS):
         if tasks is None or row["task_id"] in tasks:

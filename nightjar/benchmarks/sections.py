@@ -11,7 +11,7 @@ from nightjar.benchmarks.capabilities import Capability
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.core import paths
+from nightjar.core import contracts, paths, tables
 
 if TYPE_CHECKING:
     from nightjar.params import Params
@@ -214,7 +214,6 @@ class Evaluated:
     def predictions(self, system: str, columns: list[str]) -> list[dict[str, Any]]:
         """Columns of the rows of contracts.PREDICTIONS. Raises NightjarError if the table is missing."""
         # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
-        from nightjar.core import contracts, tables
 
         source = self.folder / paths.PREDICTIONS / self.card.name / system
         return tables.read_rows(source, contracts.PREDICTIONS, columns)

@@ -52,7 +52,7 @@ READERS_WORK = OWN / "readers"
 # Kept between runs: the seconds and rows of stages, the outcome of checks, scores of runs, entries that the ledger
 # could not take, the profile, params.yaml as it was before `nightjar use` removed entries that no profile has, and the
 # seconds of tool calls.
-HISTORY, CHECKS, RUN_SCORES = OWN / "history.jsonl", OWN / "checks", OWN / "scores.jsonl"
+HISTORY, CHECKS = OWN / "history.jsonl", OWN / "checks"
 LEDGER_ASIDE, TIMINGS = OWN / "ledger-aside", OWN / "timings"
 PROFILE, PARAMS_BEFORE = OWN / "profile", OWN / "params.before.yaml"
 NOTIFICATIONS = OWN / "notifications.jsonl"

@@ -15,6 +15,7 @@ from typing import Any
 
 from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
+from nightjar.models.chat_template import ChatTemplate, TemplatedModel
 from nightjar.models.model import Model
 from nightjar.models.tokenizer import is_encoder_decoder
 from nightjar.models.weights import weight_files
@@ -93,6 +94,5 @@ def open_model(
     local: Model = kind(lm, settings.batch_size, settings.batch_tokens, window)
     if chat is None:
         return local
-    from nightjar.models.chat_template import ChatTemplate, TemplatedModel
 
     return TemplatedModel(local, ChatTemplate(base))

@@ -6,9 +6,10 @@ and `replaces` the mappings that it gives whole. `targets` and `takes` are read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any, Literal
@@ -184,7 +185,8 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
             group = group.get(name) if isinstance(group, Mapping) else None
         added = ".".join(groups) == SYSTEMS and isinstance(value, Mapping)
         if not isinstance(group, Mapping) or not (last in group or added or optional(key)):
-            near = did_you_mean(last, map(str, group), fix) if isinstance(group, Mapping) else fix
+            names = map(str, group) if isinstance(group, Mapping) else ()
+            near = did_you_mean(last, names, near_key(key, values, fix))
             raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
             one = f"give one of them, such as {key}.KEY=VALUE"
@@ -192,6 +194,23 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         beside = {name: None for name in group if ".".join([*groups, name]) in settings}
         unpin(group, {**beside, last: value})
         group[last] = value  # type: ignore[index]
+
+
+def near_key(key: str, values: Any, otherwise: str) -> str:
+    """The fix of a dotted key that `values` do not have: the one that may be meant by its last word, or `otherwise`."""
+    by_word: dict[str, list[str]] = {}
+    for known in _dotted(values):
+        by_word.setdefault(known.rpartition(".")[2], []).append(known)
+    words = get_close_matches(key.rpartition(".")[2], by_word, 1)
+    near = get_close_matches(key, by_word[words[0]], 1, 0.0) if words else [key]
+    return otherwise if near == [key] else f"did you mean {near[0]}?"
+
+
+def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        yield f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{prefix}{name}.")
 
 
 def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]:
@@ -210,7 +229,7 @@ def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]
                 else (f"no profile {shown(str(name))}", root / PROFILES)
             )
             fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
-            raise NightjarError(what, where, fix)
+            raise NightjarError(what, where, did_you_mean(str(name), known, fix))
         names_before.append(name)
         values = read_yaml(path)
         own = checked(About, {key: value for key, value in values.items() if key in About.model_fields}, path)

@@ -117,7 +117,7 @@ class Train(Defaults[Training], extra="allow"):
 
     def check(self, name: str, where: object = PARAMS_FILE) -> None:
         """Raise NightjarError for settings of the recipe `name` that cannot work together."""
-        if self.launcher in SHARDED and self.recipe(name).checkpoint_every is not None:
-            what = f"{self.launcher} spreads the optimizer over processes, and such a run cannot be resumed"
+        if self.launcher == "deepspeed_zero3" and self.recipe(name).checkpoint_every is not None:
+            what = f"{self.launcher} keeps the optimizer's state to itself, and such a run cannot be resumed"
             fix = "set it to null, or train with another train.launcher"
             raise NightjarError(what, f"{where}: train.{name}.checkpoint_every", fix)

@@ -18,8 +18,11 @@ from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at
+from nightjar.predict.predictor import folder_of
+from nightjar.predict.sources import Source, resolve
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import FILE, POSITIVE, TEXT, as_json_option, prepare_model
+from stages.retrieve.retriever import Retriever
 
 if TYPE_CHECKING:
     from nightjar.params import Params
@@ -81,8 +84,6 @@ def ask(
         raise NightjarError("the question is empty", "nightjar ask", "write one")
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
-    from nightjar.predict.predictor import folder_of
-    from nightjar.predict.sources import Source, resolve
 
     named = resolve(model) if model is not None else Source(folder_of(system or "").as_posix())
     # PyTorch takes long to load.
@@ -113,8 +114,6 @@ def ask(
 
 def _finder(params: Params, benchmark: str, tell: bool) -> Callable[[str, int], list[dict[str, Any]]]:
     """What finds the passages of a prompt, by the ranking that instances of tasks get. With `tell` it prints them."""
-    from stages.retrieve.retriever import Retriever
-
     settings = params.retrieve.benchmarks.get(benchmark)
     retriever = Retriever(
         paths.INDEX, paths.SENTENCE_ENCODER, settings.retriever if settings else "bm25", params.threads

@@ -13,6 +13,9 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
 from nightjar.core.json_text import shown
+from nightjar.models.weights import KEPT
+from nightjar.params import load as load_params
+from nightjar.predict.predictor import benchmark_of, folder_of
 from pipelines.commands.console import say
 from pipelines.commands.options import OUTPUT, TEXT, prepare_model, printed
 
@@ -41,8 +44,6 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
     Example:
       nightjar export tk_instruct exported/tk_instruct
     """
-    from nightjar.predict.predictor import folder_of
-
     if licence is not None and not re.fullmatch(r"[A-Za-z0-9][\w.+() -]{,99}", licence, re.ASCII):
         fix = "give one such as apache-2.0: letters, digits, spaces and .+-()"
         raise NightjarError(f"{shown(licence)} is not the name of a licence", "--license", fix)
@@ -63,9 +64,6 @@ def _write_model(folder: Path, output: Path) -> None:
     from safetensors import SafetensorError
 
     from nightjar.models.load import load, prepare
-    from nightjar.models.weights import KEPT
-    from nightjar.params import load as load_params
-    from nightjar.predict.predictor import benchmark_of
 
     params = load_params()
     prepare(params.seed, params.threads)

@@ -8,6 +8,9 @@ from typing import Any
 import click
 
 from nightjar.core.errors import NightjarError
+from nightjar.params import load
+from nightjar.params.predict import Chat
+from nightjar.predict.requests import write_prompts
 from pipelines.commands.options import OUTPUT, benchmark_option, printed
 from pipelines.commands.score import print_written
 
@@ -43,10 +46,6 @@ def prompts(
       nightjar prompts --benchmark supernatinst --output prompts.jsonl --encoding def_pos2_neg2 --json
       nightjar prompts --benchmark classification --output messages.jsonl --chat --examples-as-turns
     """
-    from nightjar.params import load
-    from nightjar.params.predict import Chat
-    from nightjar.predict.requests import write_prompts
-
     if (system_message or examples_as_turns) and not chat:
         raise NightjarError(
             "it goes with --chat", "--system-message, --examples-as-turns", "give --chat as well"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import HttpUrl, ValidationError
 
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
@@ -91,8 +92,6 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
 
 
 def _check_url(webhook: str) -> None:
-    from pydantic import HttpUrl, ValidationError
-
     try:
         HttpUrl(webhook)
     except ValidationError:

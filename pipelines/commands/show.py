@@ -20,13 +20,14 @@ from nightjar.core.json_text import read
 from pipelines.commands.console import STYLES, console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
+from pipelines.history import scores as score_history
 from pipelines.run.report import HEADLINE, REPORT, report_stages
 from pipelines.run.results import End, Result, counted
 from stages._runtime import history
 
 # Stages say ten times how far they are: a speed is taken from all that they said in this time.
 SPEED_SECONDS = 24 * 3600.0
-# Of the time left and the reason, in characters.
+# Of the reason, in characters.
 LONGEST = 72
 
 
@@ -117,14 +118,15 @@ class Progress(contextlib.ExitStack):
         failed = result.state == "failed"
         if result.state in ("skipped", "stopped") or (self._quiet and not failed):
             return
-        count = self._count().rjust(2 * len(str(len(self._ahead))) + 4)
+        left = self._bars.tasks[0].time_remaining
+        ahead = f", {duration(left)} left" if left else ""
+        count = f"{self._count().rjust(2 * len(str(len(self._ahead))) + 4)}{ahead:<13}"
         seconds = f"{result.seconds:.1f} s" if result.seconds < 100 else duration(result.seconds)
         text = f"{result.error} (log: {result.log})" if result.log else result.error
         if not failed:
-            left = self._bars.tasks[0].time_remaining
-            parts = [f"{duration(left)} left" if left else "", result.why.removeprefix("params.yaml:")]
             room = self._console.width - len(count) - len(result.stage) - 25
-            text = shorten(": ".join(filter(None, parts)), max(4, min(room, LONGEST)), placeholder=" …")
+            why = result.why.removeprefix("params.yaml:")
+            text = shorten(why, max(4, min(room, LONGEST)), placeholder=" …")
         state = (f"{result.state:<9}", STYLES[result.state])
         self._say(f"{count}  ", state, f"  {seconds:>8}  {result.stage}{f'  {text}' if text else ''}")
 
@@ -159,16 +161,11 @@ def headline(root: Path, stale: str) -> None:
 
 def scores(root: Path, stages: Iterable[Stage]) -> None:
     """Print the first metric of each system and track in the tables of scores that the stages made."""
-    stages = list(stages)
-    if not any((root / out / "scores").is_dir() for stage in stages for out in stage.outs):
-        return
-    from pipelines.history import scores as history_of_scores  # here, not above: Arrow takes long to load
-
-    if first := history_of_scores.first_metrics(history_of_scores.present(root, stages)):
+    if first := score_history.first_metrics(score_history.present(root, stages)):
         say()
     names = ("benchmark", "track", "system", "metric")
     say_table(
-        [{name: row[name] for name in names} | {"score": history_of_scores.text(row)} for row in first],
+        [{name: row[name] for name in names} | {"score": score_history.text(row)} for row in first],
         right=("score",),
     )
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from nightjar.benchmarks import own_task, registry
+from nightjar.core.json_text import shown
 from pipelines.commands.console import say, say_table, say_text
 from pipelines.commands.options import FILE, printed
 
@@ -18,7 +20,6 @@ def _print(found: Any) -> None:
     if isinstance(found, list):
         say_table([{**row, "tasks": len(row["tasks"]) or ""} for row in found], "benchmarks")
         return
-    from nightjar.core.json_text import shown
 
     for fault in found["faults"]:
         say(f"{found['file']}:{fault['line']}: {fault['what']}; {fault['fix']}")
@@ -52,8 +53,6 @@ def tasks(check: Path | None) -> Any:
       nightjar tasks
       nightjar tasks --check my.yaml
     """
-    from nightjar.benchmarks import own_task, registry
-
     if check is not None:
         return own_task.checked(check)
     return [

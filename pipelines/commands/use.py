@@ -9,16 +9,23 @@ from typing import Any
 
 import click
 
+from nightjar.core import paths
+from nightjar.core.config import PARAMS_FILE, read_yaml
+from nightjar.core.files import write_text
+from nightjar.core.json_text import shown
+from nightjar.params.profiles import own
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
+from pipelines.commands.plan_profile import show_missing
+from pipelines.fetch.needs import needs
+from pipelines.process.lock import rebuild_lock
+from pipelines.run.profiles import apply
 
 # Of a value, in characters: an entry may hold a whole mapping.
 LONGEST = 80
 
 
 def _print(changes: list[dict[str, Any]]) -> None:
-    from nightjar.core.json_text import shown
-
     for change in changes:
         old, new = (
             shown(json.dumps(change[name], ensure_ascii=False), LONGEST, quoted=False)
@@ -32,10 +39,6 @@ def _print(changes: list[dict[str, Any]]) -> None:
 
 def _missing() -> None:
     """Name what the settings read and what is not there, below the changes."""
-    from nightjar.core.config import PARAMS_FILE, read_yaml
-    from pipelines.commands.plan_profile import show_missing
-    from pipelines.fetch.needs import needs
-
     show_missing(needs(Path(), read_yaml(Path(PARAMS_FILE)))[1], err=True, before="nightjar: use: ")
 
 
@@ -59,12 +62,6 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
       nightjar use sample
       nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
-    from nightjar.core import paths
-    from nightjar.core.files import write_text
-    from nightjar.params.profiles import own
-    from pipelines.process.lock import rebuild_lock
-    from pipelines.run.profiles import apply
-
     # The stages that a rebuild has not started yet would read the new parameters. Without the file none runs.
     alone = dry_run or not paths.REBUILD_LOCK.exists()
     with nullcontext() if alone else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):

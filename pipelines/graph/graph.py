@@ -172,8 +172,10 @@ class Graph:
         for target in targets:
             named = {name for name in self.stages if target in (name, StageName.of(name).group)}
             if not named:
-                known = f"there are: {', '.join(self.stages)}" if self.stages else "see dvc.yaml"
-                raise NightjarError("no such stage", target, did_you_mean(target, self.stages, known))
+                groups = list(dict.fromkeys(StageName.of(name).group for name in self.stages))
+                known = f"there are: {', '.join(groups)}" if groups else "see dvc.yaml"
+                near = did_you_mean(target, [*groups, *self.stages], known)
+                raise NightjarError("no such stage", target, near)
             selected |= named
         if not selected:
             return self

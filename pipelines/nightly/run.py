@@ -46,14 +46,15 @@ Rows = list[dict[str, Any]]
 @dataclass
 class Outcome:
     """A night for the ledger: its facts, none if it was stopped, and the rows of LEDGER_SCORES, LEDGER_INSTANCES and
-    LEDGER_VERDICTS. `aside` is the error if they could not be added to the ledger; `warnings` name old entries that
-    were skipped.
+    LEDGER_VERDICTS. `earlier` are the scores of the last good run. `aside` is the error if they could not be added to
+    the ledger; `warnings` name old entries that were skipped.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
     scores: Rows = field(default_factory=list)
     instances: Rows = field(default_factory=list)
     verdicts: Rows = field(default_factory=list)
+    earlier: Rows = field(default_factory=list)
     aside: NightjarError | None = None
     warnings: list[str] = field(default_factory=list)
 
@@ -113,7 +114,10 @@ def _ready(ledger: Path, outcome: Outcome, session: Session) -> Reference | None
             session.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
     except (NightjarError, OSError) as error:  # the entries remain aside
         outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
-    return next(_references(ledger, outcome.warnings.append), None)
+    reference = next(_references(ledger, outcome.warnings.append), None)
+    if reference:
+        outcome.earlier = ledgers.read(reference.facts, "scores.parquet").to_pylist()
+    return reference
 
 
 def _references(ledger: Path, warn: ledgers.Warn) -> Iterator[Reference]:
@@ -178,7 +182,7 @@ def _report(outcome: Outcome, session: Session) -> End:
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(session.root, event | {"message": message, "worse": cells})
-    lines = scores_page(session, score_history.overall(outcome.scores), "nightly")
+    lines = scores_page(session, *map(score_history.overall, (outcome.scores, outcome.earlier)))
     page = "\n".join([*lines, nightly_text.markdown(facts, outcome.verdicts)])
     session.artifact("markdown", "nightly", page, facts["message"][:500])
     return End("completed" if well else "failed", message)

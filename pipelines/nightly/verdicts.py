@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from nightjar.benchmarks import registry
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
@@ -101,8 +102,6 @@ def measures(benchmark: str, names: Collection[str]) -> Sequence[Metric]:
 
     Raises NightjarError for a card that cannot be loaded.
     """
-    from nightjar.benchmarks import registry
-
     if benchmark not in registry.names():
         return [Metric(name) for name in sorted(names)]
     return [it for it in registry.card(benchmark).metrics if it.judged]

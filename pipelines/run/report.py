@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import paths
 from nightjar.core.json_text import recorded
-from pipelines.graph.graph import Graph
+from pipelines.graph.graph import Graph, Stage
+from pipelines.history import scores
 from pipelines.project.text import table
 from pipelines.run import checks
 from pipelines.run.results import GOOD, Result
@@ -59,21 +60,12 @@ REPORT_PATH = "/report/"
 COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "rejected"}
 
 
-def scores_page(session: Session, rows: list[dict[str, Any]], kind: str) -> list[str]:
-    """What the page of a run begins with: the link to the report, and the scores with their change since the last run
-    of that kind, none if they cannot be read.
-    """
-    from pipelines.history import scores  # here, not above: it takes long to load
-
+def scores_page(session: Session, rows: scores.Rows, earlier: scores.Rows) -> list[str]:
+    """What the page of a run begins with: the link to the report, and the scores with their change since `earlier`."""
     lines = []
     if (session.root / REPORT).is_file():
         lines += [f"[The report]({session.url}{REPORT_PATH}{REPORT.name}): `{REPORT.as_posix()}`", ""]
-    try:
-        lines += scores.page(rows, scores.before(session.root, kind))
-        scores.keep(session.root, rows, kind)
-    except OSError as error:
-        session.log(f"scores not kept: {error}", "warning")
-    return lines
+    return [*lines, *scores.page(rows, earlier)]
 
 
 class Artifacts:
@@ -81,6 +73,7 @@ class Artifacts:
 
     def __init__(self, graph: Graph, session: Session) -> None:
         self._graph, self._session = graph, session
+        self._earlier = self._scores(graph.stages.values())
 
     def add(self, result: Result) -> None:
         """Add what the checks of a stage that ended found, if they found something."""
@@ -93,22 +86,21 @@ class Artifacts:
 
     def report(self, graph: Graph, results: Mapping[str, Result]) -> None:
         """Add the page of the run: the scores of the stages of `graph` that are good, and the state of every stage."""
-        from pipelines.history import scores  # here, not above: it takes long to load
-
-        rows: scores.Rows = []
         good = [it for name, it in graph.stages.items() if name not in results or results[name].state in GOOD]
-        try:
-            if (
-                not self._session.stop.is_set()
-            ):  # otherwise time is short, and the rebuild that resumes does it
-                rows = scores.present(graph.root, good)
-        except Exception as error:  # a broken table is an error of the checks
-            self._session.log(f"no scores: {error}", "warning")
+        # After a stop time is short, and the rebuild that resumes shows them.
+        rows = [] if self._session.stop.is_set() else self._scores(good)
         reason = stale(self._graph, results.values())
-        lines = [*scores_page(self._session, rows, "rebuild"), reason, "", "### Stages", ""]
+        lines = [*scores_page(self._session, rows, self._earlier), reason, "", "### Stages", ""]
         lines += table([self._row(result) for result in results.values()])
         about = "The scores after the rebuild, their change, and the state of every stage"
         self._session.artifact("markdown", "rebuild", "\n".join(lines) + "\n", about)
+
+    def _scores(self, stages: Iterable[Stage]) -> scores.Rows:
+        try:
+            return scores.present(self._graph.root, stages)
+        except Exception as error:  # a broken table is an error of the checks
+            self._session.log(f"no scores: {error}", "warning")
+            return []
 
     def _row(self, result: Result) -> dict[str, str]:
         facts: dict[str, Any] = {}

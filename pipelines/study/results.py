@@ -5,17 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.score import compare_files, difference_rows, score_files, score_rows
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import counted_as, number
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
+from nightjar.statistics import Bootstrap
 from pipelines.project.text import chance, interval
 from pipelines.study.settings import text
 from pipelines.versions.files import provided
@@ -50,20 +54,22 @@ def _artifacts(study: Study) -> list[str]:
 
 
 def collect(
-    root: Path, study: Study, commits: Mapping[str, str], failed: Mapping[str, str]
+    root: Path,
+    study: Study,
+    commits: Mapping[str, str],
+    failed: Mapping[str, str],
+    provide: Callable[[Path, str, Sequence[str]], AbstractContextManager[Path]] = provided,
 ) -> dict[str, Any]:
-    """The content of study.json. Points without an experiment are marked as failed or missing.
+    """The content of study.json. Points without an experiment are marked as failed or missing; `provide` gives the
+    folder with the artifacts of a commit.
 
     Raises NightjarError if two points were tested on different instances.
     """
-    from nightjar.benchmarks import registry
-    from nightjar.statistics import Bootstrap
-
     card, bootstrap, artifacts = registry.card(study.benchmark), Bootstrap(), _artifacts(study)
     points, tests = [], dict[str, str]()
     with ExitStack() as opened:
         folders = {
-            it.label: opened.enter_context(provided(root, commits[it.name], artifacts))
+            it.label: opened.enter_context(provide(root, commits[it.name], artifacts))
             for it in study.points
             if it.name in commits
         }
@@ -115,8 +121,6 @@ def collect(
 
 def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None) -> dict[str, Any]:
     """The scores of predictions by track and metric, with the difference from those of the first point."""
-    from nightjar.benchmarks.score import compare_files, difference_rows, score_files, score_rows
-
     found = score_files(benchmark, predicted, questions)
     compared = difference_rows(compare_files(benchmark, predicted, first, questions)) if first else []
     by_metric = {(it["track"], it["metric"]): it for it in compared if it["level"] == "overall"}
@@ -130,8 +134,6 @@ def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None
 
 
 def _digest(folder: Path) -> str:
-    from nightjar.benchmarks.files import read_questions
-
     rows = [[it.track, *it.key, dict(it.parts), list(it.references)] for it in read_questions(folder)]
     return sha256(json.dumps(sorted(rows), sort_keys=True).encode()).hexdigest()
 

@@ -19,9 +19,11 @@ from nightjar.core.json_text import shown
 from nightjar.models.weights import digest
 from nightjar.params import Params
 from nightjar.params.predict import System
+from nightjar.params.profiles import near_key
 from nightjar.prompts.encodings import NAMED, named
 from pipelines.graph.graph import Graph
 from pipelines.project.names import StageName
+from pipelines.run.profiles import EVERY_KEY
 
 # Weights that no stage of the graph trained.
 # Studies of the papers, as settings. {benchmark} and {reader} are those of the system; a reader has its recipe's name.
@@ -130,7 +132,9 @@ def chosen(
     if not found:
         what = f"no such system depends on {' and '.join(shown(it.name) for it in varied)}"
         known = ", ".join(f"{it.benchmark}-{it.system}" for it in suited)
-        fix = f"these depend on it: {known}" if known else "profiles/sample.yaml has every key"
+        every, fix = params.model_dump(mode="json"), f"these depend on it: {known}"
+        for axis in varied if not known else ():
+            fix = near_key(axis.name, every, EVERY_KEY)
         raise NightjarError(what, "--benchmark, --recipe" if known else "KEY=V1,V2", fix)
     system = min(found, key=rank)
     for key, other in permutations([f"{axis.key_of(system)}." for axis in varied], 2):

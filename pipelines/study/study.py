@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from nightjar.benchmarks import registry
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, parse, read_text
 from nightjar.core.display import counted_as
@@ -98,8 +99,6 @@ def plan(
     Raises NightjarError for an unknown key, a value that the parameters refuse, a missing input, if no system of
     `benchmark` and `recipe` depends on the settings, and if a file in the folder `name` must not be written.
     """
-    from nightjar.benchmarks import registry
-
     varied, start = axes(words), baseline(root)
     text = read_text(root / PARAMS_FILE)
     params = validate(parse(text, root / PARAMS_FILE))

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import paths
+from nightjar.models.ready import make_ready
 from stages._runtime.stage import Stage, log, main
+from stages.base_model.prepare import make_encoder_ready
 
 
 def run(stage: Stage) -> None:
-    from nightjar.models.ready import make_ready
-    from stages.base_model.prepare import make_encoder_ready
-
     models = stage.params.models
     work: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
         "language_model": (models.language_model.source, partial(make_ready, models.language_model)),

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from nightjar.core import paths
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.files import read_questions
+from nightjar.core import contracts, paths, tables
+from nightjar.search.rankings import Passages, read_rankings
 from stages._runtime.stage import Stage, main
 
 # The stages that rank passages, in the order in which they run.
@@ -10,11 +13,7 @@ RANKINGS = ("retrieve", "rerank")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.benchmarks import registry
-    from nightjar.benchmarks.files import read_questions
-    from nightjar.core import contracts, tables
     from nightjar.models.load import prepare
-    from nightjar.search.rankings import Passages, read_rankings
     from stages.consistency.build import labeller, means, write_consistency
 
     registry.check(stage.params)

@@ -6,6 +6,7 @@ from pathlib import Path
 from nightjar.core import paths
 from nightjar.core.identity import code, contents
 from stages._runtime.stage import Stage, main
+from stages.encode.work import work_of
 
 # What a recipe's units are called in messages, where they are not tasks.
 UNITS = {"corpus": "parts", "questions": "parts"}
@@ -21,8 +22,6 @@ CODE = (
 
 
 def run(stage: Stage) -> None:
-    from stages.encode.work import work_of
-
     recipe = stage.params.train.recipe(stage.item)
     output = paths.ENCODED / stage.item
     texts = Path(stage.params.train.recipes[stage.item].texts)

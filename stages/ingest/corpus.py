@@ -20,6 +20,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
@@ -160,9 +163,6 @@ def _kilt(value: dict[str, Any]) -> dict[str, Any]:
 
 def _parquet(file: Path, name: str) -> Iterator[Row]:
     """Every row of a Parquet file; the file's bytes are counted with the first."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     open_file(file).close()
     size, number = file_size(file), 0
     try:

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
+from nightjar.benchmarks import build, registry
 from nightjar.core import paths
 from stages._runtime.stage import Stage, main
 
 
 def run(stage: Stage) -> None:
-    from nightjar.benchmarks import build, registry
-
     registry.check(stage.params)
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]

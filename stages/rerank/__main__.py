@@ -6,6 +6,8 @@ A run that was killed resumes after the last texts that it recorded.
 from importlib.metadata import version
 from pathlib import Path
 
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.capabilities import Reranking
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code, digest
@@ -15,8 +17,6 @@ PACKAGES = ("pyarrow", "torch", "transformers")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.benchmarks import registry
-    from nightjar.benchmarks.capabilities import Reranking
     from nightjar.models.load import device_name, load, prepare
     from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
 

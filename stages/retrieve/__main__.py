@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
+from nightjar.benchmarks import registry
 from nightjar.core import paths
 from stages._runtime.stage import Stage, main
+from stages.retrieve.evidence import sources, write_found
+from stages.retrieve.retriever import Retriever
 
 
 def run(stage: Stage) -> None:
-    from nightjar.benchmarks import registry
-    from stages.retrieve.evidence import sources, write_found
-    from stages.retrieve.retriever import Retriever
-
     settings = stage.params.retrieve.benchmarks[stage.item]
     card = registry.card(stage.item)
     split = paths.SPLIT if Path(settings.training) == paths.SPLIT else None

@@ -2,11 +2,11 @@
 
 from nightjar.core import paths
 from stages._runtime.stage import Stage, main
+from stages.train.launch import launch
 
 
 def run(stage: Stage) -> None:
     from stages.train.fit import fit
-    from stages.train.launch import launch
 
     launcher = stage.params.train.launcher
     stage.params.train.check(stage.item)

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush
@@ -111,15 +112,24 @@ class Checkpoints:
         flush(self.folder)
 
 
+def whole(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor on the CPU. One that is spread over processes (FSDP) is gathered: every process must call it."""
+    return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).detach().cpu()
+
+
 def moments_of(
-    optimizer: torch.optim.Optimizer, names: Mapping[str, torch.nn.Parameter]
+    optimizer: torch.optim.Optimizer, names: Mapping[str, torch.nn.Parameter], keep: bool = True
 ) -> dict[str, torch.Tensor]:
-    """The optimizer's state as `<parameter's name>:<what>`; exact, in the precision it has."""
-    return {
-        f"{name}:{what}": value.detach().cpu()
+    """The optimizer's state as `<parameter's name>:<what>`; exact, in the precision it has.
+
+    Every process must call it; those that do not `keep` it get nothing.
+    """
+    gathered = (
+        (f"{name}:{what}", whole(value))
         for name, parameter in names.items()
         for what, value in optimizer.state[parameter].items()
-    }
+    )
+    return {name: value for name, value in gathered if keep}
 
 
 def restore(
@@ -129,13 +139,19 @@ def restore(
     set_weights(names, checkpoint.weights)
     for key, value in checkpoint.moments.items():
         name, _, what = key.rpartition(":")
-        parameter = names[name]
         # AdamW counts its steps on the CPU; the moments lie beside the weights.
-        optimizer.state[parameter][what] = value.clone() if what == "step" else value.to(parameter.device)
+        optimizer.state[names[name]][what] = value.clone() if what == "step" else _as(names[name], value)
 
 
 def set_weights(names: Mapping[str, torch.nn.Parameter], weights: Tensors) -> None:
     """Copy weights into the parameters of these names."""
     with torch.no_grad():
         for name, parameter in names.items():
-            parameter.copy_(weights[name])
+            parameter.copy_(_as(parameter, weights[name]))
+
+
+def _as(parameter: torch.nn.Parameter, value: torch.Tensor) -> torch.Tensor:
+    """`value` on the parameter's device, and spread over the processes as the parameter is."""
+    if isinstance(parameter, DTensor):
+        return distribute_tensor(value.to(parameter.device), parameter.device_mesh, parameter.placements)
+    return value.to(parameter.device)

@@ -23,7 +23,7 @@ from accelerate.utils import DistributedType
 from nightjar.core.errors import first_line
 from nightjar.params.train import Recipe
 from stages._runtime.stage import log
-from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights
+from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights, whole
 from stages.train.model import batch, learner, learning, loss_of, to
 from stages.train.packing import Packed, Padded
 from stages.train.plan import Examples, Plan, Unit
@@ -155,8 +155,6 @@ class Trainer:
         return True
 
     def _resume(self) -> int:
-        if self.sharded:
-            return 0
         found = self.checkpoints.last()
         self.accelerator.wait_for_everyone()
         if found is None:
@@ -251,16 +249,20 @@ class Trainer:
                 self.checkpoints.save_best(number, weights)
 
     def _weights(self) -> dict[str, torch.Tensor]:
-        """What has been learnt, on the CPU; of a model that is spread over processes, everything."""
-        if self.sharded:
+        """What has been learnt, on the CPU of the first process. Every process must call it."""
+        if self.accelerator.distributed_type == DistributedType.DEEPSPEED:
             return _unshared(self.accelerator.get_state_dict(self.model))
-        return {name: parameter.detach().cpu().clone() for name, parameter in self.parameters.items()}
+        main = self.accelerator.is_main_process
+        gathered = ((name, whole(parameter)) for name, parameter in self.parameters.items())
+        return {name: value.clone() for name, value in gathered if main}
 
     def _checkpoint(self, number: int) -> None:
-        if self.accelerator.is_main_process:
+        main = self.accelerator.is_main_process
+        weights = self._weights()
+        moments = moments_of(self.optimizer.optimizer, self.parameters, main)
+        if main:
             history = {name: [asdict(row) for row in rows] for name, rows in vars(self.history).items()}
-            moments = moments_of(self.optimizer.optimizer, self.parameters)
-            self.checkpoints.save(number, history, self._weights(), moments, self.history.best)
+            self.checkpoints.save(number, history, weights, moments, self.history.best)
         self.accelerator.wait_for_everyone()
 
     def _chosen(self) -> Trained:

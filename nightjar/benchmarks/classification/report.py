@@ -30,8 +30,9 @@ from nightjar.benchmarks.sections import (
     cut,
     initial,
 )
-from nightjar.core import paths
+from nightjar.core import contracts, paths, tables
 from nightjar.core.display import number
+from nightjar.search.rankings import Passages, read_rankings
 from nightjar.statistics import Bootstrap, percent, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 
@@ -73,8 +74,6 @@ def ranked(found: Evaluated) -> Ranked | None:
     Raises NightjarError if a table is missing.
     """
     # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
-    from nightjar.core import contracts, tables
-    from nightjar.search.rankings import Passages, read_rankings
 
     params, card = found.params, found.card
     if card.name not in params.consistency.benchmarks:

@@ -20,6 +20,7 @@ from nightjar.benchmarks.protoqa.clusters import Cluster, cleaned, clusters_of
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
+from nightjar.search.encoders import RECORD
 
 if TYPE_CHECKING:
     from nightjar.search.encoder import SentenceEncoder
@@ -106,7 +107,6 @@ def encoder_similarity(folder: Path) -> EncoderSimilarity:
     """
     # Here, not above: models take long to load, and scores by strings do without them.
     from nightjar.search.encoder import SentenceEncoder
-    from nightjar.search.encoders import RECORD
 
     if (folder / RECORD).exists():
         what = "an encoder of another package, which gives vectors of whole texts, not of an answer in its context"

@@ -14,6 +14,7 @@ from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Source
 from nightjar.core import contracts
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
+from nightjar.core.tables import read_rows
 
 if TYPE_CHECKING:
     from nightjar.params.predict import PredictBenchmark
@@ -112,7 +113,6 @@ def _ingested(sources: Sources, file: str, key: str) -> list[Question]:
 
 def _files(sources: Sources) -> list[str]:
     # Here, not above: Parquet takes long to load, and scoring files does without it.
-    from nightjar.core.tables import read_rows
 
     return sorted({row["task_id"] for row in read_rows(sources.data, contracts.RECORDS, ["task_id"])})
 

@@ -15,10 +15,14 @@ from nightjar.benchmarks import records
 from nightjar.benchmarks.card import Baseline
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.rows import read_bytes, read_text
+from nightjar.benchmarks.task_file import UnreadableFile, read_task
+from nightjar.core import contracts
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
+from nightjar.core.tables import read_rows
 from nightjar.prompts.encoding import definition_of, encode
 from nightjar.prompts.model_text import evidence_block, model_input
+from nightjar.tools.calendar import find_date
 
 NAME = "supernatinst"
 DATASET = "natural_instructions"
@@ -44,9 +48,6 @@ def questions(sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
             yield one._replace(parts={"input": one.parts["input"]}, shared=shared, track=one.parts["track"])
         return
     # Here, not above: Parquet and the tools take long to load, and scoring files of JSON Lines does without them.
-    from nightjar.core import contracts
-    from nightjar.core.tables import read_rows
-    from nightjar.tools.calendar import find_date
 
     test = read_rows(sources.split, contracts.TEST)
     if not test:
@@ -85,8 +86,6 @@ def load(folder: Path) -> Iterator[Record | Refused]:
     none.
     """
     # Here, not above: Arrow takes long to load, and scoring files of JSON Lines does without it.
-    from nightjar.benchmarks.task_file import UnreadableFile, read_task
-    from nightjar.tools.calendar import find_date
 
     files = sorted((folder / "tasks" if (folder / "tasks").is_dir() else folder).glob("*.json"))
     lists = sorted(folder.glob("splits/*/test_tasks.txt"))

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.text.porter import stem
+from nightjar.prompts import gpt2_bpe
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -100,7 +101,6 @@ def numbered(texts: Iterable[str], count: int) -> tuple[NDArray[np.int64], list[
 
 def _gpt2() -> Tokenizer:
     # Here, not above: the English track does without tokenizers, which take long to load.
-    from nightjar.prompts import gpt2_bpe
 
     return gpt2_bpe.load()
 

@@ -48,20 +48,6 @@ def test_a_request_has_one_message_of_the_user_and_is_greedy() -> None:
     ]
 
 
-def test_the_messages_of_a_request_are_sent_in_their_order() -> None:
-    talk = (
-        Message("system", "Be brief."),
-        Message("user", "1+1?"),
-        Message("assistant", "2"),
-        Message("user", "2+2?"),
-    )
-    with serving(lambda body: said("4")) as served, ChatServer(served.url) as chat:
-        list(chat.generate({0: Request("", [], 5, messages=talk)}, [0], Decoding()))
-    assert [(one["role"], one["content"]) for one in served.asked[0]["messages"]] == [
-        (one.role, one.content) for one in talk
-    ]
-
-
 @pytest.mark.parametrize(
     ("answer", "text", "cut"),
     [

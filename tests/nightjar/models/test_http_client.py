@@ -103,29 +103,26 @@ def reply(body: bytes, encoding: str) -> Callable[[socket.socket], None]:
     return lambda connection: connection.sendall(head.encode() + body)
 
 
-def test_a_compressed_answer_is_limited_in_what_it_contains(interface: Interface) -> None:
-    said = gzip.compress(interface.body("yes"))
-    with talking(reply(said, "gzip")) as url:
+def test_a_compressed_answer_is_refused_unread(interface: Interface) -> None:
+    said = interface.body("yes")
+    with talking(reply(said, "identity")) as url:
         assert interface.ask(f"{url}#m").text == "yes"
     bomb = gzip.compress(b" " * 2**25)
     tracemalloc.start()
     try:
-        with (
-            talking(reply(bomb, "GZIP")) as url,
-            pytest.raises(NightjarError, match="more than 100,000 bytes"),
+        for body, encoding in (
+            (bomb, "GZIP"),
+            (gzip.compress(said), "gzip, gzip"),
+            (zlib.compress(said), "deflate"),
         ):
-            interface.ask(f"{url}#m", Limits(size=100_000))
+            with (
+                talking(reply(body, encoding)) as url,
+                pytest.raises(NightjarError, match="an encoding that was not asked for"),
+            ):
+                interface.ask(f"{url}#m", Limits(size=100_000))
         assert tracemalloc.get_traced_memory()[1] < 2**22
     finally:
         tracemalloc.stop()
-    for body, encoding, told in (
-        (said[:-1], "gzip", "cannot be decompressed"),
-        (b"{}", "gzip", "cannot be decompressed"),
-        (gzip.compress(said), "gzip, gzip", "an encoding that was not asked for"),
-        (zlib.compress(b"{}"), "deflate", "an encoding that was not asked for"),
-    ):
-        with talking(reply(body, encoding)) as url, pytest.raises(NightjarError, match=told):
-            interface.ask(f"{url}#m")
 
 
 KEYS = ("a\"b'c\\d/e  f%-0123456789", SECRET, SECRET * 2)

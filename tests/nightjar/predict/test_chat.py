@@ -143,23 +143,6 @@ def test_disabled_is_without_tools(workdir: Path, tiny_model: Path) -> None:
     assert not any("tools" in body for body in served.asked)
 
 
-def test_a_run_that_was_broken_off_asks_only_for_the_rest(workdir: Path, tiny_model: Path) -> None:
-    healthy = [False]
-
-    def script(body: dict[str, Any]) -> tuple[int, Any]:
-        if "number 2" in body["messages"][-1]["content"] and not healthy[0]:
-            return 400, {"error": "broken"}
-        return said("7")
-
-    with serving(script) as served:
-        chat_project(workdir, tiny_model, served.url, chat={"at_once": 1})
-        with pytest.raises(NightjarError, match="broken"):
-            finish()
-        before, healthy[0] = len(served.asked), True
-        _, rows = finish()
-        assert len(rows) == 4 and len(served.asked) - before < 4
-
-
 def test_an_answer_with_tools_is_recorded_as_it_is_done(workdir: Path, tiny_model: Path) -> None:
     """A question does not wait until all others have called their tools."""
     healthy = [False]

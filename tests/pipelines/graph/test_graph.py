@@ -147,8 +147,13 @@ def test_only_what_targets_need(built: Repo) -> None:
     assert list(graph.only(["second@x"]).stages) == ["first", "second@x"]
     assert list(graph.only(["second"]).stages) == ["first", "second@x", "second@y"]
     assert list(graph.only([]).stages) == list(graph.stages)
-    with pytest.raises(NightjarError, match="third: no such stage; there are: alone, first"):
-        graph.only(["third"])
+    for target, told in (
+        ("third", "there are: alone, first, second"),
+        ("secnd", "did you mean second[?]"),
+        ("second@z", "did you mean second@[xy][?]"),
+    ):
+        with pytest.raises(NightjarError, match=f"{target}: no such stage; {told}$"):
+            graph.only([target])
 
 
 @pytest.mark.parametrize(

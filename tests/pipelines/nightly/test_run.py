@@ -259,7 +259,7 @@ def shown(api: Api, told: dict[str, Any], change: float) -> None:
     assert set(kept) == {"nightly"}
     page = kept["nightly"]["data"]
     assert "### made: worse" in page and f"{change:.2f} [" in page
-    # It begins with the scores, and their change since the last night.
+    # It begins with the scores, and their change since the last good night.
     (line,) = [
         line for line in page.partition("## Nightly")[0].splitlines() if line.startswith("| default |")
     ]

@@ -45,7 +45,11 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"tools.calculator.lenient": "yes"}, ("split",), "tools.calculator.lenient = 'yes' is not allowed"),
     ({"benchmarks.protoqa.unknown": 1}, ("split",), "unknown key benchmarks.protoqa.unknown"),
     ({"benchmarks": {}}, ("split",), "predict.systems has "),
-    ({"train.launcher": "fsdp"}, ("train@combined",), "train.combined.checkpoint_every: fsdp spreads"),
+    (
+        {"train.launcher": "deepspeed_zero3"},
+        ("train@combined",),
+        "train.combined.checkpoint_every: deepspeed_zero3 keeps",
+    ),
     (
         {"split.supervised_instances_per_task": 0},
         ("encode@supervised",),

@@ -59,7 +59,7 @@ def lines(result: subprocess.CompletedProcess[str]) -> dict[str, str]:
     """The last word on each stage of a rebuild's output: its line after the name."""
     found = {}
     for line in result.stdout.splitlines():
-        if match := re.match(r" *\d+ of \d+  (\w+) +[\d.]+ s  (\S+)  (?:\d+ s left: )?(.*)", line):
+        if match := re.match(r" *\d+ of \d+(?:, \d+ s left)? +(\w+) +[\d.]+ s  (\S+)  (.*)", line):
             found[match[2]] = f"{match[1]} {match[3]}"
     return found
 
