@@ -35,7 +35,7 @@ def _logits(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
     return logits
 
 
-def _log_probabilities(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
+def log_probabilities(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
     return _logits(lm, ids).log_softmax(-1)
 
 
@@ -78,17 +78,23 @@ def sample(
     return lm.tokenizer.decode(written), False
 
 
-def losses(lm: LanguageModel, text: Text, place: int, call: Call, result: str) -> Losses:
+Read = Callable[[LanguageModel, list[int]], torch.Tensor]
+
+
+def losses(
+    lm: LanguageModel, text: Text, place: int, call: Call, result: str, read: Read = log_probabilities
+) -> Losses:
     """The three losses of a call before the token at `place`."""
-    return Losses(*(loss(lm, text, place, before) for before in ("", write(call, ""), write(call, result))))
+    befores = ("", write(call, ""), write(call, result))
+    return Losses(*(loss(lm, text, place, before, read) for before in befores))
 
 
-def loss(lm: LanguageModel, text: Text, place: int, before: str) -> float:
+def loss(lm: LanguageModel, text: Text, place: int, before: str, read: Read = log_probabilities) -> float:
     """L_i with `before` in front of the whole text."""
     encode = lm.tokenizer.continuation
     context, body = encode(f" {text.context}") if text.context else [], encode(f" {text.body}")
     ids = [*(_begin(lm) or [lm.tokenizer.end]), *(encode(before) if before else []), *context, *body]
-    table = _log_probabilities(lm, ids)
+    table = read(lm, ids)
     first = len(ids) - len(body) + place
     known = [float(table[n - 1, ids[n]]) for n in range(first, min(first + 5, len(ids)))]
     return -sum(

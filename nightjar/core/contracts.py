@@ -160,7 +160,7 @@ EVIDENCE_OVERLAPS = Table(
 # variant, and of every reference, the end token last.
 TOKENS_FILE = "tokens.arrow"
 TOKENS = schema(("side task_id id", TEXT), ("prompts targets", _list(_list(SHORT))))
-# `call` is the call without its result; in a chain, the calls before it with their results, and then the call.
+# `call` is the call without its result.
 CANDIDATES = Table(
     "candidates",
     1,

@@ -142,15 +142,15 @@ def _constant(name: str) -> float:
 _STRICT = json.JSONDecoder(
     object_pairs_hook=_once, parse_constant=_constant, parse_float=_number, parse_int=_integer
 )
-_OWN = json.JSONDecoder(object_pairs_hook=_once, parse_float=_number, parse_int=_integer)
+_OWN = json.JSONDecoder(object_pairs_hook=_once, parse_float=_number)
 
 
 def parse(data: bytes | str, constants: bool = False) -> Any:
     """The value of a JSON text that keeps to all the rules; a byte order mark is passed over.
 
     Raises NotJson for everything that `exact` refuses, and for a duplicate key, NaN, an infinity, a number beyond 64
-    bits or the range of a float, and half a character. `constants` lets NaN and infinities pass, which Python writes:
-    a loss in a file of ours may be one.
+    bits or the range of a float, and half a character. `constants` lets NaN, infinities and integers of any size pass,
+    which Python writes: a loss in a file of ours may be one, and model_max_length of tokenizers has 31 digits.
     """
     text = _text(data) if isinstance(data, bytes) else data
     value = _decode(_OWN if constants else _STRICT, text)

@@ -62,7 +62,7 @@ def export(
     """
     output = as_path(output, "output")
     key_path = _key_path(output)
-    inputs = [*(Path(name) for name in (a, b) if name != REFERENCES), texts.ingested, texts.references]
+    inputs = [*(Path(name) for name in (a, b) if name != REFERENCES), texts.where]
     check_output(output, inputs)
     check_output(key_path, inputs)
     if (here := kind(key_path)) not in ("", FILE):

@@ -6,21 +6,24 @@ the word `references`: the gold answers, which the paper compares its models wit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.files import check_reference, json_lines
 from nightjar.core import paths, tables
-from nightjar.core.arguments import AnyPath, as_optional_path, as_path
+from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 
 REFERENCES = "references"
 PREDICTION = 'write {"id": "...", "prediction": "..."}'
-REFERENCE = 'write {"id": "...", "references": ["..."], "task_id": "...", "task_category": "..."}'
+REFERENCE = (
+    'write {"id": "...", "references": ["..."], "task_id": "...", "task_category": "...", "input": "...", '
+    '"definition": "..."}, as `nightjar references` does'
+)
 
 Key = tuple[str, str]  # task_id, id
 
@@ -77,129 +80,94 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
 
 
 class Texts:
-    """The instances and tasks that answers belong to, from an ingest artifact or from a file of references.
+    """The instances and tasks that answers belong to: those of an ingest artifact, or of a file of references.
 
-    A row of the file may have `input` (a text) and `definition` (a text or a list of texts) too, as those of `nightjar
-    references` do; what it does not have is looked up by its task and id in the artifact. So are the examples of a task
-    that has the same definition there. An id may be written as TASK:ID.
+    The rows of the file have `input` (a text) and `definition` (a text or a list of texts), as those of `nightjar
+    references`; a task of the file has no examples. An id may be written as TASK:ID. Raises NightjarError for a file
+    without such rows.
     """
 
     def __init__(
         self, ingested: AnyPath = paths.NATURAL_INSTRUCTIONS, references: AnyPath | None = None
     ) -> None:
-        self.ingested = as_path(ingested, "ingested")
-        references = as_optional_path(references, "references")
-        self.references = references
-        self._rows: dict[Key, dict[str, Any]] = {}
+        self.where = (
+            as_path(ingested, "ingested") if references is None else as_path(references, "references")
+        )
+        self._rows: dict[Key, dict[str, Any]] | None = None
         if references is not None:
-            for where, row in json_lines(references, REFERENCE):
+            self._rows = {}
+            for where, row in json_lines(self.where, REFERENCE):
                 key = _reference(row, where)
                 if key in self._rows:
                     raise NightjarError(f"{':'.join(key)} occurs twice", where, "give every id once")
                 self._rows[key] = row
             if not self._rows:
-                raise NightjarError("no references", references, REFERENCE)
-
-    @property
-    def where(self) -> Path:
-        return self.references or self.ingested
+                raise NightjarError("no references", self.where, REFERENCE)
 
     def keys(self, ids: Iterable[str] | None = None) -> list[Key]:
         """The (task_id, id) of all instances, or of those with one of `ids`."""
-        if self.references is not None:
+        if self._rows is not None:
             known = None if ids is None else set(ids)
             return [key for key in self._rows if known is None or key[1] in known]
         chosen = None if ids is None else tables.among(INSTANCES, "id", ids)
-        table = tables.read(self.ingested, INSTANCES, ["task_id", "id"], chosen)
+        table = tables.read(self.where, INSTANCES, ["task_id", "id"], chosen)
         return list(zip(table["task_id"].to_pylist(), table["id"].to_pylist(), strict=True))
 
     def instances(self, keys: Iterable[Key]) -> list[Instance]:
-        """The instances `keys`, in that order. Raises NightjarError for one whose texts are nowhere."""
+        """The instances `keys`, in that order."""
         listed = list(keys)
-        stored = self._stored([key for key in listed if "input" not in self._rows.get(key, {})])
+        if self._rows is not None:
+            rows = [self._rows[key] for key in listed]
+            return [
+                Instance(*key, row["task_category"], row["input"], row["references"][0])
+                for key, row in zip(listed, rows, strict=True)
+            ]
+        columns = ["task_id", "id", "input", "outputs"]
+        chosen = tables.among(INSTANCES, "id", (id for _, id in listed))
+        stored = tables.read(self.where, INSTANCES, columns, chosen).to_pylist()
+        found = {(row["task_id"], row["id"]): row for row in stored}
         categories = {
             task: (row["categories"] or ["unknown"])[0]
-            for task, row in self._tasks({key[0] for key in stored}).items()
+            for task, row in self._tasks({task for task, _ in listed}).items()
         }
-        found = []
-        for task, id in listed:
-            row, kept = self._rows.get((task, id), {}), stored.get((task, id))
-            category = row["task_category"] if row else categories[task]
-            gold = row["references"][0] if row else (kept or {})["outputs"][0]
-            text = row["input"] if "input" in row else (kept or {})["input"]
-            found.append(Instance(task, id, category, text, gold))
-        return found
+        return [
+            Instance(*key, categories[key[0]], found[key]["input"], found[key]["outputs"][0])
+            for key in listed
+        ]
 
     def tasks(self, instances: Iterable[Instance]) -> dict[str, Task]:
         """The tasks of `instances` by their names."""
-        definitions: dict[str, str] = {}
-        names: set[str] = set()
-        for instance in instances:
-            names.add(instance.task_id)
-            definition = self._rows.get((instance.task_id, instance.id), {}).get("definition")
-            if definition is not None:
-                text = definition if isinstance(definition, str) else "\n\n".join(definition)
-                definitions.setdefault(instance.task_id, text)
-        tasks = {name: Task(text, [], []) for name, text in definitions.items()}
-        for name, row in self._tasks(names, definitions.keys()).items():
-            # The model is given the first definition only, so that is what the judges see.
-            definition = row["definition"][0] if row["definition"] else ""
-            if definitions.get(name, definition) == definition:
-                tasks[name] = Task(definition, row["positive_examples"], row["negative_examples"])
+        if self._rows is None:
+            return {
+                # The model is given the first definition only, so that is what the judges see.
+                name: Task(row["definition"][0], row["positive_examples"], row["negative_examples"])
+                for name, row in self._tasks({one.task_id for one in instances}).items()
+            }
+        tasks: dict[str, Task] = {}
+        for one in instances:
+            definition = self._rows[one.task_id, one.id]["definition"]
+            text = definition if isinstance(definition, str) else "\n\n".join(definition)
+            tasks.setdefault(one.task_id, Task(text, [], []))
         return tasks
 
-    def _stored(self, keys: list[Key]) -> dict[Key, dict[str, Any]]:
-        if not keys:
-            return {}
-        self._check_ingested("input")
-        columns = ["task_id", "id", "input", "outputs"]
-        chosen = tables.among(INSTANCES, "id", (id for _, id in keys))
-        rows = tables.read(self.ingested, INSTANCES, columns, chosen).to_pylist()
-        found = {(row["task_id"], row["id"]): row for row in rows}
-        if missing := sorted(set(keys) - found.keys()):
-            known = counted_as(len(missing), "instance")
-            what = f"the input of {known} is missing, the first is {':'.join(missing[0])}"
-            raise NightjarError(
-                what, self.ingested, "ingest their tasks, or give the file `input` and `definition`"
-            )
-        return found
-
-    def _tasks(self, names: set[str], optional: Collection[str] = ()) -> dict[str, dict[str, Any]]:
-        """The ingested tasks of these names, without those of `optional` that are not there."""
-        needed = names.difference(optional)
-        if needed:
-            self._check_ingested("definition")
-        elif not names or not (self.ingested / TASKS.name).is_dir():
-            return {}
+    def _tasks(self, names: set[str]) -> dict[str, dict[str, Any]]:
+        """The ingested tasks of these names. Raises NightjarError if one is missing."""
         columns = ["task_id", "definition", "categories", "positive_examples", "negative_examples"]
-        chosen = tables.among(TASKS, "task_id", names)
-        rows = tables.read(self.ingested, TASKS, columns, chosen).to_pylist()
+        rows = tables.read(self.where, TASKS, columns, tables.among(TASKS, "task_id", names)).to_pylist()
         found = {row["task_id"]: row for row in rows}
-        if missing := sorted(needed - found.keys()):
-            raise NightjarError(
-                f"no task {missing[0]}", self.ingested, "ingest it, or give the file `definition`"
-            )
+        if missing := sorted(names - found.keys()):
+            raise NightjarError(f"no task {missing[0]}", self.where, "ingest it")
         return found
-
-    def _check_ingested(self, key: str) -> None:
-        """Raises NightjarError if the file of references lacks `key`, and there is no artifact to look it up in."""
-        if self.references is not None and not self.ingested.is_dir():
-            what = f"there is no `{key}` in it, and no ingested tasks in {self.ingested}"
-            fix = "write it with `nightjar references`, or name the ingested tasks with --ingested"
-            raise NightjarError(what, self.references, fix)
 
 
 def _reference(row: Mapping[str, Any], where: str) -> Key:
     check_reference(row, where, REFERENCE, "task_id", "task_category")
-    if not isinstance(row.get("input", ""), str):
-        raise NightjarError("input is not a text", where, "write a text, or leave it out")
-    definition = row.get("definition", "")
-    if not isinstance(definition, str) and not (
-        isinstance(definition, list) and all(isinstance(text, str) for text in definition)
-    ):
-        raise NightjarError(
-            "definition is neither a text nor a list of texts", where, "fix it, or leave it out"
-        )
+    if not isinstance(row.get("input"), str):
+        raise NightjarError("input is missing or not a text", where, REFERENCE)
+    definition = row.get("definition")
+    texts = definition if isinstance(definition, list) else [definition]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise NightjarError("definition is missing, or neither a text nor a list of texts", where, REFERENCE)
     task: str = row["task_id"]
     return task, row["id"].removeprefix(f"{task}:")
 

@@ -5,8 +5,8 @@ Model directories come from outside: a file may be cut, of another kind, or ask 
 
 from __future__ import annotations
 
-import json
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,13 +18,14 @@ from safetensors import safe_open
 
 from nightjar.core.errors import NightjarError, first_line, from_os_error
 from nightjar.core.files import check_input
-from nightjar.core.json_text import NotJson, duplicate_key, exact, shown
+from nightjar.core.json_text import read_object, shown
 
 AGAIN = "check the directory, or get the model again"
 _FLOATING = frozenset({"F64", "F32", "F16", "BF16", "F8_E5M2", "F8_E4M3"})
 # More layers or labels than this take time and memory before any weight is read.
 _FEW = 1000
 _COUNTED = ("layer", "block_count", "num_labels")
+_PREFIXED = re.compile(rb'"continuing_subword_prefix"\s*:\s*"')
 
 
 @dataclass(frozen=True)
@@ -63,35 +64,10 @@ def refusing(what: str, where: Path, fix: str = AGAIN) -> Iterator[None]:
         raise NightjarError(f"{what} ({reason})", where, fix) from None
 
 
-def read_json(file: Path) -> Any:
-    """The value of a JSON file of a model directory, which may have NaN and integers of any size, as Python writes
-    them (model_max_length has 31 digits).
-
-    Raises NightjarError for a file that is none, is not JSON, or has a duplicate key or half characters.
-    """
-    check_input(file)
-    try:
-        data = file.read_bytes()
-        value = exact(data)
-        if (key := duplicate_key(value)) is not None:
-            raise NotJson(f"the key {shown(key)} occurs twice")
-        if b"\\ud" in data.lower():
-            json.dumps(value, ensure_ascii=False).encode()
-    except NotJson as error:
-        raise NightjarError(str(error), file, AGAIN) from None
-    except UnicodeEncodeError:
-        raise NightjarError("a text is not valid Unicode", file, AGAIN) from None
-    except OSError as error:
-        raise from_os_error(error, file) or error from None
-    return value
-
-
 def read_json_object(file: Path) -> dict[str, Any]:
-    """As `read_json`, for a file that holds one object."""
-    value = read_json(file)
-    if not isinstance(value, dict):
-        raise NightjarError("not a JSON object", file, AGAIN)
-    return value
+    """The object in a JSON file of a model directory. Raises NightjarError for any other file or value."""
+    check_input(file)
+    return read_object(file, AGAIN, constants=True)
 
 
 def tensors(file: Path) -> dict[str, Tensor]:
@@ -108,9 +84,12 @@ def tensors(file: Path) -> dict[str, Tensor]:
         }
 
 
-def check_merges(tokenizer: Any, file: Path) -> None:
+def check_merges(file: Path) -> None:
     """Raise NightjarError for a tokenizer whose merges lack its prefix: the library panics, and prints how."""
-    model = tokenizer.get("model") if isinstance(tokenizer, dict) else None
+    with refusing("this tokenizer cannot be read", file):
+        if not _PREFIXED.search(file.read_bytes()):
+            return
+    model = read_json_object(file).get("model")
     values = model if isinstance(model, dict) else {}
     prefix, merges = values.get("continuing_subword_prefix"), values.get("merges")
     if not isinstance(prefix, str) or not isinstance(merges, list):

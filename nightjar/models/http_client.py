@@ -1,10 +1,10 @@
 """One HTTP client for servers of language models, which may be slow, broken or hostile: JSON in, JSON out.
 
 A busy server is asked again after the pause that it names (Retry-After), or a growing one.
-A request has one deadline for everything, attempts and pauses included, and an answer has a limit of bytes, also after
-decompression. Redirects are not followed. A loopback address is never asked through a proxy; for other hosts the
-proxies of the environment are used. The key is read from NIGHTJAR_SERVER_KEY, sent in a header, and hidden in every
-message before anything of it is cut.
+A request has one deadline for everything, attempts and pauses included, and an answer has a limit of bytes; it is asked
+for as it is, without compression. Redirects are not followed. A loopback address is never asked through a proxy; for
+other hosts the proxies of the environment are used. The key is read from NIGHTJAR_SERVER_KEY, sent in a header, and
+hidden in every message before anything of it is cut.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import os
 import re
 import socket
 import ssl
-import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -38,6 +37,8 @@ KEY = "NIGHTJAR_SERVER_KEY"
 _SHOWN = 200
 # A key of so many characters is looked for in answers too; a shorter one may be a part of any text.
 _SECRET = 16
+# Of the pause in a message, in seconds.
+_LONGEST = 999_999_999
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _INTERFACE = "check that it has the OpenAI interface"
 _HOST = re.compile(r"[a-z0-9_.-]+")
@@ -72,6 +73,10 @@ class Refused(NightjarError):
 
 class _Invalid(Exception):
     """An answer that is not read further, and why."""
+
+
+class _Busy(Exception):
+    """A server that asks for a longer pause than a request may take, and for how many seconds."""
 
 
 def address(text: str) -> httpx.URL:
@@ -123,7 +128,7 @@ class HttpClient:
     def _connection(self) -> httpx.AsyncClient:
         url = httpx.URL(self.url)
         headers = {
-            "Accept-Encoding": "gzip",
+            "Accept-Encoding": "identity",
             **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
         }
         return httpx.AsyncClient(
@@ -149,6 +154,9 @@ class HttpClient:
             raise self.fault(what, "check the address, and that the server runs") from None
         except _Invalid as error:
             raise self.fault(str(error), _INTERFACE) from None
+        except _Busy as error:
+            fix = "try again later; what is answered already is kept"
+            raise self.fault(f"it is busy, and asks for a pause of {error} s", fix) from None
         if reply.status >= 300:
             raise self._refusal(reply, path, (body or {}).get("model"))
         try:
@@ -166,7 +174,7 @@ class HttpClient:
         return NightjarError(self._hidden(what), self.where, fix)
 
     async def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> _Reply:
-        """The answer. Raises TimeoutError, httpx.HTTPError or _Invalid."""
+        """The answer. Raises TimeoutError, httpx.HTTPError, _Invalid or _Busy."""
         limits = self.limits
         with anyio.fail_after(limits.answer):
             for attempt in range(1, limits.attempts + 1):
@@ -176,6 +184,8 @@ class HttpClient:
                     if reply.status not in _BUSY or attempt == limits.attempts:
                         return reply
                     wait = reply.wait
+                    if wait > anyio.current_effective_deadline() - anyio.current_time():
+                        raise _Busy(f"{min(wait, _LONGEST):,.0f}")
                 except httpx.HTTPError:
                     if attempt == limits.attempts:
                         raise
@@ -185,18 +195,15 @@ class HttpClient:
     async def _send_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> _Reply:
         data = bytearray()
         async with self._client.stream(method, self.url + path, json=body) as answer:
-            # Not aiter_bytes: it decompresses whatever has arrived at once.
+            # Not aiter_bytes: it decompresses.
             async for chunk in answer.aiter_raw():
                 data += chunk
                 if len(data) > self.limits.size:
-                    raise _too_long(self.limits)
-        encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
+                    raise _Invalid(f"the answer has more than {self.limits.size:,} bytes")
+        if answer.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+            raise _Invalid("the answer has an encoding that was not asked for")
         location = answer.headers.get("Location") if answer.is_redirect else None
-        text, wait = (
-            _decompressed(bytes(data), encoding, self.limits),
-            _seconds(answer.headers.get("Retry-After")),
-        )
-        return _Reply(answer.status_code, location, text, wait)
+        return _Reply(answer.status_code, location, bytes(data), _seconds(answer.headers.get("Retry-After")))
 
     def _refusal(self, reply: _Reply, path: str, model: object) -> NightjarError:
         """The error of an answer that is none."""
@@ -305,24 +312,3 @@ def _seconds(text: str | None) -> float:
     with suppress(ValueError, TypeError):
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     return 0.0
-
-
-def _decompressed(data: bytes, encoding: str, limits: Limits) -> bytes:
-    if encoding in ("", "identity"):
-        return data
-    if encoding not in ("gzip", "x-gzip"):
-        raise _Invalid("the answer has an encoding that was not asked for")
-    reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    try:
-        text = reader.decompress(data, limits.size + 1)
-    except zlib.error:
-        raise _Invalid("the answer cannot be decompressed") from None
-    if len(text) > limits.size:
-        raise _too_long(limits)
-    if not reader.eof:
-        raise _Invalid("the answer cannot be decompressed")
-    return text
-
-
-def _too_long(limits: Limits) -> _Invalid:
-    return _Invalid(f"the answer has more than {limits.size:,} bytes")

@@ -70,15 +70,18 @@ class Sampling:
         return [row[: len(several)] for row, several in zip(drawn, generators, strict=True)]
 
 
-def nucleus(probabilities: torch.Tensor, top_p: float) -> tuple[torch.Tensor | None, torch.Tensor]:
+def nucleus(
+    probabilities: torch.Tensor, top_p: float, most: int = LIKELIEST
+) -> tuple[torch.Tensor | None, torch.Tensor]:
     """The smallest set of tokens that reaches `top_p` together, of each row of (rows, vocabulary) probabilities.
 
     Returns tokens and weights in double precision, (rows, n) each: the likeliest first, the lower id among equals, and
     weight 0 outside the set. None for the tokens means all, by their ids. Weights are not scaled to sum to 1.
+    Only the `most` likeliest tokens are sorted where these are enough.
     """
     if top_p >= 1.0:
         return None, probabilities.double()
-    most = min(LIKELIEST, probabilities.shape[1])
+    most = min(most, probabilities.shape[1])
     values, tokens = probabilities.topk(most)
     # Where the set reaches the last candidates, or these equal what was left out, all tokens are needed.
     inside = values.double().cumsum(-1) - values.double() < top_p

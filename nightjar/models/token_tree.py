@@ -46,17 +46,21 @@ class Sampled:
 class TokenTree:
     """Rows of ids as the model has read them, from which samples grow.
 
-    `base`: a prefix that the rows may begin with; it is used as far as all of them do. Raises NightjarError for an
-    encoder-decoder.
+    `base`: a prefix that the rows may begin with; it is used as far as all of them do. A pass of the model has at most
+    `most_nodes` nodes. Raises NightjarError for an encoder-decoder.
     """
 
     @torch.inference_mode()
     def __init__(
-        self, lm: LanguageModel, rows: Sequence[tuple[Sequence[int], Sequence[int]]], base: Prefix | None
+        self,
+        lm: LanguageModel,
+        rows: Sequence[tuple[Sequence[int], Sequence[int]]],
+        base: Prefix | None,
+        most_nodes: int = MOST_NODES,
     ) -> None:
         """`rows`: pairs (context, text) of ids, each at least one."""
         causal_only(lm, "sampling")
-        self.lm = lm
+        self.lm, self._most_nodes = lm, most_nodes
         # Nothing is predicted from the last id.
         read = [[*context, *text[:-1]] for context, text in rows]
         begin = [len(context) - 1 for context, _ in rows]
@@ -105,17 +109,18 @@ class TokenTree:
         most: int,
         stop: str,
         possible: Callable[[str], bool],
+        together: int = MOST_SAMPLED,
     ) -> list[list[Sampled]]:
         """For each beginning and each of its seeds a text sampled behind `token`, from softmax(logits / temperature).
 
         A sample ends at `stop`, at the end token, after `most` tokens, or as soon as its text is not `possible`. What
-        it draws depends on its seed and its beginning alone. Beginnings grow in groups that have at most MOST_SAMPLED
+        it draws depends on its seed and its beginning alone. Beginnings grow in groups that have at most `together`
         tokens, or one beginning. The tree is used up: samples can be drawn once.
         """
         self._logits = []
         results: list[list[Sampled]] = [[Sampled("", False)] * len(one.seeds) for one in beginnings]
         columns = self._cache.layers[0].keys.shape[2]
-        groups = _groups([len(one.seeds) * (most + 1) for one in beginnings])
+        groups = _groups([len(one.seeds) * (most + 1) for one in beginnings], together)
         for group in groups:
             # The rows stay for the groups that follow.
             kept = columns if group is not groups[-1] else 0
@@ -187,8 +192,8 @@ class TokenTree:
         lm, old = self.lm, visible.shape[1]
         visible = torch.cat([visible, torch.eye(len(nodes), dtype=torch.bool, device=visible.device)], dim=1)
         drawn: list[list[int]] = []
-        for first in range(0, len(nodes), MOST_NODES):
-            some = nodes[first : first + MOST_NODES]
+        for first in range(0, len(nodes), self._most_nodes):
+            some = nodes[first : first + self._most_nodes]
             last = first + len(some)
             allowed = visible[first:last, : old + last]
             mask = torch.zeros(allowed.shape, dtype=lm.model.dtype, device=lm.device)
@@ -243,14 +248,14 @@ def _draw(logits: torch.Tensor, temperature: float, nodes: Sequence[_Node]) -> l
     return [row[: len(node.samples)] for row, node in zip(places, nodes, strict=True)]
 
 
-def _groups(tokens: Sequence[int]) -> list[list[int]]:
-    """The numbers of neighbours that have at most MOST_SAMPLED together, or one that has more."""
+def _groups(tokens: Sequence[int], most: int) -> list[list[int]]:
+    """The numbers of neighbours that have at most `most` together, or one that has more."""
     groups: list[list[int]] = []
     room = 0
     for number, own in enumerate(tokens):
         if not groups or own > room:
             groups.append([])
-            room = MOST_SAMPLED
+            room = most
         groups[-1].append(number)
         room -= own
     return groups

@@ -21,7 +21,6 @@ from nightjar.models.headers import (
     Tensor,
     check_merges,
     check_sizes,
-    read_json,
     read_json_object,
     tensors,
 )
@@ -83,12 +82,8 @@ def _find_in_hub(name: str) -> Path:
     return folder
 
 
-CHECKSUMS, CONFIG, INDEX, RECIPE = (
-    "checksums.json",
-    "config.json",
-    "model.safetensors.index.json",
-    "recipe.json",
-)
+CHECKSUMS, CONFIG, RECIPE, TOKENIZER = "checksums.json", "config.json", "recipe.json", "tokenizer.json"
+INDEX = "model.safetensors.index.json"
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -140,20 +135,15 @@ def stored(folder: Path) -> dict[str, Tensor]:
     return {name: entry for file in folder.glob("*.safetensors") for name, entry in tensors(file).items()}
 
 
-@lru_cache(64)
-def _check_json(file: Path, state: tuple[int, ...]) -> None:
-    check_merges(read_json(file), file)
-
-
 def check(folder: Path) -> None:
     """Raise NightjarError if a file of a model directory is damaged, as far as its own words show.
 
-    JSON files keep to the rules of `headers.read_json`, weight files are what their headers describe, config.json asks
-    for no more layers than there are tensors, and a list of shards names files of the directory.
+    Weight files are what their headers describe, config.json asks for no more layers than there are tensors, and a list
+    of shards names files of the directory. Other files are read by the libraries, whose errors are one line too.
     """
     files = weight_files(folder)
-    for file in sorted(folder.glob("*.json")):
-        _check_json(file, _state(file))
+    if (folder / TOKENIZER).exists():
+        check_merges(folder / TOKENIZER)
     found = stored(folder)
     if (folder / CONFIG).exists() and found:
         check_sizes(read_json_object(folder / CONFIG), len(found), folder / CONFIG)

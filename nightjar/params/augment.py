@@ -30,9 +30,9 @@ class Augment(Model):
     """`tools`: those whose calls are sampled, by their names in the registry; a profile that names some names all.
 
     `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is
-    conditioned on nothing. `chain_calls`: calls that may follow one another at a position. Texts longer than
-    `max_text_tokens` are annotated in windows. `batch_texts`: texts that are annotated together. `max_documents`:
-    documents that each tool annotates, drawn among those that suit it and have at most `max_document_words` words.
+    conditioned on nothing. Texts longer than `max_text_tokens` are annotated in windows. `batch_texts`: texts that are
+    annotated together. `max_documents`: documents that each tool annotates, drawn among those that suit it and have at
+    most `max_document_words` words.
     `look_ahead_guard`: tools whose calls are dropped if their input occurs only after the call. `held_out_documents`:
     documents that no model trains on.
     """
@@ -41,7 +41,6 @@ class Augment(Model):
         dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ToolParams], Field(min_length=1)
     ]
     before_first_word: bool
-    chain_calls: Positive = 1
     precision: Literal["float32", "bfloat16"]
     temperature: Annotated[float, Field(gt=0, le=100)]
     max_call_tokens: Positive

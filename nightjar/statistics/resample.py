@@ -65,17 +65,28 @@ def as_rows(values: Floats) -> Floats:
     return rows
 
 
-def sums(rows: Floats, samples: int, rng: np.random.Generator) -> Floats:
-    """Column sums of `samples` resamples of the rows, as many rows as there are: (n, terms) to (samples, terms)."""
+def sums(
+    rows: Floats,
+    samples: int,
+    rng: np.random.Generator,
+    *,
+    frequent: int = FREQUENT,
+    margin: float = MARGIN,
+    block: int = BLOCK,
+) -> Floats:
+    """Column sums of `samples` resamples of the rows, as many rows as there are: (n, terms) to (samples, terms).
+
+    Rows that occur `frequent` times are drawn by binomials, the others by `Draws`; `block` numbers at a time.
+    """
     n = len(rows)
     different, counts = distinct(rows)
     order = np.argsort(counts, kind="stable")
     different, counts = different[order], counts[order]
-    few = int(np.searchsorted(counts, FREQUENT))
-    rare = Draws(counts[:few])
+    few = int(np.searchsorted(counts, frequent))
+    rare = Draws(counts[:few], margin)
     chances = [counts[:few].sum() / n, *counts[few:] / n]
     found = np.empty((samples, rows.shape[1]))
-    step = max(1, BLOCK // len(different))
+    step = max(1, block // len(different))
     for start in range(0, samples, step):
         stop = min(start + step, samples)
         times = rng.multinomial(n, chances, size=stop - start)
@@ -85,12 +96,15 @@ def sums(rows: Floats, samples: int, rng: np.random.Generator) -> Floats:
     return found
 
 
-def distinct(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """The distinct rows and how often each occurs; NumPy's own way, with an axis, sorts records and takes long."""
+def distinct(rows: Floats, largest: int = LARGEST_CODE) -> tuple[Floats, NDArray[np.int64]]:
+    """The distinct rows and how often each occurs; NumPy's own way, with an axis, sorts records and takes long.
+
+    Rows are numbered by codes of at most `largest`.
+    """
     codes, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
         values, places = np.unique(column, return_inverse=True)
-        if size * len(values) > LARGEST_CODE:
+        if size * len(values) > largest:
             codes, size = np.unique(codes, return_inverse=True)[1], len(rows)
         codes, size = codes * len(values) + places, size * len(values)
     codes = np.unique(codes, return_inverse=True)[1]
@@ -110,12 +124,12 @@ class Draws:
     probability p, and the remaining bytes for a second draw, from what the rounding left.
     """
 
-    def __init__(self, weights: NDArray[np.int64]) -> None:
+    def __init__(self, weights: NDArray[np.int64], margin: float = MARGIN) -> None:
         self.weights = weights
         values, starts, self._kinds = np.unique(weights, return_index=True, return_inverse=True)
         self._spans = list(itertools.pairwise([*starts.tolist(), len(weights)]))
         self._rows = np.repeat(np.arange(len(weights)), weights)
-        means = values[:, None] * max(0.0, 1 - MARGIN / np.sqrt(max(1, len(self._rows))))
+        means = values[:, None] * max(0.0, 1 - margin / np.sqrt(max(1, len(self._rows))))
         factors = np.concatenate([np.exp(-means), means / np.arange(1, UNDECIDED)], axis=1)
         chances = np.cumprod(factors, axis=1)
         bytes_of = np.floor(256 * chances).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
@@ -32,8 +32,7 @@ class Settings:
     `max_text_tokens`: longer texts are annotated in windows of this length. `before_first_word`: whether a call may be
     put before the first word of a text without context, as published. There the loss without a call is conditioned on
     nothing, and any words in front of the text lower it. `price`: nats that a call must save beyond `filter_threshold`
-    (not published). `batch_texts`: texts, or windows, that are sampled together. `chain_calls`: calls that may follow
-    one another at a position; with 1, as published, there are no chains.
+    (not published). `batch_texts`: texts, or windows, that are sampled together.
     """
 
     sampling_threshold: float
@@ -46,7 +45,6 @@ class Settings:
     before_first_word: bool = False
     price: float = 0.0
     batch_texts: int = 8
-    chain_calls: int = 1
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,7 @@ class Candidate:
     """A call sampled for a text: before which token, with which probability of its marker, and what it gave.
 
     `token` is its number in the whole body, `offset` where it begins in " " + body. `call` is None where `written`, the
-    sampled text, is no call of the tool. `losses` is None without a result. `earlier`: the calls of its chain that are
-    before it at the same place, with their results; its losses are compared with those behind them.
+    sampled text, is no call of the tool. `losses` is None without a result.
     """
 
     token: int
@@ -65,12 +62,6 @@ class Candidate:
     call: Call | None
     result: str | None = None
     losses: Losses | None = None
-    earlier: tuple[tuple[Call, str], ...] = ()
-
-    @property
-    def before(self) -> str:
-        """The earlier calls of the chain with their results, as they are written in a text."""
-        return "".join(write(call, result) for call, result in self.earlier)
 
 
 @dataclass
@@ -125,12 +116,9 @@ class Annotator:
         for chosen in self._batches(lengths):
             batch = [todo[place] for place in chosen]
             sampled = self._sampled(batch, texts, seeds, found)
-            for length in range(1, self.settings.chain_calls + 1):
-                measured = self._measured(batch, self._executed(batch, sampled, texts))
-                for piece, candidates in zip(batch, measured, strict=True):
-                    found[piece.text].candidates += candidates
-                if length < self.settings.chain_calls:
-                    sampled = self._chained(batch, measured, seeds)
+            measured = self._measured(batch, self._executed(batch, sampled, texts))
+            for piece, candidates in zip(batch, measured, strict=True):
+                found[piece.text].candidates += candidates
         for one in found:
             one.candidates.sort(key=lambda candidate: candidate.token)  # stable: samples keep their order
         return found
@@ -170,77 +158,23 @@ class Annotator:
         for row, piece in enumerate(batch):
             for place in self._positions(piece, texts[piece.text], likely[row], found[piece.text]):
                 token = piece.window.begin + place
-                beginnings.append(
-                    Beginning(row, len(rows[row][0]) + place, self._seeds(f"{seeds[piece.text]} {token}"))
-                )
+                own = [f"{seeds[piece.text]} {token} {sample}" for sample in range(self.settings.samples)]
+                beginnings.append(Beginning(row, len(rows[row][0]) + place, own))
                 origins.append(Candidate(token, piece.tokens.offsets[place], likely[row][place], "", None))
         candidates: list[list[Candidate]] = [[] for _ in batch]
         for start, drawn in zip(beginnings, self._drawn(tree, beginnings, origins), strict=True):
             candidates[start.row] += drawn
         return candidates
 
-    def _chained(
-        self, batch: Sequence[Piece], measured: Sequence[Sequence[Candidate]], seeds: Sequence[str]
-    ) -> list[list[Candidate]]:
-        """The distinct texts sampled for each piece directly behind its calls that the filter keeps.
-
-        The model reads the text up to the call, the calls of the chain with their results, and the marker. As at the
-        first position, the marker's probability must be above the threshold.
-        """
-        rows = [
-            (number, ids, origin)
-            for number, (piece, own) in enumerate(zip(batch, measured, strict=True))
-            for ids, origin in self._behind_kept(piece, own)
-        ]
-        found: dict[int, list[Candidate]] = {}
-        for chosen in self._batches([len(ids) for _, ids, _ in rows]):
-            # Nothing is predicted from the last id of a row: the marker is there for its probability alone.
-            tree = TokenTree(self.lm, [(rows[place][1], [self.marker]) for place in chosen], self.head)
-            beginnings, origins, places = [], [], []
-            for row, (place, (likely,)) in enumerate(
-                zip(chosen, tree.probabilities(self.marker), strict=True)
-            ):
-                if likely > self.settings.sampling_threshold:
-                    number, ids, origin = rows[place]
-                    own_seeds = self._seeds(f"{seeds[batch[number].text]} {origin.token}{origin.before}")
-                    beginnings.append(Beginning(row, len(ids), own_seeds))
-                    origins.append(replace(origin, probability=likely))
-                    places.append(place)
-            found.update(zip(places, self._drawn(tree, beginnings, origins), strict=True))
-        candidates: list[list[Candidate]] = [[] for _ in batch]
-        for place, (number, _, _) in enumerate(rows):
-            candidates[number] += found.get(place, ())
-        return candidates
-
-    def _behind_kept(self, piece: Piece, own: Sequence[Candidate]) -> Iterator[tuple[list[int], Candidate]]:
-        """For each call that the filter keeps what the model reads up to the next of its chain, and the beginning of
-        that candidate; none where the model has no room for it."""
-        for one in own:
-            if one.call is None or one.result is None or one.losses is None:
-                continue
-            if one.losses.kept(self.settings.filter_threshold, self.settings.price):
-                earlier = (*one.earlier, (one.call, one.result))
-                origin = Candidate(one.token, one.offset, 0.0, "", None, earlier=earlier)
-                text = piece.body[: one.token - piece.window.begin]
-                ids = [*self._prompt(piece), *text, *self.lm.tokenizer.continuation(origin.before)]
-                if self.limit is None or len(ids) + self.settings.max_call_tokens < self.limit:
-                    yield ids, origin
-
     def _prompt(self, piece: Piece) -> list[int]:
         """What the model reads before the body of a piece."""
         prompt = f"{self.tool.instructions}Input: {piece.shown}\nOutput:"
         return [*self.lm.tokenizer.encode(prompt), *piece.tokens.context]
 
-    def _seeds(self, place: str) -> list[str]:
-        return [f"{place} {sample}" for sample in range(self.settings.samples)]
-
     def _drawn(
         self, tree: TokenTree, beginnings: Sequence[Beginning], origins: Sequence[Candidate]
     ) -> list[list[Candidate]]:
-        """The distinct texts sampled at each beginning; `origins` has what is known of them before.
-
-        A call that its chain already has is left out: it cannot add to it.
-        """
+        """The distinct texts sampled at each beginning; `origins` has what is known of them before."""
         name = self.tool.name
         opening = f"{name}("
         results = tree.sample(
@@ -254,15 +188,13 @@ class Annotator:
         )
         candidates = []
         for origin, samples in zip(origins, results, strict=True):
-            had = {call for call, _ in origin.earlier}
             distinct: dict[object, Candidate] = {}
             for sample in samples:
                 # A sample without the end marker is no call (footnote 2); it is recorded as malformed.
                 written = sample.text if sample.stopped else f"{sample.text} (unfinished)"
                 call = parse(written, [name]) if sample.stopped else None
                 # Two spellings of one call are one candidate.
-                if call not in had:
-                    distinct.setdefault(call or written, replace(origin, written=written, call=call))
+                distinct.setdefault(call or written, replace(origin, written=written, call=call))
             candidates.append(list(distinct.values()))
         return candidates
 
@@ -316,12 +248,12 @@ class Annotator:
         ]
 
     def _fitting(self, piece: Piece, one: Candidate, result: str | None) -> str | None:
-        """The result, or None if the model cannot read call and result, behind its chain, in front of the text."""
+        """The result, or None if the model cannot read call and result in front of the text."""
         if result is None or self.limit is None or one.call is None:
             return result
         tokenizer = self.lm.tokenizer
         read = len(tokenizer.before_text) + len(piece.tokens.context) + len(piece.tokens.body)
-        if read + len(tokenizer.continuation(one.before + write(one.call, result))) <= self.limit:
+        if read + len(tokenizer.continuation(write(one.call, result))) <= self.limit:
             return result
         self.toolbox.problems[f"{self.tool.name}: too long for the model"] += 1
         return None
@@ -333,7 +265,7 @@ class Annotator:
             (
                 piece.tokens,
                 [
-                    (one.token - piece.window.begin, one.call, one.result, one.before)
+                    (one.token - piece.window.begin, one.call, one.result)
                     for one in own
                     if one.call and one.result is not None
                 ],

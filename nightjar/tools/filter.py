@@ -80,9 +80,8 @@ class Tokens:
         return cls(context, ids, [start for start, _ in spans])
 
 
-# The number of the token of the body that a call is before, the call, its result, and the calls before it at the same
-# place, as `write` writes them with their results.
-Placed = tuple[int, Call, str, str]
+# The number of the token of the body that a call is before, the call, and its result.
+Placed = tuple[int, Call, str]
 
 
 def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, Call, str]]) -> list[Losses]:
@@ -102,20 +101,20 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
             raise NightjarError(what, "call_losses", "give the place of a character")
         start = offset if spaced[offset] == " " != spaced[offset + 1] else offset + 1
         token = max(place for place, begin in enumerate(tokens.offsets) if begin <= start)
-        placed.append((token, call, result, ""))
+        placed.append((token, call, result))
     return losses_at(lm, [(tokens, placed)])[0]
 
 
 def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]]) -> list[list[Losses]]:
-    """The three losses of each call of each text (section 2); for a call in a chain, "nothing" is the calls before it.
+    """The three losses of each call of each text (section 2).
 
     The calls of a text that put the same in front of it share one pass of the model, up to the last token that counts
     for any of them; "nothing" is the same for all. Passes of like length are batched.
     """
     places: dict[tuple[int, str], set[int]] = {}
     for number, (_, calls) in enumerate(texts):
-        for place, call, result, earlier in calls:
-            for before in _prefixes(call, result, earlier):
+        for place, call, result in calls:
+            for before in _prefixes(call, result):
                 places.setdefault((number, before), set()).add(place)
     # The first token needs something to be predicted from.
     first = lm.tokenizer.before_text
@@ -136,16 +135,13 @@ def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]
             losses[*key, place] = weighted_loss([logprobs[one] for one in window])
     return [
         [
-            Losses(*(losses[number, before, place] for before in _prefixes(call, result, earlier)))
-            for place, call, result, earlier in calls
+            Losses(*(losses[number, before, place] for before in _prefixes(call, result)))
+            for place, call, result in calls
         ]
         for number, (_, calls) in enumerate(texts)
     ]
 
 
-def _prefixes(call: Call, result: str, earlier: str) -> tuple[str, str, str]:
-    """What is in front of the whole text for each of the three losses: nothing, e(c, ""), e(c, r).
-
-    `earlier`, the calls before this one in its chain, is in front of each.
-    """
-    return earlier, f"{earlier}{write(call, '')}", f"{earlier}{write(call, result)}"
+def _prefixes(call: Call, result: str) -> tuple[str, str, str]:
+    """What is in front of the whole text for each of the three losses: nothing, e(c, ""), e(c, r)."""
+    return "", write(call, ""), write(call, result)

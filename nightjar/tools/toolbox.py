@@ -68,18 +68,25 @@ class Toolbox:
     """Tools by their names in calls, such as Calculator.
 
     `seconds`: how long one batch may take, in the place of each tool's own limit. `longest`: characters of a result; a
-    longer one is none. Results are cached by tool, version, input and the context that the tool uses. `problems` counts
-    the calls that failed, by tool and kind. Raises NightjarError if two tools have one name.
+    longer one is none. Of each tool the latest `cached` results are kept, by version, input and the context that the
+    tool uses. `problems` counts the calls that failed, by tool and kind. Raises NightjarError if two tools have one
+    name.
     """
 
-    def __init__(self, tools: Iterable[Tool], seconds: float | None = None, longest: int = LONGEST) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        seconds: float | None = None,
+        longest: int = LONGEST,
+        cached: int = MOST_CACHED,
+    ) -> None:
         self.problems: Counter[str] = Counter()
         self._queues: dict[str, _Queue] = {}
         for tool in tools:
             if tool.name in self._queues:
                 raise NightjarError("two tools have this name", repr(tool.name), "leave one of them out")
             limit = tool.seconds if seconds is None else seconds
-            self._queues[tool.name] = _Queue(tool, limit, longest, self.problems)
+            self._queues[tool.name] = _Queue(tool, limit, longest, cached, self.problems)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,8 +141,9 @@ class Toolbox:
 class _Queue:
     """What one tool was asked: a thread works on it, batch by batch, while there is something to do."""
 
-    def __init__(self, tool: Tool, seconds: float, longest: int, problems: Counter[str]) -> None:
+    def __init__(self, tool: Tool, seconds: float, longest: int, cached: int, problems: Counter[str]) -> None:
         self.tool, self.seconds, self.longest, self.problems = tool, seconds, longest, problems
+        self.cached = cached
         self.lock = Lock()
         self.busy = False
         self.waiting: list[tuple[Request, Future[str | None]]] = []
@@ -153,7 +161,7 @@ class _Queue:
     def _future(self, request: Request) -> Future[str | None]:
         if request in self.answers:
             return self.answers[request]
-        if len(self.answers) >= MOST_CACHED:
+        if len(self.answers) >= self.cached:
             del self.answers[next(iter(self.answers))]
         future = self.answers[request] = Future[str | None]()
         self.waiting.append((request, future))

@@ -96,20 +96,22 @@ class Few:
 
 
 class Apertium:
-    """The program `apertium` with the language pairs that are installed; each text is a process of its own.
+    """The program `apertium` with the language pairs that are installed; each text is a process of its own, which may
+    take `seconds`.
 
     Raises NightjarError if the program is not installed, or does not list its pairs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = APERTIUM_SECONDS) -> None:
+        self.seconds = seconds
         found = shutil.which("apertium")
         if found is None:
             fix = "install it with pairs into English, such as apertium-eng-spa, or set another engine"
             raise NightjarError("the program apertium is not installed", "tools.machine_translation", fix)
         self.program = found
         # Installing or removing a pair changes what is translated.
-        self.modes = frozenset(_output([found, "-l"]).split())
-        self.identity = " ".join([_output([found, "-V"]).strip(), *sorted(self.modes)])
+        self.modes = frozenset(_output([found, "-l"], seconds).split())
+        self.identity = " ".join([_output([found, "-V"], seconds).strip(), *sorted(self.modes)])
 
     @staticmethod
     def installed() -> bool:
@@ -129,23 +131,23 @@ class Apertium:
 
     def _one(self, mode: str | None, text: str) -> str | None:
         # -u: words that it does not know are left as they are, without an asterisk.
-        return _output([self.program, "-u", mode], text).strip() or None if mode else None
+        return _output([self.program, "-u", mode], self.seconds, text).strip() or None if mode else None
 
 
-def _output(command: list[str], text: str = "") -> str:
-    """What a program prints for `text`. Raises NightjarError if it fails or takes longer than APERTIUM_SECONDS."""
+def _output(command: list[str], seconds: float, text: str = "") -> str:
+    """What a program prints for `text`. Raises NightjarError if it fails or takes longer than `seconds`."""
     pipe, none = subprocess.PIPE, subprocess.DEVNULL
     try:
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=none, start_new_session=True)
     except OSError as error:
         raise _failed(command, type(error).__name__) from None
     try:
-        printed, _ = process.communicate(text.encode(), timeout=APERTIUM_SECONDS)
+        printed, _ = process.communicate(text.encode(), timeout=seconds)
     except subprocess.TimeoutExpired:
         # Apertium is a script: with it, the programs that it started end.
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        raise _failed(command, f"no result after {APERTIUM_SECONDS:g} s") from None
+        raise _failed(command, f"no result after {seconds:g} s") from None
     if process.returncode:
         raise _failed(command, f"exit status {process.returncode}")
     return printed.decode("utf-8", "replace")

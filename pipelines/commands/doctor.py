@@ -58,7 +58,7 @@ def doctor() -> list[dict[str, Any]]:
         _gpu,
         _memory,
         _disk,
-        _ports,
+        ports,
     )
     findings = [one._asdict() for check in checks for one in check()]
     if any(one["state"] == "failed" for one in findings):
@@ -127,6 +127,9 @@ def _data() -> Iterator[Finding]:
         if one.state == "missing":
             absent.add(kind)
             yield Finding(kind, "failed", str(one), one.fix)
+        elif one.state == "incomplete":
+            absent.add(kind)
+            yield Finding(kind, "warning", str(one), one.fix)
         elif one.state == "to download":
             absent.add(kind)
             yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")
@@ -170,13 +173,14 @@ def _room(check: str, free: int, needed: int, fix: str) -> Finding:
     return Finding(check, "ok", f"{found:.0f} GB free")
 
 
-def _ports() -> Iterator[Finding]:
+def ports(port: int = PORT) -> Iterator[Finding]:
+    """Whether the port of the Prefect server is free, or its own."""
     with socket.socket() as probe:
         probe.settimeout(1)
-        taken = probe.connect_ex(("127.0.0.1", PORT)) == 0
+        taken = probe.connect_ex(("127.0.0.1", port)) == 0
     own = paths.SERVER.exists()
     if taken and not own:
         fix = "nightjar ui --port names another"
-        yield Finding("ports", "warning", f"another program listens on {PORT}", fix)
+        yield Finding("ports", "warning", f"another program listens on {port}", fix)
     else:
-        yield Finding("ports", "ok", f"{PORT} is {'that of the server of this project' if taken else 'free'}")
+        yield Finding("ports", "ok", f"{port} is {'that of the server of this project' if taken else 'free'}")

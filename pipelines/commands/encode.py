@@ -26,12 +26,13 @@ FORMAT = "give a Super-NaturalInstructions task file"
 @click.command()
 @click.option("--task", required=True, type=FILE, help="A task file in the Super-NaturalInstructions format.")
 @click.option("--instance", type=COUNT, help="Which of its instances, counted from 0.")
-@click.option("--encoding", metavar="NAME", help="A named encoding, such as def_pos2_neg2; takes no flags.")
-@click.option("--positive-examples", type=COUNT, show_default="2")
-@click.option("--negative-examples", type=COUNT, show_default="0")
-@click.option("--explanation", is_flag=True, default=None, help="With the explanations of the examples.")
-@click.option("--task-name", is_flag=True, default=None, help="With the name of the task.")
-@click.option("--no-definition", is_flag=True, default=None, help="Without the definition.")
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    default="def_pos2",
+    show_default=True,
+    help="A named encoding, such as def_pos2_neg2.",
+)
 @click.option("--trim-input", is_flag=True, help="Cut a long instance input instead of losing the end.")
 @click.option("--max-source-length", type=POSITIVE, default=1024, show_default=True, help="In tokens.")
 @click.option("--tsv", is_flag=True, help="All instances: input, tab, one reference; on one line each.")
@@ -46,13 +47,12 @@ FORMAT = "give a Super-NaturalInstructions task file"
 def encode(
     task: Path,
     instance: int | None,
-    encoding: str | None,
+    encoding: str,
     trim_input: bool,
     max_source_length: int,
     tsv: bool,
     seed: int,
     as_json: bool,
-    **flags: Any,
 ) -> None:
     """Print the exact model input of an instance.
 
@@ -72,7 +72,7 @@ def encode(
         raise NightjarError("it prints all instances, as TSV", "--tsv", fix)
     if instance is None and not tsv:
         raise NightjarError("no instance chosen", "--instance", "give --instance N, or --tsv for all of them")
-    options = _options(encoding, trim_input, max_source_length, flags)
+    options = _options(encoding, trim_input, max_source_length)
     read = _read(task)
     rows = {row["index"]: row for row in read.instances.to_pylist()}
     count = len(rows) + len(read.refused)
@@ -131,26 +131,19 @@ def _read(path: Path) -> TaskFile:
         raise NightjarError(str(error), path, FORMAT) from None
 
 
-def _options(name: str | None, trim_input: bool, most: int, flags: dict[str, Any]) -> Encoding:
-    chosen = {flag: value for flag, value in flags.items() if value is not None}
-    if name is not None and chosen:
-        what = f"an encoding by name and --{next(iter(chosen)).replace('_', '-')}"
-        raise NightjarError(what, "--encoding", "give either the name or the flags")
+def _options(name: str, trim_input: bool, most: int) -> Encoding:
     options = Encoding(
-        definition=not chosen.pop("no_definition", False),
-        **{
-            "positive_examples": 2,
-            "negative_examples": 0,
-            "explanation": False,
-            "task_name": False,
-            **chosen,
-        },
+        definition=True,
+        positive_examples=2,
+        negative_examples=0,
+        explanation=False,
+        task_name=False,
         mixed=False,
         trim_input=trim_input,
         max_source_length=most,
         max_target_length=128,
     )
-    return named(options, name) if name is not None else options
+    return named(options, name)
 
 
 def _tokenizer() -> Any:

@@ -77,7 +77,7 @@ def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
         say(f"{name}: {text}{f', and {more:,} more' if more > 0 else ''}")
 
 
-def _check(dataset: str, source: Path, output: Path | None, strict: bool) -> dict[str, Any]:
+def _check(dataset: str, source: Path, output: Path | None) -> dict[str, Any]:
     """Check the files of a folder, and write what was found to `output` if given.
 
     Raises NightjarError for a folder in which nothing can be used, and for an `output` that must not be written.
@@ -88,9 +88,7 @@ def _check(dataset: str, source: Path, output: Path | None, strict: bool) -> dic
         used = list(inputs(source)) if tasks else [source]
         check_output(output, used)
     with bytes_bar(f"checking {dataset}") as progress:
-        found = (
-            check_folder(source, strict, progress).as_dict() if tasks else _rows(dataset, source, progress)
-        )
+        found = check_folder(source, progress).as_dict() if tasks else _rows(dataset, source, progress)
     if output is not None:
         write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", used)
     return found
@@ -148,9 +146,8 @@ def _print_report(report: dict[str, Any]) -> None:
     "JSON file, if one is wanted.",
 )
 @click.option("--check", is_flag=True, help="Write no tables: list what is wrong with the files.")
-@click.option("--strict", is_flag=True, help="With --check: what the published checks let pass is an error.")
 @printed(_print, failed=lambda found: bool(found.get("errors")))
-def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict: bool) -> dict[str, Any]:
+def ingest(dataset: str, source: Path, output: Path | None, check: bool) -> dict[str, Any]:
     """Read any folder of a dataset into Parquet, with the rejected rows and their reasons.
 
     With --check, list for each task which of the fifteen automatic checks of Super-NaturalInstructions'
@@ -166,13 +163,7 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool, strict:
       nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
     """
     if check:
-        if strict and dataset != "natural_instructions":
-            raise NightjarError(
-                "only the checks of natural_instructions are strict", "--strict", "leave it out"
-            )
-        return _check(dataset, source, output, strict)
-    if strict:
-        raise NightjarError("it goes with --check", "--strict", "give both, or neither")
+        return _check(dataset, source, output)
     if output is None:
         raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
     with output_folder(dataset, source, output) as made, bytes_bar(f"reading {dataset}") as progress:

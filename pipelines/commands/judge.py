@@ -9,6 +9,7 @@ import click
 
 from nightjar.core import paths
 from nightjar.core.display import number
+from nightjar.core.errors import NightjarError
 from nightjar.judge import page as judge_page
 from nightjar.judge import sets as judge_sets
 from nightjar.judge.score import score as score_judges
@@ -79,7 +80,7 @@ def judge() -> None:
 @click.option(
     "--references",
     type=FILE,
-    help="JSON Lines {id, references, task_id, task_category}; input and definition too, if not ingested.",
+    help="JSON Lines {id, references, task_id, task_category, input, definition}, in place of ingested tasks.",
 )
 @click.option(
     "--ingested",
@@ -110,6 +111,9 @@ def export(
       nightjar judge export --a data/predict/supernatinst/tk_instruct --b references --output page.html
       nightjar judge export --a mine.jsonl --b theirs.jsonl --output page.html --tasks 12 --instances 10
     """
+    if ingested and references:
+        fix = "give the file, or the ingested tasks"
+        raise NightjarError("references have their own texts", "--ingested", fix)
     texts = judge_sets.Texts(ingested or paths.NATURAL_INSTRUCTIONS, references)
     return judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
 

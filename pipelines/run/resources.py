@@ -61,11 +61,11 @@ def limits(settings: Rebuild, jobs: int | None = None) -> Limits:
     return Limits(settings.jobs if jobs is None else jobs, memory, one_gpu)
 
 
-def machine_gb() -> float:
-    """The machine's memory in GB (10^9 bytes), or the container's where that is less."""
+def machine_gb(limit: Path = _CGROUP) -> float:
+    """The machine's memory in GB (10^9 bytes), or the container's in the file `limit` where that is less."""
     size = psutil.virtual_memory().total
     with contextlib.suppress(OSError, ValueError):  # no control groups, or "max"
-        size = min(size, int(_CGROUP.read_text(encoding="ascii")))
+        size = min(size, int(limit.read_text(encoding="ascii")))
     return size / 1e9
 
 

@@ -13,7 +13,7 @@ from nightjar.core.identity import code, contents, digest
 from nightjar.tools import Toolbox, make
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
-from stages.augment.texts import Source, chains, draw, from_documents, from_instances, plan, row, suited
+from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
     from nightjar.params.augment import ToolParams
@@ -59,7 +59,6 @@ def run(stage: Stage) -> None:
         params.before_first_word,
         own.price,
         params.batch_texts,
-        params.chain_calls,
     )
     cache_key = {
         "model": lm.sha256,
@@ -130,8 +129,6 @@ def run(stage: Stage) -> None:
     stage.details["positions_inside_characters"] = sum(text["inside"] for text in texts)
     stage.details["candidates"] = dict(sorted(Counter(one["status"] for one in rows).items()))
     stage.details["filter"] = {"threshold": own.filter_threshold, "price": own.price}
-    if params.chain_calls > 1:
-        stage.details["chains"] = chains(rows)
     # Those that the model read, padding included, but for the tool's instructions.
     stage.details["tokens_computed"] = sum(unit["tokens"] for unit in units)
     stage.details["tool"] = {"name": tool.name, "version": tool.version}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core.plugins import calling
-from nightjar.tools import Text, Tool, find, write
+from nightjar.tools import Text, Tool, write
 from nightjar.tools.calendar import find_date
 
 if TYPE_CHECKING:
@@ -96,11 +94,9 @@ def plan(lengths: Sequence[int], size: int) -> list[list[int]]:
 def row(name: str, one: Source, candidate: Candidate, threshold: float, price: float = 0.0) -> dict[str, Any]:
     """A row of contracts.CANDIDATES: a call sampled for the tool called `name`, kept or not.
 
-    `gain` is that of the formula; the `price` is subtracted in the decision alone. In a chain, `call` begins with the
-    earlier calls and their results.
+    `gain` is that of the formula; the `price` is subtracted in the decision alone.
     """
     losses = candidate.losses
-    own = write(candidate.call).strip() if candidate.call else candidate.written
     if losses is not None:
         status = "kept" if losses.kept(threshold, price) else "below_threshold"
     else:
@@ -114,7 +110,7 @@ def row(name: str, one: Source, candidate: Candidate, threshold: float, price: f
         "token": candidate.token,
         "offset": candidate.offset,
         "probability": candidate.probability,
-        "call": f"{candidate.before} {own}".removeprefix(" "),
+        "call": write(candidate.call).strip() if candidate.call else candidate.written,
         "result": candidate.result,
         "loss_no_call": losses.no_call if losses else None,
         "loss_call_without_result": losses.without_result if losses else None,
@@ -122,31 +118,3 @@ def row(name: str, one: Source, candidate: Candidate, threshold: float, price: f
         "gain": losses.gain if losses else None,
         "status": status,
     }
-
-
-def chains(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts of rows of contracts.CANDIDATES.
-
-    `kept`: the kept calls by their number in the chain. Of the second and later ones: `sampled`, kept or not; `saved`,
-    the nats that the kept ones save beyond those before them; `use_result`, the kept ones whose input has an earlier
-    result.
-    """
-    kept: Counter[int] = Counter()
-    sampled = use_result = 0
-    saved = 0.0
-    for row in rows:
-        found = find(f" {row['call']}", names=None)
-        earlier = [one.result for one in found if one.result is not None]
-        sampled += bool(earlier)
-        if row["status"] == "kept":
-            kept[len(found)] += 1
-            if earlier:
-                saved += row["gain"]
-                use_result += any(_has(found[-1].call.input, result) for result in earlier)
-    numbers = {str(number): kept[number] for number in sorted(kept)}
-    return {"kept": numbers, "sampled": sampled, "saved": round(saved, 4), "use_result": use_result}
-
-
-def _has(argument: str, result: str) -> bool:
-    """Whether the input has the result as a word or number of its own: 12 and 1.25 do not have 2."""
-    return bool(re.search(rf"(?<![\w.]){re.escape(result)}(?!\w|\.\d)", argument))

@@ -9,7 +9,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.params.augment import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
-from nightjar.tools.syntax import find
+from nightjar.tools.syntax import find, write
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
 from stages.augment_merge.merge import (
@@ -18,12 +18,12 @@ from stages.augment_merge.merge import (
     Key,
     Rules,
     call_names,
+    call_of,
     choose,
     examples,
     key_of,
     merged_texts,
     read_bodies,
-    written,
 )
 
 SOURCES = ("corpus", "train")
@@ -103,7 +103,7 @@ def _write(merged: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], cho
                 writer.write(contracts.CALLS_MERGED, rows[number : number + ROWS_PER_PART], part=part)
         writer.write(contracts.HELD_OUT, held)
         for row, reason in chosen.rejected:
-            raw = written(row).strip()
+            raw = write(call_of(row), row["result"]).strip()
             writer.reject(row["source"], str(paths.CANDIDATES / row["tool"]), reason, raw, row["id"])
 
 

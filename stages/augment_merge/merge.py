@@ -1,19 +1,16 @@
-"""From candidate calls to texts with calls: Toolformer's C* (section 2 and appendix B).
-
-A chain is a call and the calls behind it at the same place; the best part of it is merged as a whole.
-"""
+"""From candidate calls to texts with calls: Toolformer's C* (section 2 and appendix B)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
-from nightjar.tools.syntax import ARROW, TOOLS, Call, Found, find, insert, write
+from nightjar.tools.syntax import TOOLS, Call, find, insert
 
 # A row of contracts.CANDIDATES, and the text that it belongs to: source, task_id, id, target.
 Candidate = Mapping[str, Any]
@@ -24,74 +21,21 @@ def key_of(row: Candidate) -> Key:
     return row["source"], row["task_id"], row["id"], row["target"]
 
 
-def place_of(row: Candidate, earlier: str) -> tuple[Key, int, str, str]:
-    """What identifies the place of a call: its text, the offset, its tool, and the calls that are before it there."""
-    return key_of(row), row["offset"], row["tool"], earlier
-
-
 def call_of(row: Candidate) -> Call:
-    """The call of a candidate with a result. Raises NightjarError if it is none, which a damaged artifact has."""
-    return _last(row).call
-
-
-def before(row: Candidate) -> str:
-    """The earlier calls of a candidate's chain, as they are written in a text; "" for the first of a chain."""
-    if ARROW not in row["call"]:  # most have none, and reading all calls takes time
-        return ""
-    return f" {row['call']}"[: _last(row).start]
-
-
-def written(row: Candidate) -> str:
-    """A candidate's chain up to and with its own result, as it is written in a text."""
-    return before(row) + write(call_of(row), row["result"])
-
-
-class Chains:
-    """The chains that begin with a call.
-
-    `rows` are those that may be merged, `worth` is the gain of one less its price. A call whose chain is broken, since
-    the one before it is not among `rows`, is in none.
-    """
-
-    def __init__(self, rows: Iterable[Candidate], worth: Callable[[Candidate], float]) -> None:
-        self._worth = worth
-        self._behind: dict[tuple[Key, int, str, str], list[Candidate]] = defaultdict(list)
-        for row in rows:
-            if earlier := before(row):
-                self._behind[place_of(row, earlier)].append(row)
-
-    def best(self, row: Candidate) -> list[Candidate]:
-        """The calls from `row` on that are worth most together; the first of equals, the shortest of these."""
-        if not self._behind:
-            return [row]
-        behind = self._behind.get(place_of(row, written(row)), ())
-        rest = max(map(self.best, behind), key=self._total, default=[])
-        return [row, *rest] if self._total(rest) > 0 else [row]
-
-    def worth(self, row: Candidate) -> float:
-        """What the best chain that begins with `row` is worth."""
-        return self._total(self.best(row))
-
-    def _total(self, rows: Iterable[Candidate]) -> float:
-        return sum(map(self._worth, rows))
-
-
-def _last(row: Candidate) -> Found:
-    """The candidate's own call among those of its chain. Raises NightjarError if `call` has anything but calls."""
+    """The call of a candidate. Raises NightjarError if it is none, which a damaged artifact has."""
     text = f" {row['call']}"
     found = find(text, names=None)
-    if "".join(text[one.start : one.end] for one in found) != text:
+    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(text)):
         raise NightjarError(
             f"{row['call']!r} is no call", paths.CANDIDATES / row["tool"], "nightjar rebuild augment"
         )
-    return found[-1]
+    return found[0].call
 
 
 OWN_CALLS = "its text contains a call already"
 LOOK_AHEAD = "its input occurs in the text only after the call"
 WORSE = "a better call at the same position"
 LIMIT = "beyond the limit of examples of its tool"
-BROKEN = "the call before it in its chain is not merged"
 
 
 @dataclass(frozen=True)
@@ -128,53 +72,32 @@ class Chosen:
 
 
 def choose(rows: Iterable[Candidate], bodies: Mapping[Key, Body], rules: Rules) -> Chosen:
-    """The calls to merge of `rows` (contracts.CANDIDATES): one at a position, or one chain, with the largest gain.
+    """The calls to merge of `rows` (contracts.CANDIDATES): one at a position, that with the largest gain.
 
-    The paper does not say how to choose between calls at one position. The gain of a chain is that of its calls
-    together. Of equal gains, the first in the order of the rows is taken. At most `rules.most` texts have calls of one
-    tool, those with the largest gains. The calls of a chain are in their order.
-    Raises NightjarError for a call whose text is not among `bodies`.
+    The paper does not say how to choose between calls at one position. Of equal gains, the first in the order of the
+    rows is taken. At most `rules.most` texts have calls of one tool, those with the largest gains. Raises NightjarError
+    for a call whose text is not among `bodies`.
     """
     rows = list(rows)
     names = call_names(rows)
     own_calls = {key for key in {key_of(row) for row in rows} if find(_body(bodies, key).text, names)}
-    reasons = [_refused(row, _body(bodies, key_of(row)), key_of(row) in own_calls, rules) for row in rows]
-    chains = Chains((row for row, reason in zip(rows, reasons, strict=True) if not reason), rules.worth)
-    chosen, later = Chosen(), list[tuple[Candidate, str | None]]()
-    best: dict[tuple[Key, int], Candidate] = {}
-    for row, reason in zip(rows, reasons, strict=True):
-        if before(row):
-            later.append((row, reason))
-            continue
-        if reason:
+    chosen, best = Chosen(), dict[tuple[Key, int], Candidate]()
+    for row in rows:
+        if reason := _refused(row, _body(bodies, key_of(row)), key_of(row) in own_calls, rules):
             chosen.rejected.append((row, reason))
             continue
         place = key_of(row), row["offset"]
         first = best.setdefault(place, row)
         if first is not row:
-            worse, best[place] = sorted((row, first), key=chains.worth)
+            worse, best[place] = sorted((row, first), key=rules.worth)
             chosen.rejected.append((worse, WORSE))
-    allowed = _limited(best.values(), chains, rules.most)
+    allowed = _limited(best.values(), rules)
     for row in best.values():
         if key_of(row) in allowed[row["tool"]]:
-            chosen.calls += chains.best(row)
+            chosen.calls.append(row)
         else:
             chosen.rejected.append((row, LIMIT))
-    chosen.rejected += _left(later, chosen.calls)
     return chosen
-
-
-def _left(
-    later: Iterable[tuple[Candidate, str | None]], merged: Iterable[Candidate]
-) -> Iterator[tuple[Candidate, str]]:
-    """The second and later calls of chains that are not merged, each with the reason, which a refused one has."""
-    later, merged = list(later), list(merged)
-    # Rows are no keys of a dictionary.
-    known = {id(row) for row in merged}
-    chains = {place_of(row, written(row)) for row in merged} if later else set()
-    for row, reason in later:
-        if id(row) not in known:
-            yield row, reason or (WORSE if place_of(row, before(row)) in chains else BROKEN)
 
 
 def _body(bodies: Mapping[Key, Body], key: Key) -> Body:
@@ -194,25 +117,26 @@ def _refused(row: Candidate, body: Body, own_calls: bool, rules: Rules) -> str |
 
 
 def looks_ahead(row: Candidate, body: Body) -> bool:
-    """Whether the input of the call occurs in the text after the call, but not before it: neither in the text, nor in
-    the context, nor in the calls of its chain.
+    """Whether the input of the call occurs in the text after the call, but not before it, nor in the context.
 
     Offsets are those of " " + text. The rule is published for machine translation (appendix B).
     """
     argument = call_of(row).input
     text = f" {body.text}"
-    known = (text[: row["offset"]], body.context, before(row))
+    known = (text[: row["offset"]], body.context)
     return argument in text[row["offset"] :] and not any(argument in part for part in known)
 
 
-def _limited(rows: Iterable[Candidate], chains: Chains, most: int | None) -> dict[str, set[Key]]:
-    """For each tool the texts that may have its calls: at most `most`, those with the best calls (Toolformer)."""
+def _limited(rows: Iterable[Candidate], rules: Rules) -> dict[str, set[Key]]:
+    """For each tool the texts that may have its calls: those with the best calls (Toolformer)."""
     gains: dict[str, dict[Key, float]] = defaultdict(dict)
     for row in rows:
         texts = gains[row["tool"]]
-        worth = chains.worth(row)
+        worth = rules.worth(row)
         texts[key_of(row)] = max(worth, texts.get(key_of(row), worth))
-    return {tool: set(sorted(texts, key=lambda text: -texts[text])[:most]) for tool, texts in gains.items()}
+    return {
+        tool: set(sorted(texts, key=lambda text: -texts[text])[: rules.most]) for tool, texts in gains.items()
+    }
 
 
 def call_names(rows: Iterable[Candidate]) -> frozenset[str]:

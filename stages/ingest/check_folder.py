@@ -32,11 +32,11 @@ def inputs(path: Path) -> list[Path]:
     return [tasks_folder(path), path / "doc" / "task-hierarchy.md", path / "splits"]
 
 
-def check_folder(path: Path, strict: bool = False, progress: Progress | None = None) -> Report:
+def check_folder(path: Path, progress: Progress | None = None) -> Report:
     """Every finding of the fifteen checks in `path`, which holds tasks/*.json, or the files themselves.
 
-    With `strict`, what the published checks let pass is an error too. `progress` is called with the bytes done
-    and in all. Raises NightjarError if there is no task file, or a document is not UTF-8.
+    `progress` is called with the bytes done and in all. Raises NightjarError if there is no task file, or a document is
+    not UTF-8.
     """
     started = time.monotonic()
     files = task_files(path)
@@ -60,8 +60,6 @@ def check_folder(path: Path, strict: bool = False, progress: Progress | None = N
     else:
         report.findings += _task_list(documents.task_list, set(present))
     _splits(documents, present, report)
-    if strict:
-        report.strict()
     report.findings.sort(key=lambda finding: (finding.task_id is None, finding.task_id or "", finding.check))
     report.seconds = time.monotonic() - started
     return report

@@ -122,13 +122,12 @@ def sentences(columns: Sequence[Column], data: str) -> list[str]:
                 )
     count = sum(_sign(it, system) != " " for it in columns for system in it.differences)
     words = (("+", "better"), ("-", "worse"))
-    parts = [f"{word} {'; '.join(found[sign])}" for sign, word in words if found[sign]]
+    parts = [f"; {word}: {', '.join(found[sign])}" for sign, word in words if found[sign]]
     return [
         f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
         f"{counted_as(len(columns), 'benchmark')}{data}.",
         f"Highest scores without people and upper bounds: {'; '.join(ranks)}.",
-        f"{count} of {tests} differences from each benchmark's reference are significant{': ' if parts else ''}"
-        f"{', '.join(parts)}.",
+        f"{count} of {tests} differences from each benchmark's reference are significant{''.join(parts)}.",
     ]
 
 

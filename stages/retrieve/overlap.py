@@ -37,11 +37,13 @@ class Overlaps:
 
 
 class Corpus:
-    """The passages of an index, ready to be compared with texts: about three times the memory of their texts."""
+    """The passages of an index, ready to be compared with texts: about three times the memory of their texts, of which
+    `together` are made ready at once.
+    """
 
-    def __init__(self, passages: pa.ChunkedArray) -> None:
-        starts = range(0, len(passages), PASSAGES_PER_CHUNK)
-        slices = (passages.slice(start, PASSAGES_PER_CHUNK) for start in starts)
+    def __init__(self, passages: pa.ChunkedArray, together: int = PASSAGES_PER_CHUNK) -> None:
+        starts = range(0, len(passages), together)
+        slices = (passages.slice(start, together) for start in starts)
         self._chunks = [(start, _Texts(as_words(it))) for start, it in zip(starts, slices, strict=True)]
 
     def overlaps(self, queries: Sequence[str], beside: float) -> Overlaps:

@@ -134,6 +134,7 @@ def test_paths_may_be_texts(workdir: Path) -> None:
     Path("file.jsonl").write_text(json.dumps(row) + "\n")
     assert benchmarks.score_files("supernatinst", "file.jsonl", "file.jsonl")["metrics"]["rougeL"] == 100
     assert benchmarks.compare_files("supernatinst", "file.jsonl", "file.jsonl", "file.jsonl")["n"] == 1
+    Path("file.jsonl").write_text(json.dumps({**row, "input": "x", "definition": "Do it."}) + "\n")
     assert judge.Texts(references="file.jsonl").keys() == [("t", "1")]
     for missing in (models.load_model, models.load_tokenizer, search.SentenceEncoder, search.load_encoder):
         with pytest.raises(core.NightjarError, match="nowhere"):

@@ -36,28 +36,28 @@ class _State(NamedTuple):
 
 
 class TooManyStates(Exception):
-    """The search was too large; `best` is the largest score that it found."""
+    """The search had more than `most` states; `best` is the largest score that it found."""
 
-    def __init__(self, best: float) -> None:
+    def __init__(self, best: float, most: int) -> None:
         self.best = best
-        super().__init__(f"more than {MOST_STATES} states")
+        super().__init__(f"more than {most} states")
 
 
-def best_score(n: int, m: int, edges: Sequence[Edge]) -> float:
+def best_score(n: int, m: int, edges: Sequence[Edge], most: int = MOST_STATES) -> float:
     """The score of lists of n and m tokens whose spans match as `edges` say.
 
-    Raises TooManyStates for lists of which too many parts match in too many ways.
+    Raises TooManyStates for lists whose parts match in so many ways that a place has more than `most` states.
     """
     if not edges:
         return 0.0
-    search = _Search(n, m, edges)
+    search = _Search(n, m, edges, most)
     best = search.run(0.0, _BEAM)
     return best if best == 1.0 else search.run(best, None)
 
 
 class _Search:
-    def __init__(self, n: int, m: int, edges: Sequence[Edge]) -> None:
-        self.n, self.m, self.full = n, m, (1 << m) - 1
+    def __init__(self, n: int, m: int, edges: Sequence[Edge], most: int) -> None:
+        self.n, self.m, self.full, self.most = n, m, (1 << m) - 1, most
         self.by_start: list[list[Edge]] = [[] for _ in range(n)]
         for edge in edges:
             self.by_start[edge.start].append(edge)
@@ -81,8 +81,8 @@ class _Search:
             kept = [state for state, bound in bounded.items() if bound > best]
             if width is not None:
                 kept = sorted(kept, key=lambda state: -bounded[state])[:width]
-            elif len(kept) > MOST_STATES:
-                raise TooManyStates(best)
+            elif len(kept) > self.most:
+                raise TooManyStates(best, self.most)
             for state in kept:
                 mask, in_gap, gaps, matched = state
                 levels[place + 1][_State(mask, True, gaps + (not in_gap), matched)] = None

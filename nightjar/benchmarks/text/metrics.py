@@ -45,10 +45,16 @@ def normalise(text: str) -> str:
     return " ".join(text.lower().translate(_PUNCTUATION).split())
 
 
-def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track: str = "default") -> Scores:
+def score(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    track: str = "default",
+    letters: int = CHUNK,
+) -> Scores:
     """Scores of predictions against one or more references each, the best reference chosen for each metric.
 
-    `track` "xlingual" takes the cross-lingual tokens, any other the English ones. Raises NightjarError if a prediction
+    `track` "xlingual" takes the cross-lingual tokens, any other the English ones. About `letters` letters are compared
+    at a time. Raises NightjarError if a prediction
     has no reference, or one of both is not a list of texts.
     """
     check_texts(predictions, "predictions")
@@ -56,16 +62,19 @@ def score(predictions: Sequence[str], references: Sequence[Sequence[str]], track
     if len(predictions) != len(references) or not all(references):
         what = f"{len(predictions)} predictions, and {sum(map(bool, references))} lists of references"
         raise NightjarError(what, "score", "every prediction needs at least one reference")
-    found = [_chunk(predictions[part], references[part], track) for part in _parts(predictions, references)]
+    found = [
+        _chunk(predictions[part], references[part], track)
+        for part in _parts(predictions, references, letters)
+    ]
     return Scores(*np.concatenate([np.empty((len(METRICS), 0)), *found], axis=1))
 
 
-def _parts(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[slice]:
-    """Runs of pairs of about CHUNK letters."""
+def _parts(predictions: Sequence[str], references: Sequence[Sequence[str]], most: int) -> Iterator[slice]:
+    """Runs of pairs of about `most` letters."""
     start = letters = 0
     for place, (text, group) in enumerate(zip(predictions, references, strict=True), start=1):
         letters += len(text) + sum(map(len, group))
-        if letters >= CHUNK or place == len(predictions):
+        if letters >= most or place == len(predictions):
             yield slice(start, place)
             start, letters = place, 0
 

@@ -101,17 +101,6 @@ def test_difference_is_paired() -> None:
         compare(CARD, scored(rows[1:]), [("new", "old")], BOOTSTRAP)
 
 
-def test_eight_instances_show_no_difference() -> None:
-    """Four of eight are better: the interval of a bootstrap would leave zero out."""
-    rows = [row("old", number, 0.0) for number in range(8)]
-    rows += [row("new", number, float(number < 4)) for number in range(8)]
-    for line in compare(CARD, scored(rows), [("new", "old")], BOOTSTRAP):
-        assert (line["n"], line["value"], line["p"]) == (8, 50.0, None)
-        assert (line["low"], line["high"], line["significant"]) == (None, None, False)
-    for line in aggregate(CARD, scored(rows), BOOTSTRAP):
-        assert (line["n"], line["low"], line["high"]) == (8, None, None)
-
-
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=60))
 def test_moved_agrees_with_p(values: list[float]) -> None:
     ours = np.array(values)[:, None]

@@ -108,7 +108,8 @@ def test_one_example_of_each_answer_and_never_the_question_itself() -> None:
 def test_examples_are_cut_evenly_and_keep_their_labels(
     most: int, words: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{__name__}.LONG", {"q1": 9, "q3": 2})
+    for id, words_of in {"q1": 9, "q3": 2}.items():
+        monkeypatch.setitem(LONG, id, words_of)
     pool = {"yes": [QUESTIONS[1]], "no": [QUESTIONS[3]]}
     (read,) = with_demonstrations(READING, "plain", [QUESTIONS[0]], {"task": pool}, 5, TOKENS, most)
     shown = read.texts[0].split()

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.models import samples as engine
 from nightjar.models.load import LanguageModel, load
 from nightjar.models.model import Text
 from nightjar.models.row import Prompt
@@ -50,10 +49,8 @@ def test_the_nucleus_of_each_row_is_the_smallest_set_that_reaches_top_p(
         ordered = sorted(row, reverse=True)
         if any(abs(sum(ordered[:size]) - top_p) < 1e-9 for size in range(1, len(row) + 1)):
             return
-    with pytest.MonkeyPatch.context() as patch:
-        # Whether all candidates are sorted or only some must not show.
-        patch.setattr(engine, "LIKELIEST", most)
-        tokens, kept = nucleus(probabilities, top_p)
+    # Whether all candidates are sorted or only some must not show.
+    tokens, kept = nucleus(probabilities, top_p, most)
     assert tokens is not None
     for row, own, weight in zip(probabilities, tokens.tolist(), kept.tolist(), strict=True):
         inside = [token for token, value in zip(own, weight, strict=True) if value]

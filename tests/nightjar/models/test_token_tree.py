@@ -63,13 +63,9 @@ def test_probabilities_with_and_without_a_shared_prefix(
 
 @pytest.mark.parametrize("nodes", [2, 256])
 def test_samples_are_those_of_texts_read_alone(
-    lm: LanguageModel,
-    rows: list[tuple[list[int], list[int]]],
-    nodes: int,
-    monkeypatch: pytest.MonkeyPatch,
+    lm: LanguageModel, rows: list[tuple[list[int], list[int]]], nodes: int
 ) -> None:
     """With passes of few nodes too; columns of samples that have ended are removed on the way."""
-    monkeypatch.setattr(token_tree, "MOST_NODES", nodes)
     marker = lm.tokenizer.encode(" [")[0]
     base = prefill(lm, lm.tokenizer.encode("Your task is to add calls. Input"))
 
@@ -81,7 +77,7 @@ def test_samples_are_those_of_texts_read_alone(
         Beginning(row, len(rows[row][0]) + place, [f"{number} {sample}" for sample in range(6)])
         for number, (row, place) in enumerate(places)
     ]
-    tree = TokenTree(lm, rows, base)
+    tree = TokenTree(lm, rows, base, nodes)
     results = tree.sample(beginnings, marker, 0.7, 9, "]", possible)
     for one, samples in zip(beginnings, results, strict=True):
         ids = [*rows[one.row][0], *rows[one.row][1]][: one.length]
@@ -94,10 +90,7 @@ def test_samples_are_those_of_texts_read_alone(
 
 @pytest.mark.parametrize("most", [1, 120, 300])
 def test_samples_in_groups_are_the_same_and_take_less_memory(
-    lm: LanguageModel,
-    rows: list[tuple[list[int], list[int]]],
-    most: int,
-    monkeypatch: pytest.MonkeyPatch,
+    lm: LanguageModel, rows: list[tuple[list[int], list[int]]], most: int
 ) -> None:
     marker = lm.tokenizer.encode(" [")[0]
     beginnings = [
@@ -106,7 +99,7 @@ def test_samples_in_groups_are_the_same_and_take_less_memory(
         for place in (0, 2, 1)[: len(rows[row][1])]
     ]
 
-    def drawn() -> tuple[list[list[Sampled]], int]:
+    def drawn(**together: int) -> tuple[list[list[Sampled]], int]:
         tree, widest = TokenTree(lm, rows, None), [0]
         before = tree._cache.layers[0].keys.shape[2]
 
@@ -115,13 +108,13 @@ def test_samples_in_groups_are_the_same_and_take_less_memory(
 
         hook = lm.model.register_forward_pre_hook(lambda model, args, given: look(**given), with_kwargs=True)
         try:
-            return tree.sample(beginnings, marker, 1.0, 9, "]", lambda text: True), max(widest)
+            found = tree.sample(beginnings, marker, 1.0, 9, "]", lambda text: True, **together)
+            return found, max(widest)
         finally:
             hook.remove()
 
     together, wide = drawn()
-    monkeypatch.setattr(token_tree, "MOST_SAMPLED", most)
-    apart, narrow = drawn()
+    apart, narrow = drawn(together=most)
     assert apart == together
     # 6 samples of one beginning have at most 60 tokens.
     assert narrow <= max(most, 60) and (narrow < wide or most >= wide)

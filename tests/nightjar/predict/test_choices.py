@@ -19,7 +19,7 @@ from nightjar.params.profiles import read_yaml
 from tests.conftest import ROOT
 from tests.nightjar.models.test_score import plain
 from tests.nightjar.predict import stage_project
-from tests.stages.predict.test_stage import ends_as_unbroken, finish
+from tests.stages.predict.test_stage import finish
 from tests.tiny_models import encoder_decoder, sentence_encoder
 
 ITEM = "classification-icl"
@@ -73,11 +73,6 @@ def test_the_answer_is_the_likeliest_choice(
         assert row["answers"] == [max(sums, key=sums.__getitem__)]
         assert (row["text"], row["calls"], row["new_tokens"]) == ("", [], 0)
     assert len({row["answers"][0] for row in rows}) > 1
-
-
-def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
-    whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
-    ends_as_unbroken(whole, killed, ITEM, 3)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from nightjar.models.score import text_loss
 from nightjar.predict import model
 from nightjar.predict.requests import write_prompts
 from tests.nightjar.predict import stage_project
-from tests.stages.predict.test_stage import ends_as_unbroken, finish
+from tests.stages.predict.test_stage import finish
 
 ITEM = "tool_use-untuned"
 TEXTS = ["A short text.", "Today is a text that is longer than one window of tokens. " * 4]
@@ -63,11 +63,6 @@ def test_the_answer_to_a_text_is_its_likelihood(
     assert len(lm.tokenizer.encode(TEXTS[1])) > 32
     scores = score(asked(), [found[question.key]["answers"] for question in asked()])
     assert (scores["tokens"][3:] > 0).all()
-
-
-def test_a_killed_run_ends_as_an_unbroken_one(tiny_model: Path, tmp_path: Path) -> None:
-    whole, killed = (project(tmp_path / name, tiny_model) for name in ("whole", "killed"))
-    ends_as_unbroken(whole, killed, ITEM, 3)
 
 
 def test_texts_have_no_line_among_the_prompts(

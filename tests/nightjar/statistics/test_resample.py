@@ -26,14 +26,6 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-@pytest.fixture(params=[1, 2, 100], ids=["all by binomials", "some by binomials", "none by binomials"])
-def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several blocks, and Poisson numbers also where instances are few."""
-    monkeypatch.setattr(resample, "MARGIN", 0.5)
-    monkeypatch.setattr(resample, "FREQUENT", request.param)
-    monkeypatch.setattr(resample, "BLOCK", 1000)
-
-
 def check_distribution(found: Floats) -> None:
     """The share of every possible sum, within four standard deviations."""
     ways = Counter(sum(way) for way in itertools.product(VALUES.tolist(), repeat=len(VALUES)))
@@ -46,18 +38,21 @@ def check_distribution(found: Floats) -> None:
         assert seen[value] / SAMPLES == pytest.approx(chance, abs=4.5 * error), value
 
 
-def test_sums_are_distributed_as_enumerated(small_blocks: None) -> None:
-    check_distribution(sums(VALUES[:, None], SAMPLES, rng())[:, 0])
+@pytest.mark.parametrize(
+    "frequent", [1, 2, 100], ids=["all by binomials", "some by binomials", "none by binomials"]
+)
+def test_sums_are_distributed_as_enumerated(frequent: int) -> None:
+    """In several blocks, and with Poisson numbers also where instances are few."""
+    found = sums(VALUES[:, None], SAMPLES, rng(), frequent=frequent, margin=0.5, block=1000)
+    check_distribution(found[:, 0])
 
 
 @given(ROWS, st.integers(1, 20))
 def test_columns_and_systems_share_their_resamples(rows: list[tuple[float, int]], frequent: int) -> None:
     values = np.array(rows)
     joined = np.column_stack([values, np.ones(len(values)), 2 * values[:, 0]])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resample, "FREQUENT", frequent)
-        found = sums(joined, 20, rng())
-        both = resampled(mean, [values[:, 0], 3 - values[:, 0]], 20, rng())
+    found = sums(joined, 20, rng(), frequent=frequent)
+    both = resampled(mean, [values[:, 0], 3 - values[:, 0]], 20, rng())
     assert (found[:, 2] == len(values)).all(), "as many rows as there are"
     assert (found[:, 1] % 1 == 0).all() and (found[:, 3] == 2 * found[:, 0]).all()
     assert (found.min(axis=0) >= joined.min(axis=0) * len(values)).all()
@@ -68,9 +63,7 @@ def test_columns_and_systems_share_their_resamples(rows: list[tuple[float, int]]
 @given(ROWS, st.sampled_from([1, 50, 2**62]))
 def test_distinct_rows(rows: list[tuple[float, int]], largest: int) -> None:
     values = np.array(rows)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resample, "LARGEST_CODE", largest)
-        distinct, counts = resample.distinct(np.column_stack([values, values[:, ::-1]]))
+    distinct, counts = resample.distinct(np.column_stack([values, values[:, ::-1]]), largest)
     found = {(a, b): n for (a, b, _, _), n in zip(distinct.tolist(), counts.tolist(), strict=True)}
     assert found == Counter(rows) and (distinct[:, :2] == distinct[:, :1:-1]).all()
 
@@ -82,17 +75,16 @@ def test_many_draws_of_one_value_and_of_none() -> None:
             resampled(mean, [values], 10, rng())
 
 
-def drawn(weights: list[int], sizes: list[int], seed: int = 5) -> NDArray[np.int64]:
-    found = Draws(np.array(weights)).counts(np.array(sizes, np.int64), np.random.default_rng(seed))
+def drawn(weights: list[int], sizes: list[int], **margin: float) -> NDArray[np.int64]:
+    found = Draws(np.array(weights), **margin).counts(np.array(sizes, np.int64), np.random.default_rng(5))
     assert (found == found.astype(np.int64)).all()
     return found.astype(np.int64)
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.0, 100.0], ids=["often over", "mostly Poisson", "single draws"])
-def test_all_counts_are_distributed_as_a_multinomial(monkeypatch: pytest.MonkeyPatch, margin: float) -> None:
-    monkeypatch.setattr(resample, "MARGIN", margin)
+def test_all_counts_are_distributed_as_a_multinomial(margin: float) -> None:
     weights, size = [1, 1, 2, 3], 6
-    seen = Counter(map(tuple, drawn(weights, [size] * SAMPLES).T.tolist()))
+    seen = Counter(map(tuple, drawn(weights, [size] * SAMPLES, margin=margin).T.tolist()))
     for way in itertools.product(range(size + 1), repeat=len(weights)):
         if sum(way) != size:
             assert way not in seen

@@ -67,19 +67,15 @@ def candidates(lm: LanguageModel, folder: Path) -> list[tuple[Text, Tokens, list
     return placed
 
 
-def test_losses_and_decisions_are_those_of_plain_passes(
-    lm: LanguageModel, real_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_losses_and_decisions_are_those_of_plain_passes(lm: LanguageModel, real_data: Path) -> None:
     texts = candidates(lm, real_data)
     assert sum(len(calls) for _, _, calls in texts) >= 50
     # The plain version reads the whole text for each loss. Equal texts are read once, to save time.
-    read = cache(lambda ids: log_probabilities(lm, list(ids)))
-    log_probabilities = plain._log_probabilities
-    monkeypatch.setattr(plain, "_log_probabilities", lambda lm, ids: read(tuple(ids)))
+    once = cache(lambda ids: plain.log_probabilities(lm, list(ids)))
     decided = set()
     for (text, _, calls), found in zip(texts, losses_at(lm, [one[1:] for one in texts]), strict=True):
         for (place, call, result, _), losses in zip(calls, found, strict=True):
-            truth = plain.losses(lm, text, place, call, result)
+            truth = plain.losses(lm, text, place, call, result, lambda _, ids: once(tuple(ids)))
             assert losses.no_call == pytest.approx(truth.no_call, abs=1e-4)
             assert losses.without_result == pytest.approx(truth.without_result, abs=1e-4)
             assert losses.with_result == pytest.approx(truth.with_result, abs=1e-4)

@@ -175,8 +175,7 @@ def test_what_apertium_prints_costs_its_call_only(
 ) -> None:
     program(tmp_path, code)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(translators, "APERTIUM_SECONDS", 1.0)
-    toolbox = Toolbox([MachineTranslation([Apertium()])])
+    toolbox = Toolbox([MachineTranslation([Apertium(seconds=1.0)])])
     calls = [Call("MT", text) for text in (SPANISH, GERMAN, ENGLISH)]
     assert toolbox.run(calls) == [result, None, None]
 
@@ -187,8 +186,7 @@ def test_what_apertium_started_ends_with_it(monkeypatch: pytest.MonkeyPatch, tmp
     child = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     program(tmp_path, f"import subprocess; subprocess.run([{sys.executable!r}, '-c', {child!r}])")
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = Apertium()
-    monkeypatch.setattr(translators, "APERTIUM_SECONDS", 5.0)
+    found = Apertium(seconds=5.0)
     with pytest.raises(NightjarError, match="no result after 5 s"):
         found.translate([("es", SPANISH)])
     while running(int(note.read_text())):  # until pytest's own limit

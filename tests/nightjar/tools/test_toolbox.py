@@ -221,10 +221,9 @@ def test_a_tool_whose_runs_all_hang_is_not_run_again_until_one_ends(release: thr
     assert toolbox.run(calls("z")) == ["Z"]
 
 
-def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CACHED", 3)
+def test_the_cache_is_bounded() -> None:
     tool = Any_(lambda request: request.input)
-    toolbox = Toolbox([tool])
+    toolbox = Toolbox([tool], cached=3)
     assert toolbox.run(calls(*"abcdefgh")) == list("abcdefgh")
     assert len(toolbox._queues["A"].answers) == 3
     assert toolbox.run(calls(*"ah")) == ["a", "h"]

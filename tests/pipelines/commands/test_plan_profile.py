@@ -74,6 +74,13 @@ def test_a_source_that_is_there_is_present(project: Path) -> None:
     )
 
 
+def test_a_data_set_of_which_a_part_was_fetched_is_incomplete(project: Path) -> None:
+    (project / "data/fetched/zeroscrolls").mkdir(parents=True)
+    (project / "data/fetched/zeroscrolls.json").write_text('{"qmsum": {}, "squality": {}}')
+    row = supply("real")["data/fetched/zeroscrolls"]
+    assert (row["state"], row["fix"]) == ("incomplete", "fetch it: nightjar fetch zeroscrolls")
+
+
 @pytest.mark.parametrize("name", ["real", "quick"])
 def test_the_profiles_on_real_data_cover_every_benchmark_and_need_only_what_fetch_gets(
     project: Path, name: str

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
-from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from nightjar.search.lexical import LexicalIndex
-from nightjar.tools import remove
 from stages._runtime.held_out import held_out
 from tests import shard_project
 from tests.conftest import ROOT
@@ -89,40 +85,6 @@ def test_long_texts_are_annotated_in_windows_and_texts_with_calls_refused(projec
     rows = tables.read_rows(project / "data/augment/calculator", contracts.CANDIDATES)
     assert documents[1]["id"] not in {row["id"] for row in rows}
     assert max(row["token"] for row in rows if row["source"] == "corpus") > 30
-
-
-def test_chains_are_counted_and_merged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tiny model "samples" a call, then one that uses its result; the filter keeps all."""
-
-    def sample(tree: TokenTree, beginnings: Sequence[Beginning], *rest: object) -> list[list[Sampled]]:
-        texts = ["Calculator(1 + 1)", "Calculator(2 * 6)", "Calculator(12 + 1)"]
-        return [[Sampled(texts[n % 3], True) for n in range(len(one.seeds))] for one in beginnings]
-
-    monkeypatch.setattr(TokenTree, "sample", sample)
-    tool = {"code": "nightjar/tools/calculator.py", "resource": "data/none", "sampling_threshold": 0.0}
-    tool |= {"positions": 1, "samples": 2, "filter_threshold": -1000.0, "price": 0.5}
-    shard_project.configure(project, augment={"chain_calls": 2, "tools": {"calculator": tool}})
-    assert run_stage("augment", "calculator", cwd=project).returncode == 0
-    facts = json.loads((project / "data/metrics/augment-calculator.json").read_text())
-    rows = tables.read_rows(project / "data/augment/calculator", contracts.CANDIDATES)
-    texts = facts["texts"]["windows"]
-    firsts = ["[Calculator(1 + 1)]", "[Calculator(2 * 6)]"]
-    longer = ["[Calculator(1 + 1) -> 2] [Calculator(2 * 6)]", "[Calculator(2 * 6) -> 12] [Calculator(1 + 1)]"]
-    assert Counter(row["call"] for row in rows) == dict.fromkeys(firsts + longer, texts)
-    chains = facts["chains"]
-    assert (chains["kept"], chains["sampled"]) == ({"1": 2 * texts, "2": 2 * texts}, 2 * texts)
-    assert chains["use_result"] == texts
-    assert chains["saved"] == pytest.approx(sum(row["gain"] for row in rows if "->" in row["call"]), abs=1e-3)
-    assert run_stage("augment_merge", cwd=project).returncode == 0
-    merged = tables.read_rows(project / "data/augment_merge", contracts.CALLS_MERGED)
-    assert len(merged) == texts
-    for row in merged:
-        assert remove(f" {row['text']}") == f" {row['original']}"
-        own = [one for one in rows if (one["id"], one["target"]) == (row["id"], row["target"])]
-        worth = {one["call"]: one["gain"] - 0.5 for one in own}
-        first, second, *both = worth
-        pairs = [worth[first] + worth[both[0]], worth[second] + worth[both[1]]]
-        assert len(row["tools"]) == 1 + (max(pairs) > max(worth[first], worth[second]))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
 from nightjar.tools.calculator import RELATED
 from nightjar.tools.filter import Losses
-from stages.augment.texts import Source, chains, draw, from_documents, from_instances, row, suited
+from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
 
 CALCULATOR, CALENDAR = make("calculator"), make("calendar")
 
@@ -79,54 +78,3 @@ def test_rows(
     assert (made["call"], made["result"], made["status"]) == (written, result, status)
     assert (made["token"], made["offset"], made["probability"]) == (3, 7, 0.25)
     assert made["gain"] == (None if losses is None else losses.gain)
-
-
-def test_the_row_of_a_call_in_a_chain_begins_with_the_calls_before_it() -> None:
-    earlier = ((Call("Calculator", "8 * 12"), "96"), (Call("Calculator", "96 / 4"), "24"))
-    calls = [
-        Candidate(3, 7, 0.25, "", Call("Calculator", "24 + 1"), "25", Losses(3.0, 2.5, 1.5), earlier),
-        Candidate(3, 7, 0.25, " so", None, earlier=earlier[:1]),
-    ]
-    source = Source("corpus", None, "d", 0, Text("body"))
-    assert [row("calculator", source, one, 1.0)["call"] for one in calls] == [
-        "[Calculator(8 * 12) -> 96] [Calculator(96 / 4) -> 24] [Calculator(24 + 1)]",
-        "[Calculator(8 * 12) -> 96]  so",
-    ]
-
-
-def candidate(call: str, status: str = "kept", gain: float | None = 1.0) -> dict[str, Any]:
-    return {"call": call, "status": status, "gain": gain}
-
-
-def test_calls_are_counted_by_their_number_in_the_chain() -> None:
-    first, second = "[Calculator(8 * 12) -> 96]", "[Calculator(96 / 4) -> 24]"
-    rows = [
-        candidate("[Calculator(8 * 12)]"),
-        candidate("[Calculator(8 * 13)]", "below_threshold", 0.1),
-        candidate("so (unfinished)", "malformed", None),
-        candidate(f"{first} [Calculator(96 / 4)]", gain=0.75),
-        candidate(f"{first} [Calculator(9 + 96.5)]", gain=0.5),
-        candidate(f"{first} [Calculator(96 / 5)]", "below_threshold", -0.5),
-        candidate(f"{first} so", "malformed", None),
-        candidate(f"{first} {second} [Calculator(96 + 1)]", gain=0.25),
-    ]
-    found = {"kept": {"1": 1, "2": 2, "3": 1}, "sampled": 5, "saved": 1.5, "use_result": 2}
-    assert chains(rows) == found
-    assert chains(rows[:3]) == {"kept": {"1": 1}, "sampled": 0, "saved": 0.0, "use_result": 0}
-
-
-@pytest.mark.parametrize(
-    ("given", "result", "used"),
-    [
-        ("2 * 3", "2", True),
-        ("12 * 3", "2", False),
-        ("1.2 * 3", "2", False),
-        ("2.5 * 3", "2", False),
-        ("-2", "2", True),
-        ("the (old) man", "(old)", True),
-        ("in 2.", "2", True),
-    ],
-)
-def test_an_input_uses_a_result_that_is_a_word_of_it(given: str, result: str, used: bool) -> None:
-    rows = [candidate(f"[Other(x) -> {result}] [Other({given})]")]
-    assert chains(rows)["use_result"] == used

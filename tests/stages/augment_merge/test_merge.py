@@ -1,9 +1,8 @@
-"""Merging calls and their chains into texts: what is chosen and refused; without its calls a text is the original."""
+"""Merging calls into texts: what is chosen and refused; without its calls a text is the original."""
 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 from typing import Any
 
 import pytest
@@ -13,20 +12,17 @@ from hypothesis import strategies as st
 from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import Call, find, remove, write
 from stages.augment_merge.merge import (
-    BROKEN,
     LIMIT,
     LOOK_AHEAD,
     OWN_CALLS,
     WORSE,
     Body,
     Rules,
-    before,
     call_of,
     choose,
     examples,
     looks_ahead,
     merged_texts,
-    written,
 )
 
 KEY = ("corpus", None, "d1", 0)
@@ -154,92 +150,33 @@ TEXTS = st.lists(PIECES, max_size=14).map(lambda pieces: "".join(pieces).strip()
 NAMES = {"calculator": "Calculator", "calendar": "Calendar", "question_answering": "QA", "other": "Other"}
 
 
-FIRST = row(offset=6, call="[Calculator(1 + 1)]", result="2", gain=1.0)
-SECOND = row(offset=6, call="[Calculator(1 + 1) -> 2] [Calculator(2 * 48)]", result="96", gain=0.75)
-THIRD = row(offset=6, call=f"{SECOND['call'][:-1]} -> 96] [Calculator(96 + 1)]", result="97", gain=0.5)
-
-
-def test_the_parts_of_a_chain() -> None:
-    assert (before(FIRST), call_of(FIRST)) == ("", Call("Calculator", "1 + 1"))
-    assert (before(THIRD), call_of(THIRD)) == (written(SECOND), Call("Calculator", "96 + 1"))
-    assert written(SECOND) == " [Calculator(1 + 1) -> 2] [Calculator(2 * 48) -> 96]"
-    for damaged in ("[Calculator(1)] and", "and [Calculator(1)]", "[Calculator(1", ""):
+def test_what_is_no_call_is_refused() -> None:
+    assert call_of(row()) == Call("Calculator", "1 + 1")
+    for damaged in ("[Calculator(1)] and", "and [Calculator(1)]", "[Calculator(1", "", "[QA(1)] [QA(2)]"):
         with pytest.raises(NightjarError, match="is no call"):
             call_of(row(call=damaged))
 
 
-def test_the_gain_of_a_chain_is_that_of_its_calls_less_their_prices() -> None:
-    other = row(tool="calendar", offset=6, call="[Calendar()]", gain=1.5)
-    rows = [THIRD, SECOND, FIRST, other]
-    chosen = choose(rows, BODIES, Rules())
-    assert chosen.calls == [FIRST, SECOND, THIRD]
-    assert chosen.rejected == [(other, WORSE)]
-    (merged,) = merged_texts(chosen.calls, BODIES)
-    assert merged["text"] == f"Today{written(THIRD)} 12 * 8 is 96."
-    assert merged["tools"] == ["calculator"] * 3
-    # Each call of a chain has its price: 2.25 - 3 * 0.3 is less than 1.5.
-    chosen = choose(rows, BODIES, Rules(prices={"calculator": 0.3}))
-    assert chosen.calls == [other]
-    assert sorted(reason for _, reason in chosen.rejected) == sorted([WORSE, BROKEN, BROKEN])
-    # A call that is not worth its price ends the chain before it, though the one behind it might.
-    chosen = choose(rows, BODIES, Rules(prices={"calculator": 0.7, "calendar": 2}))
-    assert chosen.calls == [FIRST, SECOND]
-    assert chosen.rejected == [(other, WORSE), (THIRD, WORSE)]
-
-
-def test_a_call_whose_chain_is_broken_is_not_merged() -> None:
-    chosen = choose([SECOND, THIRD], BODIES, Rules())
-    assert chosen.calls == [] and chosen.rejected == [(SECOND, BROKEN), (THIRD, BROKEN)]
-    # Another place, text, tool or result is another chain.
-    for values in ({"offset": 7}, {"id": "d2"}, {"tool": "other"}, {"result": "3"}):
-        bodies = BODIES | {("corpus", None, "d2", 0): BODIES[KEY]}
-        chosen = choose([row(**{**FIRST, **values}), SECOND], bodies, Rules())
-        assert chosen.rejected == [(SECOND, BROKEN)]
-    chosen = choose([FIRST, SECOND], {KEY: Body("It is [Calendar()].")}, Rules())
-    assert [reason for _, reason in chosen.rejected] == [OWN_CALLS] * 2
-
-
-def test_an_input_that_an_earlier_result_gives_does_not_look_ahead() -> None:
-    first = row(call="[Calculator(1 + 1)]", result="2")
-    second = row(call="[Calculator(1 + 1) -> 2] [Calculator(2)]", gain=0.5)
-    third = row(call="[Calculator(1 + 1) -> 2] [Calculator(9)]", gain=0.75)
-    bodies = {KEY: Body("Two is 2, not 9.")}
-    chosen = choose([first, second, third], bodies, Rules(guarded=["calculator"]))
-    assert chosen.calls == [first, second]
-    assert chosen.rejected == [(third, LOOK_AHEAD)]
-
-
-def test_the_limit_counts_the_gains_of_chains() -> None:
-    bodies = {("corpus", None, str(n), 0): BODIES[KEY] for n in range(3)}
-    rows = [row(offset=6, id=str(n), gain=1.0 + n / 10) for n in range(3)] + [row(**{**SECOND, "id": "0"})]
-    chosen = choose(rows, bodies, Rules(most=1))
-    assert chosen.calls == [rows[0], rows[3]]
-    assert [reason for _, reason in chosen.rejected] == [LIMIT] * 2
+def test_a_price_puts_a_tool_behind_cheaper_ones() -> None:
+    rows = [row(gain=1.5), row(tool="calendar", call="[Calendar()]", gain=1.0)]
+    assert choose(rows, BODIES, Rules(prices={"calculator": 0.4})).calls == rows[:1]
+    assert choose(rows, BODIES, Rules(prices={"calculator": 0.6})).calls == rows[1:]
 
 
 DRAWN_CALLS = st.tuples(
     st.integers(0, 12), st.sampled_from(["calculator", "question_answering", "other"]), TEXTS, TEXTS
 )
-# Each: the number of the candidate that it follows, among those before it and "none", its own call, and its gain.
-DRAWN = st.lists(st.tuples(st.integers(0, 9), DRAWN_CALLS, st.integers(-1, 9)), max_size=9)
+DRAWN = st.lists(st.tuples(DRAWN_CALLS, st.integers(-1, 9)), max_size=9)
 
 
 @given(text=TEXTS, drawn=DRAWN)
-def test_the_merged_text_without_its_chains_is_the_original(
-    text: str, drawn: list[tuple[int, tuple[int, str, str, str], int]]
+def test_the_merged_text_without_its_calls_is_the_original(
+    text: str, drawn: list[tuple[tuple[int, str, str, str], int]]
 ) -> None:
     rows: list[dict[str, Any]] = []
-    parents: list[int | None] = []
-    for after, (place, tool, asked, result), gain in drawn:
-        parent = after if after < len(rows) else None
+    for (place, tool, asked, result), gain in drawn:
+        call = write(Call(NAMES[tool], asked)).strip()
         offset = place % (len(text) + 1)
-        earlier = ""
-        if parent is not None:
-            offset, tool, earlier = rows[parent]["offset"], rows[parent]["tool"], written(rows[parent])
-        call = f"{earlier}{write(Call(NAMES[tool], asked))}".strip()
-        if any((one["offset"], one["call"]) == (offset, call) for one in rows):
-            continue  # the table has no two such rows
-        parents.append(parent)
         rows.append(row(tool=tool, offset=offset, call=call, result=result, gain=float(gain)))
     bodies = {KEY: Body(text)}
     chosen = choose(rows, bodies, Rules())
@@ -257,21 +194,8 @@ def test_the_merged_text_without_its_chains_is_the_original(
         for one, call in zip(wanted, found, strict=True):
             assert call.start - taken == one["offset"], "without the calls before it"
             taken += call.end - call.start
-        for _, group in groupby(wanted, key=lambda one: one["offset"]):
-            own = list(group)
-            assert [before(one) for one in own] == ["", *(written(one) for one in own[:-1])]
     if not find(text, NAMES.values()):
-        assert merged or not rows
-        _check_best(rows, parents, chosen.calls)
-
-
-def _check_best(rows: list[dict[str, Any]], parents: list[int | None], calls: Any) -> None:
-    """At each place the chosen calls gain as much as the best of all chains there, each tried."""
-    best: dict[int, float] = {}
-    for number, one in enumerate(rows):
-        total, parent = one["gain"], parents[number]
-        while parent is not None:
-            total, parent = total + rows[parent]["gain"], parents[parent]
-        best[one["offset"]] = max(total, best.get(one["offset"], total))
-    gains = {place: sum(one["gain"] for one in calls if one["offset"] == place) for place in best}
-    assert gains == best
+        best: dict[int, float] = {}
+        for one in rows:
+            best[one["offset"]] = max(one["gain"], best.get(one["offset"], one["gain"]))
+        assert {one["offset"]: one["gain"] for one in chosen.calls} == best

@@ -303,7 +303,6 @@ def details(stage: str) -> dict[str, Any]:
         more["rules"] = {"computed": 320, "equation": 20}
         more["tokens_computed"] = 12_345
         more["filter"] = {"threshold": 0.5, "price": 0.25}
-        more["chains"] = {"kept": {"1": 30, "2": 7}, "sampled": 80, "saved": 10.5, "use_result": 4}
     if stage == "augment_merge":
         counts = {"texts": 1000, "with_calls": 12, "held_out": 20, "with_own_calls": 3, "left_out": 968}
         more["texts"] = {"corpus": counts, "train": counts | {"texts": 200, "held_out": 0, "left_out": 188}}

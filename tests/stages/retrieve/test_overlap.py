@@ -6,7 +6,6 @@ import math
 import re
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,9 +23,7 @@ def _words(text: str) -> str:
 
 @given(TEXTS, TEXTS, st.sampled_from([0, 1, 2, math.inf]))
 def test_all_pairs_are_found(queries: list[str], passages: list[str], beside: float) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlap, "PASSAGES_PER_CHUNK", 5)
-        found = Corpus(pa.chunked_array([passages], pa.string())).overlaps(queries, beside)
+    found = Corpus(pa.chunked_array([passages], pa.string()), together=5).overlaps(queries, beside)
     expected = []
     for i, query in enumerate(map(_words, queries)):
         for j, passage in enumerate(map(_words, passages)):

@@ -1,0 +1,43 @@
+"""The rows of candidates, as they were written by the code before this one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from nightjar.models.load import LanguageModel
+from nightjar.models.token_tree import Beginning, Sampled, TokenTree
+from nightjar.tools import Losses, Text, make
+from nightjar.tools.annotate import Annotator, Settings
+from stages.augment.texts import Source, row
+
+TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.")
+TARGET = Text("There are 96 pens.", "Input: 8 boxes of 12 pens.\nOutput:")
+DIGEST = "161f87b97e5afcf625060041a3b55425097011c68b104f143e1ef1132a68f79c"
+
+
+def test_the_rows_are_the_published_ones(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With samples and losses that a script gives."""
+
+    def sample(tree: TokenTree, beginnings: Sequence[Beginning], *rest: object) -> list[list[Sampled]]:
+        texts = ("Calculator(8 * 12)", "Calculator(oops)")
+        return [[Sampled(text, True) for text in texts] for _ in beginnings]
+
+    def losses_at(lm: object, texts: Any) -> list[list[Losses]]:
+        return [[Losses(3.0, 2.5, 2.0 - place / 8) for place, *_ in calls] for _, calls in texts]
+
+    monkeypatch.setattr(TokenTree, "sample", sample)
+    monkeypatch.setattr("nightjar.tools.annotate.losses_at", losses_at)
+    annotator = Annotator(lm, make("calculator"), Settings(0.0, 99, 3, 1.0, 1.0, 12, 24))
+    found = annotator.annotate([TEXT, TARGET], ["seed0", "seed1"])
+    sources = [Source("corpus", None, "d", 0, TEXT), Source("train", "t", "i", 1, TARGET)]
+    rows = [
+        row("calculator", source, candidate, 1.0) | {"probability": None}
+        for source, one in zip(sources, found, strict=True)
+        for candidate in one.candidates
+    ]
+    assert hashlib.sha256(json.dumps(rows).encode()).hexdigest() == DIGEST
