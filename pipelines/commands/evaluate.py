@@ -54,7 +54,7 @@ def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] |
         )
     if given and not (talks or template):
         fix = "give --chat-template, or a chat: server as --model"
-        raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
+        raise NightjarError("settings of a chat, but the model gets no chat prompts", "--model", fix)
     if not talks and (name := next((name for name in OF_SERVERS if name in given), None)):
         raise NightjarError("it is for a chat server", OF_SERVERS[name], "leave it out")
     return given if talks or template else None

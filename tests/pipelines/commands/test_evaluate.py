@@ -419,7 +419,7 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
             None,
             ": a server gets no chat template; give a chat: server as --model",
         ),
-        ((*SERVER, "--system-message", "x"), None, "settings of a chat, and the model is asked without one"),
+        ((*SERVER, "--system-message", "x"), None, "settings of a chat, but the model gets no chat prompts"),
         (
             ("--model", "models/base/language_model", "--chat-template", "--token-limit", "9"),
             None,
