@@ -328,7 +328,7 @@ def test_headline(reported: Path) -> None:
     assert first["rougeL_low"] <= first["rougeL"] <= first["rougeL_high"]
     assert (crossing["track"], crossing["n"], crossing["rougeL_low"]) == ("xlingual", 16, None)
     lines = (OUT / "headline.txt").read_text().splitlines()
-    assert all(len(line) <= 100 for line in lines) and lines[0].split() == ["system", NAME]
+    assert all(len(line) <= 80 for line in lines) and lines[0].split() == ["system", NAME]
     shown = [line.split()[:2] for line in lines[1:7]]
     assert shown == [[entry["system"], f"{entry['rougeL']:.2f}"] for entry in entries[:6]]
     # A system without the second metric has no such entry.
