@@ -2,10 +2,9 @@
 
 A benchmark has them in a file published.toml, which `read` reads:
 
-tables      tables of papers: `source`, `tracks`, and `rows`, the numbers of each system in the order of the tracks. With
-            `metrics` they are all numbers of the one track, whose value is that of the metric `main`. A table with a
-            `title` is shown, with its `note`; one that is `alone` without the rows of other tables. `calls` are rows of
-            PublishedCalls.
+tables      tables of papers: `source`, `tracks`, and `rows`, the numbers of each system in the order of the tracks;
+            with `metrics` all numbers of the one track, whose value is the one of the metric `main`. One with a `title`
+            is shown, with its `note`; one that is `alone` without the rows of other tables. `calls` are PublishedCalls.
 curves      `study`, `system`, `source`, and `points`: the numbers of `tracks` by value, or the name of a row
 collection  `source`, `notes` and `figures` of the dataset
 
