@@ -20,7 +20,8 @@ _GIT = ("git", "--no-optional-locks")
 def git(root: Path, *arguments: str, seconds: float | None = None, **variables: str) -> str:
     """The output of `git` in `root`, with `variables` in its environment.
 
-    Raises NightjarError with Git's own first line of an error if it fails, OSError, and TimeoutExpired after so many `seconds`.
+    Raises NightjarError with the first line of Git's error if it fails, OSError, and TimeoutExpired after so many
+    `seconds`.
     """
     done = subprocess.run(
         [*_GIT, *arguments],
