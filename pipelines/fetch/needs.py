@@ -58,8 +58,9 @@ class Need:
             own = Path(self.source).parent == FETCHED
             terms = any(one.about.terms for one in parts if one.dataset in datasets)
             words = [" or ".join(datasets), *["--accept-licence"] * terms, *["--use"] * (not own)]
-            pull = "bring it from a remote: dvc pull; or " if self.versioned and not self.lacks else ""
-            return f"{pull}fetch it: nightjar fetch {' '.join(words)}"
+            # Of this alone: dvc pull fails for the outputs of stages that never ran.
+            pull = f"bring it from a remote: dvc pull {self.source}.dvc; or "
+            return f"{pull * (self.versioned and not self.lacks)}fetch it: nightjar fetch {' '.join(words)}"
         return f"put it there, or set {self.key}" if self.key else "put it there"
 
     def __str__(self) -> str:

@@ -411,6 +411,7 @@ def test_a_commit_is_a_revision_and_an_unknown_one_is_that_of_the_first_fetch(
         ({"revision": "v9"}, "v9"),
         ({"files": {"data/moved.txt": "./"}}, "has no file data/moved.txt"),
         ({"git": "https://127.0.0.1:9/sums"}, "check the connection"),
+        ({"git": "https://published.example/sums-gone"}, "does not appear to be a git repository"),
     ],
 )
 def test_a_repository_that_lacks_it_is_one_line(
