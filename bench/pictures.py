@@ -23,10 +23,12 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
+from stages.report.plots.static import COLOURS
 
 RESULTS, PLOTS = Path("docs/results.md"), Path("docs/plots")
-# Colours by role, as in the report: they differ in lightness too.
-BASELINE, CONTROL, TREATMENT, PEOPLE = "#8a94a0", "#d98a00", "#1261a8", "#4d4d4d"
+# Colours by role, those of the report; a second system of a role has a paler one.
+BASELINE, CONTROL, TREATMENT = (COLOURS[role] for role in ("baseline", "control", "treatment"))
+PALE_BASELINE, PALE_TREATMENT = "#c3c9d0", "#eda878"
 NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?"
 VALUE = re.compile(rf"\**({NUMBER})\**(?:\s*\[({NUMBER}),\s*({NUMBER})\])?")
 
@@ -54,7 +56,7 @@ DRAWN = (
         "real-tasks",
         "Real tasks",
         "17 unseen Super-NaturalInstructions tasks, the category's own metric",
-        {"untuned": ("untuned", BASELINE), "tk_instruct": ("fine-tuned on 104 other tasks", TREATMENT)},
+        {"untuned": ("untuned", BASELINE), "tk_instruct": ("fine-tuned on 104 other tasks", CONTROL)},
         "category",
         rows=(
             "Question rewriting",
@@ -99,8 +101,8 @@ DRAWN = (
         "PGRA on real texts",
         "Accuracy in percent (CoLA: Matthews correlation), mean of three seeds",
         {
-            "reader, no passages": ("reader without passages", BASELINE),
-            "FiD": ("passages of the retriever (FiD)", CONTROL),
+            "reader, no passages": ("reader without passages", CONTROL),
+            "FiD": ("passages of the retriever (FiD)", PALE_TREATMENT),
             "PGRA": ("passages of the reranker (PGRA)", TREATMENT),
         },
         "task",
@@ -119,9 +121,9 @@ DRAWN = (
         "ZeroSCROLLS on real documents",
         "50 questions a task in 2,048 tokens",
         {
-            "naive": ("naive", PEOPLE),
+            "naive": ("naive", PALE_BASELINE),
             "untuned": ("untuned", BASELINE),
-            "tk_instruct": ("tk_instruct", TREATMENT),
+            "tk_instruct": ("tk_instruct", CONTROL),
         },
         "task, metric",
     ),

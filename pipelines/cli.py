@@ -7,6 +7,7 @@ nightjar rebuild --help
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -109,6 +110,8 @@ def main(arguments: list[str] | None = None) -> None:
     A reader that has left, such as `head`, changes no exit status. Output that was lost otherwise is an error of a
     command that only prints; the status of one that runs stages tells how the run ended.
     """
+    # Commands have a bar of their own, which bars of other packages would break into lines.
+    os.environ.setdefault("TQDM_DISABLE", "1")
     display.protect()
     startup.collect_seldom()
     try:

@@ -92,10 +92,7 @@ def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -
     """The table in a file of `write_file`. Raises NightjarError if it is missing or unreadable."""
     if not path.is_file():
         raise NightjarError("no such file", path, "run the stage that makes it: nightjar rebuild")
-    with _reading([path]):
-        _check_columns(path, contract)
-        table = pq.read_table(path, schema=contract.schema, filters=where, use_threads=False)
-    return _whole(table, contract, path)
+    return _table([path], contract, None, where)
 
 
 class ArtifactWriter:
@@ -314,6 +311,15 @@ def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | No
     return ds.dataset(list(map(str, parts)), schema=contract.schema, format="parquet")
 
 
+def _table(
+    parts: Sequence[Path], contract: Table, columns: list[str] | None, where: pc.Expression | None = None
+) -> pa.Table:
+    dataset = _dataset(parts, contract, columns)
+    with _reading(parts):
+        table = dataset.to_table(columns=columns, filter=where, use_threads=False)
+    return _whole(table, contract, parts[0] if len(parts) == 1 else parts[0].parent)
+
+
 def read(
     path: AnyPath, contract: Table, columns: list[str] | None = None, where: pc.Expression | None = None
 ) -> pa.Table:
@@ -321,11 +327,7 @@ def read(
 
     Raises NightjarError if the table is missing or damaged, lacks a column or a value, or has columns of another kind.
     """
-    parts = _parts(path, contract)
-    dataset = _dataset(parts, contract, columns)
-    with _reading(parts):
-        table = dataset.to_table(columns=columns, filter=where, use_threads=False)
-    return _whole(table, contract, parts[0].parent)
+    return _table(_parts(path, contract), contract, columns, where)
 
 
 def read_rows(path: AnyPath, contract: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
@@ -364,10 +366,7 @@ def read_part(path: Path, contract: Table, part: str, columns: list[str] | None 
     file = path / contract.name / f"{part}.parquet"
     if not file.is_file():
         raise NightjarError("no such part", file, "rebuild the artifact")
-    with _reading([file]):
-        _check_columns(file, contract, columns)
-        table = pq.read_table(file, schema=contract.schema, columns=columns, use_threads=False)
-    return _whole(table, contract, file)
+    return _table([file], contract, columns)
 
 
 def read_rejected(path: AnyPath) -> pa.Table:

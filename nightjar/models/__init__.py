@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nightjar.models.generate import stream
     from nightjar.models.load import LanguageModel, prepare
     from nightjar.models.load import load as load_model
-    from nightjar.models.model import Decoding, Model, Request, Score, Text
+    from nightjar.models.model import Decoding, Message, Model, Reply, Request, Score, Text, ToolCall
     from nightjar.models.row import Prompt
     from nightjar.models.samples import Sampling, generator_for, stream_samples
     from nightjar.models.score import continuation_logprobs, logprobs_at
@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Decoding",
     "LanguageModel",
+    "Message",
     "Model",
     "Prompt",
+    "Reply",
     "Request",
     "Sampling",
     "Score",
     "Text",
     "Tokenizer",
+    "ToolCall",
     "continuation_logprobs",
     "generate_text",
     "generator_for",

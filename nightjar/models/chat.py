@@ -11,11 +11,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.chat_template import without_reasoning
+from nightjar.core.files import write_text
+from nightjar.core.json_text import read_object
+from nightjar.models.chat_template import is_within_reasoning, without_reasoning
 from nightjar.models.http_client import Limits, Refused
 from nightjar.models.model import (
     Capability,
@@ -44,13 +47,49 @@ ADAPTABLE: Mapping[str, str | None] = {
 MOST_STOPS = 4
 # Calls of tools in one answer, and characters of the arguments of one.
 MOST_CALLS, MOST_ARGUMENTS = 16, 10_000
+# Tokens are counted by these.
+KINDS = ("prompt", "completion")
+
+
+class UsedTokens:
+    """The tokens of prompts and answers: `own` are those of one `stage`, `total` those of all stages of a run.
+
+    A `file` keeps them for the other stages of the run and for the process that resumes it. Threads may share it.
+    """
+
+    def __init__(self, file: Path | None = None, stage: str = "") -> None:
+        self._file, self._lock = file, Lock()
+        self._counts = _kept(file) if file and file.exists() else {}
+        self.own = self._counts.setdefault(stage, dict.fromkeys(KINDS, 0))
+
+    @property
+    def total(self) -> int:
+        with self._lock:
+            return sum(sum(counts.values()) for counts in self._counts.values())
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add the counts of an answer."""
+        with self._lock:
+            for kind in KINDS:
+                self.own[kind] += counts[kind]
+            if self._file:
+                write_text(self._file, json.dumps(self._counts) + "\n")
+
+
+def _kept(file: Path) -> dict[str, dict[str, int]]:
+    fix = "restore it, or delete it: what was used before is not counted then"
+    kept = read_object(file, fix)
+    for counts in kept.values():
+        if not isinstance(counts, dict) or not all(type(counts.get(kind)) is int for kind in KINDS):
+            raise NightjarError("it has no counts of tokens", file, fix)
+    return kept
 
 
 class ChatServer(Server):
     """A connection to the chat server of an address; use it as a context manager. Threads may share it.
 
     Of its settings `chat`, at_once and token_limit are for the requests. What would be asked beyond the limit of tokens
-    is one line.
+    is one line. `used` counts the tokens.
 
     Raises NightjarError, with one line for each fault, from every method, as `Server` does.
     """
@@ -61,13 +100,15 @@ class ChatServer(Server):
 
     def __init__(self, address: Address | str, limits: Limits | None = None) -> None:
         super().__init__(address, limits)
-        self.tokens = {"prompt": 0, "completion": 0}
+        self.used = UsedTokens()
         self._adapted: dict[str, str | None] = {}
-        self._lock = Lock()
+
+    def keep_tokens(self, file: Path, stage: str) -> None:
+        self.used = UsedTokens(file, stage)
 
     def facts(self) -> Mapping[str, Any]:
         adapted = {name: new or "left out" for name, new in sorted(self._adapted.items())}
-        return {"server": {**self.identity, "interface": "chat", "tokens": self.tokens, "refused": adapted}}
+        return {"server": {**self.identity, "interface": "chat", "tokens": self.used.own, "refused": adapted}}
 
     def generate(
         self,
@@ -90,8 +131,10 @@ class ChatServer(Server):
             while len(found) < count:
                 body = self._body(request, decoding, len(found))
                 more = count - len(found)
-                choices = self._choices(self._asked({**body, "n": more} if more > 1 else body), most=more)
-                found += [self._text(choice, request.stop, used=None) for choice in choices]
+                answer = self._asked({**body, "n": more} if more > 1 else body)
+                choices = self._choices(answer, most=more)
+                if not self._cut_in_reasoning(choices):
+                    found += [self._text(choice, request.stop, used=None) for choice in choices]
             return found
 
         return at_once(one, wanted, self.chat.at_once)
@@ -115,6 +158,8 @@ class ChatServer(Server):
             body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
         found = self._asked(body)
         (choice,) = self._choices(found, most=1)
+        if self._cut_in_reasoning([choice]):
+            return self.reply(request, decoding, tools)
         text = self._text(choice, request.stop, found.get("usage"))
         return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
 
@@ -131,9 +176,7 @@ class ChatServer(Server):
 
     def _asked(self, body: dict[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without what the server refuses."""
-        with self._lock:
-            spent = sum(self.tokens.values())
-        if (limit := self.chat.token_limit) is not None and spent >= limit:
+        if (limit := self.chat.token_limit) is not None and self.used.total >= limit:
             fix = "give a larger one; the answers so far are kept"
             raise NightjarError(f"the limit of {limit:,} tokens is reached", "token_limit", fix)
         while True:
@@ -155,9 +198,23 @@ class ChatServer(Server):
         used = found.get("usage") or {}
         if not isinstance(used, dict):
             raise self._fault("usage of the answer is not an object")
-        with self._lock:
-            for kind in self.tokens:
-                self.tokens[kind] += self._count(used, f"{kind}_tokens") or 0
+        counts = {kind: self._count(used, f"{kind}_tokens") for kind in self.used.own}
+        if self.chat.token_limit is not None and None in counts.values():
+            raise self._fault("it does not count the tokens, and a limit is set", "leave the limit out")
+        self.used.add({kind: count or 0 for kind, count in counts.items()})
+
+    def _cut_in_reasoning(self, choices: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether a stop text ended the reasoning of an answer, so that all are to be asked for again, without any.
+
+        From then on no request has stop texts: they are looked for here, in what follows the reasoning.
+        """
+        if "stop" in self._adapted or not any(
+            choice.get("finish_reason") != "length" and is_within_reasoning(choice["message"].get("content"))
+            for choice in choices
+        ):
+            return False
+        self._adapted["stop"] = None
+        return True
 
     def _choices(self, found: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
         choices = found.get("choices")
@@ -174,9 +231,11 @@ class ChatServer(Server):
         if content is not None and not isinstance(content, str):
             raise self._fault("the content of the message is not a text")
         counts = used if isinstance(used, dict) else {}
+        # Where the server itself has taken the reasoning out, it may have left the blank lines after it.
+        reasoned = any(choice["message"].get(name) for name in ("reasoning_content", "reasoning"))
         found = without_reasoning(
             Text(
-                content or "",
+                (content or "").lstrip() if reasoned else content or "",
                 choice.get("finish_reason") == "length",
                 self._count(counts, "completion_tokens"),
                 self._count(counts, "prompt_tokens"),

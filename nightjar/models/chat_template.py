@@ -19,7 +19,8 @@ from nightjar.models.tokenizer import load_tokenizer
 # How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
 _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 # What a model writes before its answer; where the limit of tokens ended that, there is no answer.
-_REASONING = re.compile(r"\A(?:.*</think>|\s*<think>.*)", re.DOTALL)
+_REASONING = re.compile(r"\A(?:.*</think>\s*|\s*<think>.*)", re.DOTALL)
+_OPEN = re.compile(r"\A\s*<think>(?!.*</think>)", re.DOTALL)
 
 
 class ChatTemplate:
@@ -129,6 +130,11 @@ def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
         if isinstance(given, dict) and isinstance(name := given.get("name"), str):
             calls.append(ToolCall(f"call_{len(calls)}", name, json.dumps(given.get("arguments", {}))))
     return _CALL.sub("", text).strip() if calls else text, tuple(calls)
+
+
+def is_within_reasoning(text: object) -> bool:
+    """Whether a text ends before its reasoning does."""
+    return isinstance(text, str) and _OPEN.match(text) is not None
 
 
 def without_reasoning(found: Text) -> Text:

@@ -37,6 +37,8 @@ KEY = "NIGHTJAR_SERVER_KEY"
 _SHOWN = 200
 # A key of so many characters is looked for in answers too; a shorter one may be a part of any text.
 _SECRET = 16
+# Of the pause in a message, in seconds.
+_LONGEST = 999_999_999
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _INTERFACE = "check that it has the OpenAI interface"
 _HOST = re.compile(r"[a-z0-9_.-]+")
@@ -71,6 +73,10 @@ class Refused(NightjarError):
 
 class _Invalid(Exception):
     """An answer that is not read further, and why."""
+
+
+class _Busy(Exception):
+    """A server that asks for a longer pause than a request may take, and for how many seconds."""
 
 
 def address(text: str) -> httpx.URL:
@@ -148,6 +154,9 @@ class HttpClient:
             raise self.fault(what, "check the address, and that the server runs") from None
         except _Invalid as error:
             raise self.fault(str(error), _INTERFACE) from None
+        except _Busy as error:
+            fix = "try again later; what is answered already is kept"
+            raise self.fault(f"it is busy, and asks for a pause of {error} s", fix) from None
         if reply.status >= 300:
             raise self._refusal(reply, path, (body or {}).get("model"))
         try:
@@ -165,7 +174,7 @@ class HttpClient:
         return NightjarError(self._hidden(what), self.where, fix)
 
     async def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> _Reply:
-        """The answer. Raises TimeoutError, httpx.HTTPError or _Invalid."""
+        """The answer. Raises TimeoutError, httpx.HTTPError, _Invalid or _Busy."""
         limits = self.limits
         with anyio.fail_after(limits.answer):
             for attempt in range(1, limits.attempts + 1):
@@ -175,6 +184,8 @@ class HttpClient:
                     if reply.status not in _BUSY or attempt == limits.attempts:
                         return reply
                     wait = reply.wait
+                    if wait > anyio.current_effective_deadline() - anyio.current_time():
+                        raise _Busy(f"{min(wait, _LONGEST):,.0f}")
                 except httpx.HTTPError:
                     if attempt == limits.attempts:
                         raise

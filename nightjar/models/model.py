@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -191,6 +192,10 @@ class Model(Protocol):
     def abilities(cls, argument: str) -> frozenset[Capability]:
         """What the model of a source with this argument can; a server is asked where it may be more than its class."""
         return cls.can
+
+    def keep_tokens(self, file: Path, stage: str) -> None:
+        """Add the tokens that this stage uses to those of the run in `file`; for models that count them."""
+        return None
 
     def facts(self) -> Mapping[str, Any]:
         """What is published of the model beside its answers."""

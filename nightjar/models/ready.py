@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.files import folder_output, replace, temporary_sibling
 from nightjar.models.headers import AGAIN, check_sizes, refusing
 from nightjar.models.tokenizer import PROBE, load_tokenizer
-from nightjar.models.weights import CHECKSUMS, KEPT, check, digest, find, weight_files, write_checksums
+from nightjar.models.weights import CHECKSUMS, INDEX, KEPT, check, digest, find, weight_files, write_checksums
 from nightjar.params.data import ModelSource
 
 PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
@@ -29,6 +29,34 @@ def check_complete(folder: Path, adapter: Path | None = None) -> None:
     read_whole(folder, load_tokenizer(folder), adapter, torch.float32, values=False)
 
 
+def make_tokenizer_ready(source: ModelSource, output: Path) -> None:
+    """Put the tokenizer and the configuration of `source` into the directory `output`, without weights; whole or not
+    at all.
+
+    The same as `make_ready` makes of them. Raises NightjarError as it does, but for weights that are not those of the
+    configuration.
+    """
+    folder = _found(source)
+    with folder_output(output) as made:
+        weights = weight_files(folder)[0]
+        if weights.suffix == ".gguf":
+            from transformers import AutoConfig
+
+            from nightjar.models.pretrained import OFFLINE
+
+            _gguf_tensors(weights)
+            with refusing("this GGUF cannot be read", weights):
+                config = AutoConfig.from_pretrained(str(folder), gguf_file=weights.name, **OFFLINE)
+            if hasattr(config, "quantization_config"):
+                del config.quantization_config
+            config._name_or_path = weights.stem
+            config.save_pretrained(made)
+            _save_gguf_tokenizer(weights, made, config.vocab_size)
+        else:
+            _copy(folder, made, weights=False)
+        load_tokenizer(made)
+
+
 def make_ready(
     source: ModelSource, output: Path, add: Callable[[Path, Path], None] | None = None
 ) -> dict[str, Any]:
@@ -39,24 +67,15 @@ def make_ready(
     and the tokens that a language model's prompts begin with. Raises NightjarError if the weights are missing, damaged,
     pickled, not those of the configuration, or not those that the pinned sha256 names.
     """
-    folder = find(source)
+    folder = _found(source)
     found = digest(folder)
-    if source.sha256 and found != source.sha256:
-        what = f"the weights' sha256 is {found}, params.yaml pins {source.sha256}"
-        raise NightjarError(what, folder, PIN)
-    check(folder)
     temporary = temporary_sibling(output)
     temporary.mkdir()
     try:
         if weight_files(folder)[0].suffix == ".gguf":
             _convert_gguf(weight_files(folder)[0], temporary)
         else:
-            for pattern in KEPT:
-                for file in sorted(folder.glob(pattern)):
-                    if file.name != CHECKSUMS:
-                        shutil.copyfile(file, temporary / file.name)
-            if not (temporary / "tokenizer.json").exists() and any(temporary.glob("*.model")):
-                _convert_sentencepiece(folder, temporary)
+            _copy(folder, temporary)
         if add:
             add(folder, temporary)
         else:
@@ -69,6 +88,28 @@ def make_ready(
             error.where = error.where.replace(str(temporary), str(folder))
         raise
     return facts(source.source, folder, output, found, ready, language=not add)
+
+
+def _found(source: ModelSource) -> Path:
+    """The folder of a source, checked. Raises NightjarError as `make_ready` does."""
+    folder = find(source)
+    if source.sha256 and (found := digest(folder)) != source.sha256:
+        what = f"the weights' sha256 is {found}, params.yaml pins {source.sha256}"
+        raise NightjarError(what, folder, PIN)
+    check(folder)
+    return folder
+
+
+def _copy(folder: Path, output: Path, weights: bool = True) -> None:
+    """Copy what is kept of a model directory of safetensors, with or without these."""
+    for pattern in KEPT:
+        for file in sorted(folder.glob(pattern)):
+            if file.name not in (CHECKSUMS, *(() if weights else (INDEX,))) and (
+                weights or file.suffix != ".safetensors"
+            ):
+                shutil.copyfile(file, output / file.name)
+    if not (output / "tokenizer.json").exists() and any(output.glob("*.model")):
+        _convert_sentencepiece(folder, output)
 
 
 def facts(
@@ -109,11 +150,10 @@ def _convert_gguf(weights: Path, output: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from nightjar.models.pretrained import check_finite, read_model, read_tokenizer
+    from nightjar.models.pretrained import check_finite, read_model
 
     tensors = _gguf_tensors(weights)
     loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
-    tokenizer = read_tokenizer(weights.parent, gguf_file=weights.name)
     rest = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
     if rest:
         what = f"{abs(rest):,} of its values {'have no place in the model' if rest > 0 else 'are missing'}"
@@ -129,10 +169,17 @@ def _convert_gguf(weights: Path, output: Path) -> None:
         plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     plain.load_state_dict(loaded.state_dict(), assign=True)
     plain.save_pretrained(output)
-    tokenizer.save_pretrained(output)
-    _without_places(output / "tokenizer_config.json")
-    _without_more_tokens(output / "tokenizer.json", plain.get_input_embeddings().weight.shape[0])
+    _save_gguf_tokenizer(weights, output, plain.get_input_embeddings().weight.shape[0])
     check_finite(loaded, load_tokenizer(output).encode(PROBE), weights)
+
+
+def _save_gguf_tokenizer(weights: Path, output: Path, size: int) -> None:
+    """Write the tokenizer of a GGUF, without the tokens beyond the `size` embeddings."""
+    from nightjar.models.pretrained import read_tokenizer
+
+    read_tokenizer(weights.parent, gguf_file=weights.name).save_pretrained(output)
+    _without_places(output / "tokenizer_config.json")
+    _without_more_tokens(output / "tokenizer.json", size)
 
 
 def _gguf_tensors(weights: Path) -> dict[str, int]:

@@ -78,6 +78,8 @@ def evaluate(
     values = values_for(card, data or (made.data if made else Path()))
     put(values, settings or {}, "settings", "params.yaml has every key")
     source, name = resolve(model), name_of(model)
+    if chat is not None or (source.remote and "chat" in backend(model).can):
+        name = f"{name}_chat"
     if source.remote and not paths.LANGUAGE_MODEL.is_dir():
         source = replace(source, language_model=values["models"]["language_model"]["source"])
     none = paths.NONE.as_posix()

@@ -13,7 +13,7 @@ from nightjar.benchmarks.card import Choice
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
-from nightjar.models.backends import backend, open_model
+from nightjar.models.backends import backend, is_remote, open_model
 from nightjar.models.chat_template import TemplatedModel
 from nightjar.models.model import Decoding, Model, Request, Text, at_once
 from nightjar.models.pretrained import ADAPTER_CONFIG
@@ -184,6 +184,9 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     """
     weights, settings, params = job.system.weights, job.settings, job.params
     kind, recipe = backend(weights, job.base), recipe_of(job)
+    if job.system.chat and is_remote(weights) and "chat" not in kind.can:
+        fix = "set it to null, or ask a chat server"
+        raise NightjarError(f"{kind.title} gets no chat template", job.key("chat"), fix)
     calls = _calls(job, kind, recipe)
     _check_evidence(job, kind, recipe)
     toolbox = toolbox_of(job) if calls == "on" else Toolbox([])
@@ -192,6 +195,8 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     with open_model(
         weights, job.base, settings, window, params.seed, params.threads, job.system.chat
     ) as model:
+        if job.tokens:
+            model.keep_tokens(job.tokens, job.item)
         if calls == "on" and isinstance(model, TemplatedModel) and not model.template.knows_tools:
             fix = f"set {job.key('calls')} to off, or leave the template out"
             raise NightjarError("its chat template knows no tools", job.base, fix)
@@ -253,7 +258,12 @@ def writing(
         answer = conversing(
             model, requests, toolbox, settings.max_calls, decoding, lambda one: _tokens(one, tokenizer)
         )
-        for number, written, prompt_tokens in answer(numbers):
+        if model.at_once > 1:
+            # Each by itself: an answer is recorded while others still call tools.
+            found = (one for _, one in at_once(lambda it: next(answer([it])), numbers, model.chat.at_once))
+        else:
+            found = answer(numbers)
+        for number, written, prompt_tokens in found:
             yield number, answer_row(written, settings, prompt_tokens)
 
     if calls == "off" or (calls == "disabled" and "chat" in model.can):

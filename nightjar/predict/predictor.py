@@ -50,13 +50,15 @@ class Job:
     """The questions of a benchmark for one system; `item` is its name in the group predict.systems of the parameters.
 
     `source` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
-    names `paths.LANGUAGE_MODEL`, and what its adapter belongs to.
+    names `paths.LANGUAGE_MODEL`, and what its adapter belongs to. `tokens` is the file that keeps the tokens of a chat
+    server over a run of several stages (`models.chat.UsedTokens`).
     """
 
     params: Params
     item: str
     source: Path
     base: Path = paths.LANGUAGE_MODEL
+    tokens: Path | None = None
 
     @cached_property
     def system(self) -> System:

@@ -12,7 +12,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend, is_remote, split
 from nightjar.models.headers import AGAIN, read_json_object
-from nightjar.models.ready import facts, make_ready
+from nightjar.models.ready import facts, make_ready, make_tokenizer_ready
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
 from nightjar.params.data import ModelSource
 
@@ -48,7 +48,8 @@ class Source:
         return folder if whole and not _elsewhere(self.language_model) else made
 
     def prepare(self, made: Path) -> dict[str, Any] | None:
-        """Make the language model ready, in the folder `made` unless it is read where it is (`base`).
+        """Make the language model ready, in the folder `made` unless it is read where it is (`base`). Of that of a
+        model without files only the tokenizer is.
 
         Returns the facts of where it came from; None for the project's own, which has facts. Raises NightjarError for a
         model that is missing or damaged, and as `make_ready` does.
@@ -60,6 +61,9 @@ class Source:
         if self.adapter:
             check(self.adapter)
         folder = self.base(made)
+        if self.remote and folder == made:
+            make_tokenizer_ready(ModelSource(source=source), made)
+            return None
         if folder == made:
             return make_ready(ModelSource(source=source), made)
         found = verify(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple
 
 from nightjar.core.errors import NightjarError
 
@@ -43,15 +42,7 @@ def nominal_alpha(items: Sequence[Sequence[str]]) -> float | None:
     return 1.0 - (n - 1) * observed / expected
 
 
-class Blanc(NamedTuple):
-    """BLANC and its two parts: the F1 of the links and that of the non-links, None where neither clustering has any."""
-
-    value: float
-    links: float | None
-    others: float | None
-
-
-def blanc(one: Sequence[Hashable], other: Sequence[Hashable]) -> Blanc | None:
+def blanc(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
     """BLANC of two clusterings of the same items, each given as the cluster of every item (Recasens & Hovy 2011).
 
     A pair of items is a link of a clustering that has both in one cluster, else a non-link. If a pairs are links of
@@ -74,7 +65,7 @@ def blanc(one: Sequence[Hashable], other: Sequence[Hashable]) -> Blanc | None:
     links = _f1(both, of_one, of_other)
     others = _f1(neither, pairs - of_one, pairs - of_other)
     known = [f1 for f1 in (links, others) if f1 is not None]
-    return Blanc(sum(known) / len(known), links, others)
+    return sum(known) / len(known)
 
 
 def _pairs(sizes: Iterable[int]) -> int:

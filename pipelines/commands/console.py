@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
-    MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -29,7 +30,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from nightjar.core.display import number, printable, printable_json
+from nightjar.core.display import duration, number, printable, printable_json
 
 # The width of what is no terminal: no line is wrapped.
 ENDLESS = 100_000
@@ -169,6 +170,16 @@ def say_tree(tree: Tree) -> None:
     print(*_rendered(console(), tree), sep="\n", flush=True)
 
 
+class _Left(ProgressColumn):
+    """`12 of 75, 4 min left`, as far as it is known."""
+
+    def render(self, task: Task) -> Text:
+        if task.total is None:
+            return Text()
+        left = f", {duration(task.time_remaining)} left" if task.time_remaining else ""
+        return Text(f"{task.completed:,.0f} of {task.total:,.0f}{left}")
+
+
 @contextlib.contextmanager
 def bar(title: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
     """A bar with the time that is left, on standard error if that is a terminal; None elsewhere. It is there at once.
@@ -178,9 +189,7 @@ def bar(title: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    text = TextColumn("{task.description}", markup=False)
-    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
-    columns = (text, BarColumn(), MofNCompleteColumn(), *times)
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), _Left()
     # A model that answers many questions at once may say nothing for a minute.
     with Progress(
         *columns, console=console(err=True), transient=True, refresh_per_second=2, speed_estimate_period=600

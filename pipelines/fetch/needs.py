@@ -13,20 +13,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nightjar.core.config import PARAMS_FILE, value
-from pipelines.fetch.sources import FETCHED, Supply, supply_of, table
+from pipelines.fetch.sources import FETCHED, Supply, records, supply_of, table
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 
 # Groups of parameters that name weights, which no stage has as a dependency.
 WEIGHTS = ("models", "tools")
 
-State = Literal["present", "missing", "to download"]
+# incomplete: some parts of a data set were not fetched.
+State = Literal["present", "missing", "incomplete", "to download"]
 
 
 @dataclass(frozen=True)
 class Need:
     """A source, as params.yaml names it or the folder around it that the table describes (`supply`), the `key` that
-    names it, the stages that read it, and whether DVC has a version of it (`versioned`).
+    names it, the stages that read it, whether DVC has a version of it (`versioned`), and the parts that it lacks.
     """
 
     source: str
@@ -35,6 +36,12 @@ class Need:
     state: State
     supply: Supply | None
     versioned: bool
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def absent(self) -> bool:
+        """Whether something of it must be got."""
+        return self.state in ("missing", "incomplete")
 
     @property
     def fix(self) -> str:
@@ -43,20 +50,20 @@ class Need:
         if kind == "package":
             return f"install it: pip install {name}"
         parts = list(table().values())
-        if datasets := dict.fromkeys(
-            one.dataset
-            for one in parts
-            if (FETCHED / one.dataset).as_posix() == self.source or one.reads == self.key
-        ):
-            own = Path(self.source).parent == FETCHED
-            terms = any(one.about.terms for one in parts if one.dataset in datasets)
-            words = [" or ".join(datasets), *["--accept-licence"] * terms, *["--use"] * (not own)]
-            pull = "bring it from a remote: dvc pull; or " if self.versioned else ""
-            return f"{pull}fetch it: nightjar fetch {' '.join(words)}"
+        own = [one for one in parts if (FETCHED / one.dataset).as_posix() == self.source]
+        if fitting := own or [one for one in parts if one.reads == self.key]:
+            datasets = " or ".join(dict.fromkeys(one.dataset for one in fitting))
+            terms = any(one.about.terms for one in fitting)
+            words = [datasets, *["--accept-licence"] * terms, *["--use"] * (not own)]
+            # Of this alone: dvc pull fails for the outputs of stages that never ran.
+            pull = f"bring it from a remote: dvc pull {self.source}.dvc; or "
+            return f"{pull * (self.versioned and not self.lacks)}fetch it: nightjar fetch {' '.join(words)}"
         return f"put it there, or set {self.key}" if self.key else "put it there"
 
     def __str__(self) -> str:
         where = f" ({self.key})" if self.key else ""
+        if self.lacks:
+            return f"{self.source}{where} lacks {', '.join(self.lacks)}"
         of = (
             f": {self.supply.what} ({self.supply.licence}; {self.supply.gigabytes:g} GB; {self.supply.url})"
             if self.supply
@@ -66,8 +73,8 @@ class Need:
 
 
 def fetches(wanted: Iterable[Need]) -> str:
-    """The command that fetches all of what is missing in data/fetched; empty if nothing is."""
-    missing = (one for one in wanted if one.state == "missing")
+    """The command that fetches all of what data/fetched lacks; empty if that is nothing."""
+    missing = (one for one in wanted if one.absent)
     names = [Path(one.source).name for one in missing if Path(one.source).parent == FETCHED]
     terms = any(one.about.terms for one in table().values() if one.dataset in names)
     return " ".join(["nightjar fetch", *names, *["--accept-licence"] * terms]) if names else ""
@@ -113,8 +120,20 @@ def _need(
     below = (key for text, key in named.items() if Path(text).is_relative_to(source))
     key = named.get(source) or next(below, "")
     versioned = (root / f"{source}.dvc").is_file()
-    state: State = "present" if not lost else "to download" if source.startswith("hub:") else "missing"
-    return Need(source, key, stages, state, known[1] if known else None, versioned)
+    lacks = () if lost else _parts_to_fetch(root, source)
+    there: State = "incomplete" if lacks else "present"
+    state: State = there if not lost else "to download" if source.startswith("hub:") else "missing"
+    return Need(source, key, stages, state, known[1] if known else None, versioned, lacks)
+
+
+def _parts_to_fetch(root: Path, source: str) -> tuple[str, ...]:
+    """The parts of a data set of which others were fetched; none of a folder that was put there by hand."""
+    dataset = Path(source).name
+    if Path(source).parent != FETCHED or not (found := records(root, dataset)):
+        return ()
+    return tuple(
+        sorted(one.part for one in table().values() if one.dataset == dataset and one.part not in found)
+    )
 
 
 def _texts(key: str, setting: Any) -> Iterator[tuple[str, str]]:

@@ -1,18 +1,20 @@
-"""The table of published data, sources.yaml, and the known checksums of their files."""
+"""The table of published data, sources.yaml, the known checksums of their files, and what was fetched."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from nightjar.core import paths
 from nightjar.core.config import Gigabytes, Item, Model, Name, checked, read_yaml
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import read_object
 
 UNKNOWN = "unknown"
 FETCHED = paths.DATA / "fetched"
@@ -44,6 +46,12 @@ class Source(Model):
     @property
     def address(self) -> str:
         return str(self.git or self.url)
+
+    @property
+    def fixed(self) -> str | None:
+        """The commit or the sha256 that the table names; None where it names a tag or none."""
+        named = self.revision if self.git else self.sha256
+        return named if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", named) else None
 
 
 class Part(Model):
@@ -141,6 +149,17 @@ def checksums() -> Mapping[str, str]:
     """The known sha256 of files by DATASET/NAME, in the form that `sha256sum` writes."""
     lines = _SUMS.read_text("utf-8").splitlines()
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def record_of(dataset: str) -> Path:
+    """The file beside a data set's folder that says where its files come from."""
+    return FETCHED / f"{dataset}.json"
+
+
+def records(root: Path, dataset: str) -> dict[str, Any]:
+    """What was fetched of a data set: for each part its sources, and the sha256 and bytes of each file."""
+    file = root / record_of(dataset)
+    return read_object(file, "delete it, and fetch the data set again") if file.exists() else {}
 
 
 def choose(names: tuple[str, ...]) -> list[Named]:

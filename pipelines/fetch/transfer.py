@@ -6,11 +6,14 @@ bytes is ours, and httpx does the rest.
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import shutil
 import stat
 import subprocess
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -24,9 +27,17 @@ from pipelines.project.git import git
 # Seconds without a byte, until a connection is there, and of one command of Git.
 TIMEOUT = httpx.Timeout(60, connect=20)
 GIT_SECONDS = 6 * 3600
-# No hook or filter of the user, no path outside.
-_SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "protocol.ext.allow=never")
+# No hook of the user, no path outside, the bytes as they were committed.
+_SAFE = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "protocol.ext.allow=never"),
+    *("-c", "core.autocrlf=false"),
+)
 _BLOCK = 2**20
+# What zipfile, tarfile and the decompressors raise for an archive that they cannot read.
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, ValueError, RuntimeError),
+)
 Progress = Callable[[int, int], None]
 
 
@@ -59,6 +70,9 @@ def download(url: str, target: Path, most: int, progress: Progress) -> None:
             if reply.status_code not in (200, 206):
                 fix = "the publisher may have moved it; fetch it by hand, and say so to Nightjar's developers"
                 raise NightjarError(f"the server answers {reply.status_code}", url, fix)
+            if reply.headers.get("content-type", "").startswith("text/html"):
+                fix = "the publisher may have moved it; fetch it by hand"
+                raise NightjarError("the server sends a web page, not the file", url, fix)
             if reply.status_code == 200:
                 done = 0
             version.write_text(reply.headers.get("etag") or reply.headers.get("last-modified", ""), "utf-8")
@@ -86,7 +100,7 @@ def download(url: str, target: Path, most: int, progress: Progress) -> None:
 def checkout(repository: str, revision: str | None, patterns: list[str], folder: Path) -> str:
     """Fetch one revision of a repository into `folder`, only the files of `patterns`; returns its commit.
 
-    None is the newest revision. Raises NightjarError with Git's own last line.
+    None is the newest revision. Raises NightjarError with Git's own words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _git(folder, repository, "init", "--quiet")
@@ -112,7 +126,7 @@ def _git(folder: Path, repository: str, *arguments: str) -> str:
     except subprocess.TimeoutExpired:
         raise NightjarError("git has not ended", repository, "run the command again") from None
     except NightjarError as error:
-        fix = "check the connection; the publisher may have moved it"
+        fix = "check the connection and the free disk space; the publisher may have moved it"
         raise NightjarError(error.what, repository, fix) from None
 
 
@@ -132,9 +146,9 @@ def unpack(archive: Path, files: dict[str, str], folder: Path, most: int) -> Non
                 raise NightjarError(f"{name} is not a file", archive, "do not use this archive")
             with stream() as source:
                 left -= _copy(source, folder / target, left, archive)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError) as error:
+    except _DAMAGED as error:
         what = f"not a sound archive: {first_line(error)}"
-        raise NightjarError(what, archive, "delete it, and run the command again") from None
+        raise NightjarError(what, archive, "run the command again: it is fetched anew") from None
 
 
 def place(name: str, files: dict[str, str]) -> str | None:
@@ -153,9 +167,12 @@ def _members(archive: Path) -> Iterator[tuple[str, bool, Callable[[], IO[bytes]]
                 kind = stat.S_IFMT(one.external_attr >> 16)
                 yield one.filename, kind in (0, stat.S_IFREG), lambda one=one: opened.open(one)  # type: ignore[misc]
     else:
-        with tarfile.open(archive, "r|*") as packed:
+        with tarfile.open(archive, "r:*") as packed:
             for member in packed:
                 yield member.name, member.isreg(), lambda member=member: packed.extractfile(member)  # type: ignore[misc]
+            # The checksum of a compressed file comes last.
+            while packed.fileobj and packed.fileobj.read(_BLOCK):
+                pass
 
 
 def _copy(source: IO[bytes], target: Path, most: int, archive: Path) -> int:

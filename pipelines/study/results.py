@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
@@ -54,9 +54,14 @@ def _artifacts(study: Study) -> list[str]:
 
 
 def collect(
-    root: Path, study: Study, commits: Mapping[str, str], failed: Mapping[str, str]
+    root: Path,
+    study: Study,
+    commits: Mapping[str, str],
+    failed: Mapping[str, str],
+    provide: Callable[[Path, str, Sequence[str]], AbstractContextManager[Path]] = provided,
 ) -> dict[str, Any]:
-    """The content of study.json. Points without an experiment are marked as failed or missing.
+    """The content of study.json. Points without an experiment are marked as failed or missing; `provide` gives the
+    folder with the artifacts of a commit.
 
     Raises NightjarError if two points were tested on different instances.
     """
@@ -64,7 +69,7 @@ def collect(
     points, tests = [], dict[str, str]()
     with ExitStack() as opened:
         folders = {
-            it.label: opened.enter_context(provided(root, commits[it.name], artifacts))
+            it.label: opened.enter_context(provide(root, commits[it.name], artifacts))
             for it in study.points
             if it.name in commits
         }

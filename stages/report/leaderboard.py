@@ -122,13 +122,12 @@ def sentences(columns: Sequence[Column], data: str) -> list[str]:
                 )
     count = sum(_sign(it, system) != " " for it in columns for system in it.differences)
     words = (("+", "better"), ("-", "worse"))
-    parts = [f"{word} {'; '.join(found[sign])}" for sign, word in words if found[sign]]
+    parts = [f"; {word}: {', '.join(found[sign])}" for sign, word in words if found[sign]]
     return [
         f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
         f"{counted_as(len(columns), 'benchmark')}{data}.",
         f"Highest scores without people and upper bounds: {'; '.join(ranks)}.",
-        f"{count} of {tests} differences from each benchmark's reference are significant{': ' if parts else ''}"
-        f"{', '.join(parts)}.",
+        f"{count} of {tests} differences from each benchmark's reference are significant{''.join(parts)}.",
     ]
 
 
@@ -245,7 +244,7 @@ def rows(columns: Sequence[Column]) -> str:
 
 
 # Columns of the text, and of a system's name in it, at most.
-_WIDTH, _SYSTEM = 100, 24
+_WIDTH, _SYSTEM = 80, 24
 
 
 def entries(results: Results) -> list[dict[str, Any]]:
@@ -270,7 +269,7 @@ def entries(results: Results) -> list[dict[str, Any]]:
 
 
 def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
-    """The leaderboard, at most 100 characters wide: a row a system, a column a benchmark; in blocks where needed.
+    """The leaderboard, at most 80 characters wide: a row a system, a column a benchmark; in blocks where needed.
 
     `unscored` says of each benchmark without scores why it has none; these lines are not cut.
     """

@@ -121,7 +121,7 @@ def _benchmark(
         f"{card.title}: instances",
         instances.context(one.evaluated),
     )
-    site.add(instances.files(one.evaluated))
+    site.add(instances.files(one.evaluated, shared["named"]))
 
 
 def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:

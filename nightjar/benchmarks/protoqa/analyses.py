@@ -150,13 +150,12 @@ def compare_clusterings(
             raise NightjarError(f"the id {shown(other.id)} occurs twice", where, "give every id once")
         one, two = _clusters_of_strings(known[other.id]), _clusters_of_strings(other)
         both = [string for string in one if string in two and one[string] and two[string]]
-        found = blanc([one[string] for string in both], [two[string] for string in both])
         rows[other.id] = {
             "question": other.id,
             "strings": len(both),
             "left out": len({*one, *two}) - len(both),
+            "blanc": blanc([one[string] for string in both], [two[string] for string in both]),
         }
-        rows[other.id] |= {"blanc": None if found is None else found.value}
     if not rows:
         raise NightjarError("no clusterings", file, REFERENCE)
     values = [row["blanc"] for row in rows.values() if row["blanc"] is not None]

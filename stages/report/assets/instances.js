@@ -26,6 +26,11 @@ function node(tag, attributes, ...children) {
   made.append(...children.flat().filter((child) => child !== null && child !== ""));
   return made;
 }
+// The name of a system, with the mark of its role and what it is.
+function label(at) {
+  const [role, glyph, what] = data.named[at];
+  return node("abbr", { class: role, title: what }, node("i", { "aria-hidden": "true" }, glyph), systems[at]);
+}
 const text = (words, tag = "div") => node(tag, { class: "text", dir: "auto" }, words);
 const sign = (of) => node("b", { class: `sign ${of[1].split(" ")[0]}`, role: "img", "aria-label": of[1], title: of[1] }, of[0]);
 
@@ -91,8 +96,8 @@ const columns = [
   { title: "question", className: "question", type: "string", render: display(questionCell, (row) => row[TEXT]) },
   { title: data.judged ? "systems" : "highest", className: "marks", type: "num", width: `${signs * 1.05 + 1.4}em`,
     orderSequence: LARGEST, render: display(marksCell, marks) },
-  ...systems.map((name, at) => ({
-    title: name, className: "system", type: "num", width: `${56 / systems.length}%`, orderSequence: LARGEST,
+  ...systems.map((_, at) => ({
+    title: label(at).outerHTML, className: "system", type: "num", width: `${56 / systems.length}%`, orderSequence: LARGEST,
     render: display((row) => answerCell(row, at), (row) => rank(row, at)),
   })),
 ];
@@ -110,7 +115,7 @@ if (!data.judged) for (const option of [...form.is.options]) if (["right", "wron
 const side = () => opened >= 0 || !WIDE.matches;
 const shown = (name) => ({ marks: side(), system: !side(), task: !side() && tasks.length > 1 })[name] ?? true;
 const table = new DataTable("#instances", {
-  data: rows, columns: columns.map((column) => ({ data: null, visible: shown(column.className), ...column })),
+  data: rows, columns: columns.map((column) => ({ data: null, searchable: false, visible: shown(column.className), ...column })),
   autoWidth: false, deferRender: true, info: false, order: [], scrollY: room(), scroller: { displayBuffer: 4 },
   layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
   language: { emptyTable: "No instance.", zeroRecords: "No instance. Reset the filters." },
@@ -202,7 +207,7 @@ function card(answer, at, it) {
     node("span", { class: "call", dir: "auto" }, `${tool}(${input})`), " → ",
     result === null ? node("i", {}, "no result") : node("bdi", {}, result || "(empty)")));
   return node("article", { class: `card ${verdict[1].split(" ")[0]}` },
-    node("h4", {}, verdict[0] ? sign(verdict) : null, systems[at]),
+    node("h4", {}, verdict[0] ? sign(verdict) : null, label(at)),
     node("p", { class: "note" }, facts.join(" · ")),
     answer.verdict === "x" ? node("p", {}, "No prediction.") : it.clusters ? ranked(answer, at, it) : text(answer.answers[0] || "(empty)"),
     answer.more ? node("p", { class: "note" }, `and ${answer.more} more`) : null,

@@ -26,6 +26,7 @@ from nightjar.params.predict import System
 from nightjar.search.rankings import read_rankings
 from stages.report import numbers
 from stages.report.benchmark.clusters import ANSWERS, Clusters
+from stages.report.plots.spec import ROLES
 from stages.report.read.results import HEADLINE
 
 # Instances of the list at most, which the seed draws, and of a file.
@@ -59,8 +60,11 @@ def context(found: Evaluated) -> dict[str, Any]:
     }
 
 
-def files(found: Evaluated) -> dict[str, str]:
-    """The list and the instances. Raises NightjarError if a table is missing."""
+def files(found: Evaluated, named: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The list and the instances; `named` are the systems, as `Site` has them.
+
+    Raises NightjarError if a table is missing.
+    """
     card = found.card
     chosen = drawn(found.questions, INSTANCES, found.params.seed, attrgetter("key"))
     scores = {one.system: one for one in found.scores}
@@ -101,6 +105,7 @@ def files(found: Evaluated) -> dict[str, str]:
         "benchmark": card.name,
         "judged": bool(card.right),
         "systems": list(found.systems),
+        "named": [[(it := named[name])["role"], ROLES[it["role"]][1], it["text"]] for name in found.systems],
         "similarities": clusters.titles if clusters else [],
         "tasks": [[printable(task), card.task(task).title or printable(task)] for task in tasks],
         "chunk": CHUNK,

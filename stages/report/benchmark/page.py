@@ -160,12 +160,12 @@ def context(one: Benchmark, number: Number | None, params: Params) -> dict[str, 
 
 
 def _lines(found: Results) -> list[Line]:
-    """The rows of the heat table: track, level, title and row. Tracks, and categories below them; or all metrics."""
+    """The rows of the heat table: track, level, title and row. Tracks, their categories indented; or all metrics."""
     lines = []
     for track in found.tracks:
         title = initial(found.card.track_title(track))
         lines.append((track, "overall", title, found.overall(track)[0]))
-        lines += [(track, "category", row.title, row) for row in found.categories(track)]
+        lines += [(track, "category", f"\u2003{row.title}", row) for row in found.categories(track)]
     if len(lines) == 1:
         track = found.tracks[0]
         lines = [

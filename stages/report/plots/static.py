@@ -20,7 +20,8 @@ from stages.report.plots.spec import Panel, Plot
 _STYLE = (
     (Path(__file__).parents[1] / "assets" / "style.css").read_text(encoding="utf-8").partition("\n* {")[0]
 )
-_COLOURS = dict(re.findall(r"--(\w+): (#\w{6});", _STYLE.partition("@media")[0]))
+# The colours of light pages by the names of the style.
+COLOURS = dict(re.findall(r"--(\w+): (#\w{6});", _STYLE.partition("@media")[0]))
 _MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "star": "*"}
 # Pixels of the whole drawing, and of a panel's title and axis; matplotlib counts in inches of 72 points.
 _WIDTH, _AROUND, _DPI = 960.0, 62.0, 72.0
@@ -52,14 +53,14 @@ def drawn(plot: Plot) -> str:
             above += height
         for at, (colour, symbol, text) in enumerate(plot.legend):
             x, y = (12 + at * 150) / _WIDTH, 1 - 10 / total
-            figure.text(x, y, printable(text), va="center", color=_COLOURS["ink"])
+            figure.text(x, y, printable(text), va="center", color=COLOURS["ink"])
             axes = figure.add_axes((x - 8 / _WIDTH, y - 4 / total, 8 / _WIDTH, 8 / total))
-            axes.plot([0], [0], _MARKERS[symbol], color=_COLOURS[colour], markersize=5)
+            axes.plot([0], [0], _MARKERS[symbol], color=COLOURS[colour], markersize=5)
             axes.axis("off")
         made = io.StringIO()
         figure.savefig(made, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     text = made.getvalue()
-    for name, colour in _COLOURS.items():
+    for name, colour in COLOURS.items():
         text = text.replace(colour, f"var(--{name})")
     rules = "svg { background: var(--paper); } text { font-family: system-ui, sans-serif !important; }"
     style = f"<style>\n{_STYLE}\n{rules}\n</style>"
@@ -79,31 +80,31 @@ def _panel(figure: Figure, panel: Panel, box: tuple[float, float, float, float],
     axes.set_ylim(panel.y.low, panel.y.high)
     above = matplotlib.transforms.Affine2D().scale(1 / width, 1 / height) + axes.transAxes
     axes.text(
-        start, height + 17, printable(panel.title), transform=above, weight="bold", color=_COLOURS["ink"]
+        start, height + 17, printable(panel.title), transform=above, weight="bold", color=COLOURS["ink"]
     )
-    axes.text(start, height + 5, printable(panel.note), transform=above, color=_COLOURS["muted"])
+    axes.text(start, height + 5, printable(panel.note), transform=above, color=COLOURS["muted"])
     for side in axes.spines.values():
         side.set_visible(False)
     for it, axis in ((panel.x, axes.xaxis), (panel.y, axes.yaxis)):
-        axis.set_tick_params(length=0, labelcolor=_COLOURS["muted"])
+        axis.set_tick_params(length=0, labelcolor=COLOURS["muted"])
         if it.labels:
             axis.set_ticks([at for at, _ in it.labels], [printable(text) for _, text in it.labels])
         elif it.hidden:
             axis.set_ticks([])
         else:
-            axis.grid(True, color=_COLOURS["line"], linewidth=0.8)
+            axis.grid(True, color=COLOURS["line"], linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.set_xlabel(printable(panel.x.title), color=_COLOURS["muted"], fontsize=8.5)
+    axes.set_xlabel(printable(panel.x.title), color=COLOURS["muted"], fontsize=8.5)
     if not panel.y.labels and panel.y.title:
-        axes.set_ylabel(printable(panel.y.title), color=_COLOURS["muted"], fontsize=8.5)
+        axes.set_ylabel(printable(panel.y.title), color=COLOURS["muted"], fontsize=8.5)
     for mark in panel.marks:
         for row in mark.rows:
-            _MARKS[mark.kind](axes, row, _COLOURS[row["colour"]])
+            _MARKS[mark.kind](axes, row, COLOURS[row["colour"]])
 
 
 def _rect(axes: Axes, row: Mapping[str, Any], colour: str) -> None:
     x, y = row["x1"], row["y1"]
-    edge = _COLOURS[row["edge"]] if "edge" in row else "none"
+    edge = COLOURS[row["edge"]] if "edge" in row else "none"
     axes.add_patch(
         matplotlib.patches.Rectangle((x, y), row["x2"] - x, row["y2"] - y, facecolor=colour, edgecolor=edge)
     )

@@ -100,21 +100,6 @@ def mean(cases: list[dict[str, Any]], metric: str) -> float:
     return round(100 * sum(case[metric] for case in cases) / len(cases), 4)
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("{", r"p\.jsonl:2: not JSON"),
-        ('{"id": "a2", "prediction": NaN}', r"p\.jsonl:2: not JSON"),
-        ('{"id": "a2", "prediction": ' + "[" * 1000 + "]" * 1000 + "}", r"p\.jsonl:2: not JSON: nested too"),
-        ('{"id": "a2", "prediction": "\\ud800"}', r"p\.jsonl:2: .* is not valid Unicode"),
-    ],
-)
-def test_bad_predictions(files: tuple[Path, Path], line: Any, what: str) -> None:
-    write(files[0], [{"id": "a1", "prediction": "x"}, line])
-    with pytest.raises(NightjarError, match=what):
-        score_files("supernatinst", *files)
-
-
 def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="benchmarks are supernatinst"):
         score_files("sonnets", *files)
@@ -122,9 +107,6 @@ def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
         score_files("supernatinst", tmp_path / "none", files[1])
     with pytest.raises(NightjarError, match="no such table"):
         score_files("supernatinst", tmp_path, files[1])
-    files[0].write_bytes(b'{"id": "a1", "prediction": "\xff"}\n')
-    with pytest.raises(NightjarError, match=r"p\.jsonl:1: not UTF-8"):
-        score_files("supernatinst", *files)
     files[1].write_text("\n")
     with pytest.raises(NightjarError, match="no references"):
         score_files("supernatinst", *files)

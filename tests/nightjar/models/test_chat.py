@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,9 +51,11 @@ def test_a_request_has_one_message_of_the_user_and_is_greedy() -> None:
 @pytest.mark.parametrize(
     ("answer", "text", "cut"),
     [
-        (said("<think>12 boxes\n\nso 3</think>\nthree"), "\nthree", False),
-        (said("12 boxes, so 3</think> three"), " three", False),
+        (said("<think>12 boxes\n\nso 3</think>\nthree"), "three", False),
+        (said("<think>12 boxes</think>\n\nthree\n\nAnd more"), "three", False),
+        (said("12 boxes, so 3</think> three"), "three", False),
         (said("three", reasoning_content="12 boxes"), "three", False),
+        (said("\n\nthree", reasoning="12 boxes"), "three", False),
         (said("three\n\nAnd more", "length"), "three", False),
         (said("three and", "length"), "three and", True),
         (said(None), "", False),
@@ -170,11 +173,57 @@ def test_a_hostile_call_of_a_tool_is_one_line(answer: tuple[int, Any], words: st
     assert "\n" not in str(raised.value)
 
 
-def test_a_limit_of_tokens_ends_the_run_in_one_line() -> None:
-    with serving(lambda body: said("three")) as served, ChatServer(served.url) as chat:
-        chat.chat = Chat(token_limit=20)
-        chat.reply(ASKED, Decoding())
-        chat.reply(ASKED, Decoding())
-        with pytest.raises(NightjarError, match="the limit of 20 tokens is reached"):
+def test_a_stop_text_that_ended_the_reasoning_is_not_sent_again() -> None:
+    written = "<think>12 boxes\n\nso 3</think>\n\nthree\n\nAnd more"
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return said(written.partition("\n\n")[0] if "stop" in body else written)
+
+    with serving(script) as served, ChatServer(served.url) as chat:
+        texts = dict(chat.generate({0: ASKED, 1: ASKED}, [0], Decoding()))
+        texts |= dict(chat.generate({0: ASKED, 1: ASKED}, [1], Decoding()))
+        facts = chat.facts()["server"]
+    assert {text.text for text in texts.values()} == {"three"}
+    assert ["stop" in body for body in served.asked] == [True, False, False]
+    assert facts["refused"] == {"stop": "left out"}
+
+
+@pytest.fixture()
+def used(tmp_path: Path) -> Path:
+    """The file with the tokens of a run."""
+    return tmp_path / "tokens.json"
+
+
+def test_a_limit_of_tokens_ends_the_run_in_one_line(used: Path) -> None:
+    """The limit is that of the run: of other stages, and of earlier processes too."""
+    with serving(lambda body: said("three")) as served:
+        with ChatServer(served.url) as chat:
+            chat.chat = Chat(token_limit=20)
+            chat.keep_tokens(used, "first")
             chat.reply(ASKED, Decoding())
+        for _ in range(2):
+            with ChatServer(served.url) as chat:
+                chat.chat = Chat(token_limit=20)
+                chat.keep_tokens(used, "second")
+                if len(served.asked) < 2:
+                    chat.reply(ASKED, Decoding())
+                assert chat.facts()["server"]["tokens"] == {"prompt": 10, "completion": 2}
+                with pytest.raises(NightjarError, match="the limit of 20 tokens is reached"):
+                    chat.reply(ASKED, Decoding())
     assert len(served.asked) == 2
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"a": 3}', '{"a": {"prompt": 1, "completion": "2"}}'])
+def test_damaged_counts_of_tokens_are_one_line(used: Path, text: str) -> None:
+    used.write_text(text)
+    with pytest.raises(NightjarError, match=r"tokens.json.* delete it"):
+        ChatServer("http://127.0.0.1:9").keep_tokens(used, "first")
+
+
+def test_a_limit_of_tokens_needs_a_server_that_counts_them() -> None:
+    answer = (200, {"choices": [{"message": {"content": "three"}}]})
+    with serving(lambda body: answer) as served, ChatServer(served.url) as chat:
+        assert chat.reply(ASKED, Decoding()).text.text == "three"
+        chat.chat = Chat(token_limit=20)
+        with pytest.raises(NightjarError, match="it does not count the tokens, and a limit is set"):
+            chat.reply(ASKED, Decoding())

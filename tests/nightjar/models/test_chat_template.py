@@ -65,7 +65,7 @@ class Scripted(Model):
 
 @pytest.mark.parametrize(
     ("written", "answer"),
-    [("4", "4"), ("<think>2 and 2</think> 4", " 4"), ("so 4</think>4", "4"), ("<think>2 and", "")],
+    [("4", "4"), ("<think>2 and 2</think> 4", "4"), ("so 4</think>4", "4"), ("<think>2 and", "")],
 )
 def test_reasoning_is_no_part_of_an_answer(folder: Path, written: str, answer: str) -> None:
     model = TemplatedModel(Scripted(folder, written), ChatTemplate(folder))

@@ -66,6 +66,21 @@ def test_attempts_and_pauses_have_the_same_deadline(interface: Interface) -> Non
         interface.ask(f"{served.url}#m", busy)
 
 
+@pytest.mark.parametrize("pause", ["86400", "9" * 400, "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_a_pause_that_is_longer_than_a_request_may_take_is_told_at_once(
+    interface: Interface, pause: str
+) -> None:
+    head = f"HTTP/1.1 429 Too Many\r\nRetry-After: {pause}\r\nContent-Length: 0\r\n\r\n"
+    started = time.monotonic()
+    told = r"it is busy, and asks for a pause of [0-9,]{6,13} s"
+    with (
+        talking(lambda connection: connection.sendall(head.encode())) as url,
+        pytest.raises(NightjarError, match=told),
+    ):
+        interface.ask(f"{url}#m", Limits(answer=60.0))
+    assert time.monotonic() - started < 30
+
+
 def flood(connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
     while True:

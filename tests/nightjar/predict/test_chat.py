@@ -19,6 +19,7 @@ from nightjar.predict.requests import write_prompts
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
 from tests.completions_server import said, serving
+from tests.installed_package import install
 from tests.nightjar.predict.test_served import _only_the_calculator, project
 from tests.questions import question, write_questions
 
@@ -140,6 +141,63 @@ def test_disabled_is_without_tools(workdir: Path, tiny_model: Path) -> None:
         chat_project(workdir, tiny_model, served.url, calls="disabled")
         finish()
     assert not any("tools" in body for body in served.asked)
+
+
+def test_an_answer_with_tools_is_recorded_as_it_is_done(workdir: Path, tiny_model: Path) -> None:
+    """A question does not wait until all others have called their tools."""
+    healthy = [False]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        last = body["messages"][-1]
+        if "number 3" in body["messages"][0]["content"] and not healthy[0]:
+            return 400, {"error": "broken"}
+        if last["role"] == "tool":
+            return said(f"It is {last['content']}.")
+        return said(None, "tool_calls", tool_calls=[call("12 * 8")])
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on", chat={"at_once": 1})
+        _only_the_calculator(workdir)
+        with pytest.raises(NightjarError, match="broken"):
+            finish()
+        before, healthy[0] = len(served.asked), True
+        _, rows = finish()
+    assert {row["answers"][0] for row in rows} == {"It is 96."}
+    assert len(served.asked) - before == 2
+
+
+OWN = """
+import json
+from nightjar.models import Model, Reply, Text, ToolCall
+
+class Talker(Model):
+    can = frozenset({"generate", "chat", "tools"})
+
+    def __init__(self, argument):
+        self.identity = {"says": argument}
+
+    def converse(self, requests, wanted, tools, decoding):
+        for number in wanted:
+            last = requests[number].messages[-1]
+            call = ToolCall("c", "Calculator", json.dumps({"input": "12 * 8"}))
+            asks = last.role == "user"
+            yield number, Reply(Text("" if asks else f"It is {last.content}."), (call,) if asks else ())
+"""
+
+
+def test_a_chat_model_of_another_package_calls_tools(
+    workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workdir / "own_talker.py").write_text(OWN)
+    install(workdir, "own-talker", "1.0", "nightjar.models", ["talker = own_talker:Talker"])
+    monkeypatch.syspath_prepend(workdir)
+    chat_project(workdir, tiny_model, "http://127.0.0.1:9", calls="on")
+    text = Path("params.yaml").read_text().replace("chat:http://127.0.0.1:9", "entry:talker#x")
+    Path("params.yaml").write_text(text)
+    _only_the_calculator(workdir)
+    _, rows = finish()
+    assert [row["calls"] for row in rows] == [[{"tool": "Calculator", "input": "12 * 8", "result": "96"}]] * 4
+    assert {row["answers"][0] for row in rows} == {"It is 96."}
 
 
 CHOICES = [

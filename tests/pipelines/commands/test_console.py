@@ -9,8 +9,9 @@ import sys
 from typing import Any
 
 import pytest
+from rich.progress import Progress
 
-from pipelines.commands.console import bar, bytes_bar, say, say_exact, say_json, say_table, say_text
+from pipelines.commands.console import _Left, bar, bytes_bar, say, say_exact, say_json, say_table, say_text
 
 STEERING = "[red]x[/]{0}%s日\x1b[2J\x1b]0;t\x07\x9b\u202e\r\nb\u2028\x7f"
 SHOWN = "[red]x[/]{0}%s日\\x1b[2J\\x1b]0;t\\x07\\x9b\\u202e\\r\\nb\\u2028\\x7f"
@@ -86,10 +87,24 @@ def test_a_bar_is_there_at_once_and_says_what_is_done_of_how_many(monkeypatch: p
         tell("questions", 0, 200)
         tell("questions", 50, 200)
         tell("questions", 200, 200)
-    assert "questions" in shown.getvalue() and "200/200" in shown.getvalue() and "left:" in shown.getvalue()
+    assert "questions" in shown.getvalue() and "200 of 200" in shown.getvalue()
+    assert "/?" not in shown.getvalue(), "nothing is said of what is not known"
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with bar("starting") as tell:
         assert tell is None
+
+
+def test_the_time_that_is_left_is_as_long_as_the_speed_says() -> None:
+    now, left = [0.0], _Left()
+    shown = Progress(get_time=lambda: now[0], disable=True)
+    shown.add_task("", total=None)
+    (task,) = shown.tasks
+    assert left.render(task).plain == ""
+    shown.update(task.id, total=2000)
+    for seconds, done in ((10.0, 500), (20.0, 1000)):
+        now[0] = seconds
+        shown.update(task.id, completed=done)
+    assert left.render(task).plain == "1,000 of 2,000, 20 s left"
 
 
 @pytest.mark.parametrize("columns", [32, 40, 60, 80, 120])

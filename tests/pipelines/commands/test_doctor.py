@@ -71,7 +71,20 @@ def test_data_of_which_dvc_has_a_version_are_pulled(project: Path) -> None:
     assert (
         "ProtoQA" in one["text"] and "CC-BY-4.0" in one["text"] and "https://github.com/iesl" in one["text"]
     )
-    assert one["fix"] == "bring it from a remote: dvc pull; or fetch it: nightjar fetch protoqa"
+    pull = "bring it from a remote: dvc pull data/fetched/protoqa.dvc"
+    assert one["fix"] == f"{pull}; or fetch it: nightjar fetch protoqa"
+
+
+def test_data_of_which_parts_were_not_fetched_are_named(project: Path) -> None:
+    text = (project / "params.yaml").read_text().replace("data/sample/protoqa", "data/fetched/protoqa")
+    (project / "params.yaml").write_text(text)
+    (project / "data/fetched").mkdir()
+    (project / "data/fetched/protoqa").symlink_to(ROOT / "data/sample/protoqa")
+    assert found()["data"]["state"] == "ok", "a folder of the user's own has no parts"
+    (project / "data/fetched/protoqa.json").write_text('{"questions": {}}')
+    one = found()["data"]
+    assert (one["state"], one["fix"]) == ("warning", "fetch it: nightjar fetch protoqa")
+    assert "data/fetched/protoqa (ingest.protoqa.path) lacks gpt2_text, train" in one["text"]
 
 
 def test_a_missing_model_and_a_wrong_parameter_are_named(project: Path) -> None:

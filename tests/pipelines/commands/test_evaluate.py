@@ -414,6 +414,17 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
             _without_model,
             "models/base/language_model: the project's language model is missing; run: nightj",
         ),
+        (
+            (*SERVER, "--chat-template"),
+            None,
+            ": a server gets no chat template; give a chat: server as --model",
+        ),
+        ((*SERVER, "--system-message", "x"), None, "settings of a chat, and the model is asked without one"),
+        (
+            ("--model", "models/base/language_model", "--chat-template", "--token-limit", "9"),
+            None,
+            "--token-limit: it is for a chat server; leave it out",
+        ),
         ((*SERVER, "--limit", "0"), None, "'--limit': 0 is not in the range 1<=x<=1000000000"),
         (SERVER, _occupied, "it exists already and is not empty"),
     ],

@@ -12,6 +12,8 @@ import nightjar
 from nightjar.benchmarks import registry
 from nightjar.core import NightjarError, contracts, tables
 from pipelines.cli import main
+from tests.completions_server import said, serving
+from tests.gguf_models import as_gguf
 from tests.in_process import captured
 
 TASK = r"""
@@ -106,6 +108,22 @@ def test_published_files_are_evaluated_where_no_project_is(folder: Path, tiny_mo
         assert list(found.instances["id"]) == ["q1"] and len(found.instances["answers"][0]) <= 2
     with pytest.raises(NightjarError, match=r"samples = 0 is not allowed"):
         nightjar.evaluate(str(tiny_model), "protoqa", file, settings={"predict.protoqa.samples": 0})
+
+
+def test_a_chat_server_needs_the_tokenizer_of_a_model_and_no_weights(folder: Path, tiny_model: Path) -> None:
+    Path("gguf").mkdir()
+    as_gguf(tiny_model, Path("gguf"))
+    tokenizer = "models.language_model.source=gguf"
+    with serving(lambda body: said("1")) as served:
+        command = ["evaluate", "--model", f"chat:{served.url}", "--task", "sums.yaml", "--set", tokenizer]
+        done = captured(main, [*command, "--output", "a", "--json"])
+        assert done.returncode == 0, done.stderr
+        settings = {"models.language_model.source": "gguf"}
+        found = nightjar.evaluate(f"chat:{served.url}", task="sums.yaml", settings=settings)
+    assert json.loads(done.stdout)["name"] == found.model and found.model.endswith("_chat")
+    assert not list(Path("a").rglob("*.safetensors"))
+    counts = {"prompt": 30, "completion": 6}
+    assert json.loads(Path("a/tokens.json").read_text()) == {f"sums-{found.model}": counts}
 
 
 @pytest.mark.parametrize(

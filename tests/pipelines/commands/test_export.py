@@ -175,13 +175,7 @@ def test_what_is_known_of_a_base(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (("none", "out"), "'none': no such trained system; systems are tk_instruct"),
-        (
-            ("tk_instruct", "models"),
-            "models: the project's own files are there; name a place beside them",
-        ),
         (("models/base", "out"), "'models/base': no recipe.json in this directory; systems are tk_instruct"),
-        (("tk_instruct", "params.yaml"), "params.yaml: the project's own files are there"),
-        (("tk_instruct", "params.yaml/out"), "not a folder"),
     ],
 )
 def test_wrong_input_is_one_line(

@@ -15,12 +15,13 @@ import pytest
 
 @dataclass
 class Publisher:
-    """`files` by path; `cut` ends answers after so many bytes, or lets them wait there for `release`; `ranges` are the
-    ranges that were asked for.
+    """`files` by path, of the media type `kind`; `cut` ends answers after so many bytes, or lets them wait there for
+    `release`; `ranges` are the ranges that were asked for.
     """
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
+    kind: str = ""
     cut: int | None = None
     ranges: list[str | None] = field(default_factory=list)
     release: threading.Event | None = None
@@ -58,6 +59,8 @@ def publisher(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pu
                 start = 0
             self.send_response(206 if start else 200)
             self.send_header("Content-Length", str(len(data) - start))
+            if found.kind:
+                self.send_header("Content-Type", found.kind)
             self.send_header("ETag", f'"{len(data)}"')
             self.end_headers()
             rest = data[start:]

@@ -12,6 +12,8 @@ import sys
 import tarfile
 import threading
 import zipfile
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,16 @@ from typing import Any
 import pytest
 from dvc.repo import Repo as DvcRepo
 
+from nightjar.benchmarks.classification.formats import FORMATS
+from nightjar.benchmarks.tool_use.formats import LOADERS
+from nightjar.benchmarks.zeroscrolls.tasks import TASKS as LONG_TASKS
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from pipelines.fetch import fetch as fetching
 from pipelines.fetch import sources, transfer
 from pipelines.fetch.sources import Named, Part
+from pipelines.process.lock import locked
 from tests.conftest import ROOT
 from tests.in_process import captured
 from tests.pipelines.fetch.conftest import Publisher
@@ -83,6 +89,52 @@ def test_a_file_that_changed_here_is_named(tmp_path: Path, publisher: Publisher)
     assert not fetching.is_there(tmp_path, one)
 
 
+def test_a_changed_file_is_named_where_another_is_missing_and_nothing_is_overwritten(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    publisher.files["/all.zip"] = zipped({"a.txt": b"a", "b.txt": b"b"})
+    one = part({"url": f"{publisher.url}/all.zip", "files": {"a.txt": "./", "b.txt": "./"}})
+    get(tmp_path, one)
+    folder = tmp_path / "data/fetched/sums"
+    (folder / "a.txt").unlink()
+    (folder / "b.txt").write_text("mine")
+    with pytest.raises(NightjarError, match=r"b\.txt: differs"):
+        fetching.is_there(tmp_path, one)
+    with pytest.raises(NightjarError, match=r"b\.txt: is not the published file"):
+        get(tmp_path, one)
+    assert tree(folder) == {"b.txt": b"mine"}
+
+
+def test_a_file_of_the_user_is_not_overwritten(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}})
+    own = tmp_path / "data/fetched/sums/sums.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("mine")
+    with pytest.raises(NightjarError, match=r"sums\.txt: is not the published file.* move it away"):
+        get(tmp_path, one)
+    assert own.read_text() == "mine" and not fetching.is_there(tmp_path, one)
+    own.write_text("1+1\n")  # the same file, put there by hand
+    get(tmp_path, one)
+    assert fetching.is_there(tmp_path, one)
+
+
+def test_what_the_table_no_longer_names_is_fetched_anew(tmp_path: Path, publisher: Publisher) -> None:
+    for version in ("1", "2"):
+        publisher.files[f"/v{version}/sums.txt"] = f"{version}\n".encode()
+    old, new = (
+        part({"url": f"{publisher.url}/v{version}/sums.txt", "files": {"sums.txt": "./"}}) for version in "12"
+    )
+    get(tmp_path, old)
+    assert fetching.is_there(tmp_path, old) and not fetching.is_there(tmp_path, new)
+    get(tmp_path, new)
+    assert (tmp_path / "data/fetched/sums/sums.txt").read_bytes() == b"2\n"
+    digest = sha256(b"3\n").hexdigest()
+    source = new.about.sources[0].model_copy(update={"sha256": digest})
+    fixed = replace(new, about=new.about.model_copy(update={"sources": [source]}))
+    assert not fetching.is_there(tmp_path, fixed)
+
+
 FETCH = """
 import sys
 from pathlib import Path
@@ -139,6 +191,7 @@ def test_a_file_that_changed_since_it_was_cut_off_is_fetched_whole(
         (b"1+1\n", {"sha256": "0" * 64}, "the sha256 is .*, not 000"),
         (b"1" * (13 * 2**20), {}, "more than the 12582912 bytes"),
         (b"no archive", {"files": {"a/b.txt": "./"}}, "not a sound archive"),
+        (b"<!doctype html>", {}, "a web page"),
     ],
 )
 def test_what_is_not_the_expected_file_is_one_line(
@@ -146,6 +199,7 @@ def test_what_is_not_the_expected_file_is_one_line(
 ) -> None:
     if data is not None:
         publisher.files["/sums.txt"] = data
+        publisher.kind = "text/html; charset=utf-8" if b"html" in data else ""
     one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}, **origin})
     with pytest.raises(NightjarError, match=words) as caught:
         get(tmp_path, one)
@@ -184,11 +238,40 @@ def test_a_full_disk_leaves_nothing_half_written(
     assert len(publisher.ranges) == 1
 
 
+def test_too_little_disk_is_said_before_the_transfer(
+    tmp_path: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}}, megabytes=2)
+    free = fetching.shutil.disk_usage(tmp_path)._replace(free=2**20)
+    monkeypatch.setattr(fetching.shutil, "disk_usage", lambda folder: free)
+    with pytest.raises(NightjarError, match="sums/all: about 2 MB are transferred, and 1 MB are free"):
+        get(tmp_path, one)
+    assert publisher.ranges == [] and not (tmp_path / "data").exists()
+
+
+def test_data_on_another_disk_that_is_full_are_not_half_written(
+    tmp_path: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}})
+
+    def half(source: Path, target: Path) -> None:
+        Path(target).write_bytes(b"1+")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(fetching.shutil, "move", half)
+    with pytest.raises(OSError, match="No space"):
+        get(tmp_path, one)
+    assert tree(tmp_path / "data/fetched") == {}
+
+
 def zipped(files: dict[str, bytes], link: str = "") -> bytes:
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             info = zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = (0o120777 if name == link else 0o100644) << 16
             archive.writestr(info, content)
     return data.getvalue()
@@ -204,6 +287,28 @@ def tarred(files: dict[str, bytes], link: str = "") -> bytes:
                 info.type, info.linkname, info.size = tarfile.SYMTYPE, "/etc/passwd", 0
             archive.addfile(info, io.BytesIO(content))
     return data.getvalue()
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+@pytest.mark.parametrize("damage", ["cut", "changed", "zeros"])
+def test_a_damaged_archive_is_refused_and_fetched_again(
+    tmp_path: Path, publisher: Publisher, pack: Any, damage: str
+) -> None:
+    text = "".join(f"{number}+{number}={2 * number}\n" for number in range(20_000)).encode()
+    good = pack({"set/a.txt": text})
+    middle = len(good) // 2
+    publisher.files["/all.archive"] = {
+        "cut": good[:middle],
+        "changed": good[:middle] + bytes([good[middle] ^ 16]) + good[middle + 1 :],
+        "zeros": good[:middle] + bytes(100) + good[middle + 100 :],
+    }[damage]
+    one = part({"url": f"{publisher.url}/all.archive", "files": {"set/a.txt": "./"}})
+    with pytest.raises(NightjarError, match=r"all\.archive: not a sound archive") as caught:
+        get(tmp_path, one)
+    assert publisher.url in str(caught.value) and not (tmp_path / "data").exists()
+    publisher.files["/all.archive"] = good
+    get(tmp_path, one)
+    assert (tmp_path / "data/fetched/sums/a.txt").read_bytes() == text
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
@@ -310,6 +415,7 @@ def test_a_commit_is_a_revision_and_an_unknown_one_is_that_of_the_first_fetch(
         ({"revision": "v9"}, "v9"),
         ({"files": {"data/moved.txt": "./"}}, "has no file data/moved.txt"),
         ({"git": "https://127.0.0.1:9/sums"}, "check the connection"),
+        ({"git": "https://published.example/sums-gone"}, "does not appear to be a git repository"),
     ],
 )
 def test_a_repository_that_lacks_it_is_one_line(
@@ -319,6 +425,16 @@ def test_a_repository_that_lacks_it_is_one_line(
         get(tmp_path, part({**GIT, **origin}))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "data").exists()
+
+
+def test_git_keeps_the_bytes_whatever_the_user_has_set(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    monkeypatch.setenv("GIT_CONFIG_KEY_1", "core.autocrlf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_1", "true")
+    get(tmp_path, part(GIT))
+    assert tree(tmp_path / "data/fetched/sums") == {"in/sums.txt": b"2+2\n"}
 
 
 def test_sources_of_one_repository_keep_their_own_revisions(tmp_path: Path, repository: Path) -> None:
@@ -349,6 +465,30 @@ def test_the_table_is_valid_and_its_checksums_are_of_files_that_it_names() -> No
         )
     ]
     assert unknown == []
+
+
+def test_the_table_has_the_files_of_every_task() -> None:
+    """Against what the loaders of the benchmarks read."""
+    targets: dict[str, list[str]] = {}
+    for one in sources.table().values():
+        for source in one.about.sources:
+            for pattern, target in source.files.items():
+                name = target if not target.endswith("/") else (Path(target) / Path(pattern).name).as_posix()
+                targets.setdefault(one.dataset, []).append(name)
+    of_tools = {name.split("/")[0] for name in targets["tool_use"]}
+    assert of_tools == LOADERS.keys() - {"held_out"}, "held_out are texts of one's own"
+    assert {name.split("/")[0] for name in targets["zeroscrolls"]} == LONG_TASKS.keys()
+    published = ("sst2", "sst5", "trec", "cr", "mr", "mpqa", "subj", "cola", "fever")
+    for task in published:
+        complete = [
+            it
+            for it in FORMATS
+            if it.task == task
+            and all(
+                any(fnmatchcase(file, name) for name in targets["classification"]) for file in it.required
+            )
+        ]
+        assert complete, task
 
 
 @pytest.mark.parametrize(
@@ -408,6 +548,16 @@ def test_terms_must_be_accepted_and_an_unknown_name_is_one_line(
     assert done.returncode == 2
     assert "no data set 'sst2'" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_fetches_at_once_do_not_write_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with locked(Path(), fetching.LOCK, "a fetch"):
+        done = captured(main, ["fetch", "tool_use/svamp"])
+    assert done.returncode == 2 and "a fetch is running" in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_the_list_has_every_data_set_with_licence_and_source(

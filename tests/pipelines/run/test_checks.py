@@ -157,12 +157,7 @@ def damage() -> dict[str, Callable[[Path], object]]:
     return {
         "is missing": lambda file: file.unlink(),
         "not JSON: Expecting value at line 1": lambda file: file.write_text(""),
-        "not a JSON object": lambda file: file.write_text("[1]"),
-        "rows_in is missing": lambda file: file.write_text("{}"),
-        "rows_out is not a count of rows": edit(rows_out="28"),
         "rows_rejected is not a count of rows": edit(rows_rejected=-1),
-        "tables is not an object": edit(tables=[1]),
-        "'data/split': 'train' has no count of rows": edit(tables={"data/split": {"train": {"rows": None}}}),
         "these are the facts of ingest@corpus": edit(stage="ingest@corpus"),
         "is a named pipe": lambda file: (file.unlink(), os.mkfifo(file)),
         "is a broken link": lambda file: (file.unlink(), file.symlink_to("nowhere")),

@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.config import parse
+from nightjar.core.contracts import PREDICTIONS
 from nightjar.core.errors import NightjarError
+from nightjar.core.tables import ArtifactWriter
 from pipelines.study import results
 from pipelines.study import study as studies
 from pipelines.study.settings import axes
 from tests.pipelines.conftest import Repo, lives, wait_for
 from tests.pipelines.study_project import commit
-from tests.questions import question, write_questions
+from tests.questions import question, row_of, write_questions
 
 
 @pytest.fixture()
@@ -183,29 +185,25 @@ def test_a_point_that_fails_does_not_stop_the_others(project: Repo) -> None:
     assert "package-made-16" in name
 
 
-def test_points_on_different_test_instances_are_not_compared(
-    project: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = studies.plan(project.root, ["tasks=2,4"])
+def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_path: Path) -> None:
+    study = studies.plan(project.root, ["encodings=def_pos2,def"])
     for point, answer in zip(study.points, ("yes", "no"), strict=True):
         asked = question({"task_id": "test", "id": "1", "outputs": [answer]})
         write_questions(tmp_path / point.name / "data/questions/supernatinst", [asked])
-    monkeypatch.setattr(results, "provided", lambda root, commit, names: nullcontext(tmp_path / commit))
-    scored = {"scores": []}
-    monkeypatch.setattr(results, "_scored", lambda *_: scored)
-    monkeypatch.setattr(results, "SPLIT", "data/questions/supernatinst")
-    monkeypatch.setattr("nightjar.core.tables.part_rows", lambda *_: {})
-    with pytest.raises(NightjarError, match="4 was tested on other instances"):
-        results.collect(project.root, study, {it.name: it.name for it in study.points}, {})
+        with ArtifactWriter(tmp_path / point.name / "data/predict/supernatinst/tk_instruct") as writer:
+            writer.write(PREDICTIONS, [row_of(PREDICTIONS, task_id="test", id="1", answers=["yes"])])
+    with pytest.raises(NightjarError, match="def was tested on other instances"):
+        commits = {it.name: it.name for it in study.points}
+        results.collect(
+            project.root, study, commits, {}, lambda root, commit, names: nullcontext(tmp_path / commit)
+        )
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         (["tasks=0"], "study: split.train_tasks = 0 is not allowed; it should be greater than or equal to 1"),
-        (["split.train_tasks=x"], "split.train_tasks = 'x' is not allowed"),
         ([f"tasks={'1' * 5000}"], "is no list of values: not valid YAML (Exceeds the limit"),
-        (["tasks=4]"], "tasks: '4]' is no list of values: not valid YAML"),
         (["tasks="], "tasks: no values; give KEY=A,B"),
         (["models"], "models: no values"),
         (["models=nowhere"], "no such model directory"),
@@ -213,7 +211,6 @@ def test_points_on_different_test_instances_are_not_compared(
         (["split.train_taks=4"], "unknown key split.train_taks"),
         (["splt.train_tasks=4"], "depends on 'splt.train_tasks'; did you mean split.train_tasks?"),
         (["split=4"], "split is a group of keys"),
-        (["nightly.stages=report"], "no such system depends on 'nightly.stages'"),
         (["train.protoqa.epochs=1,2"], "no such system depends on 'train.protoqa.epochs'"),
         (["tasks=4", "split.train_tasks=8"], "split.train_tasks: it is given twice"),
         (["encoding.definition=true", "encodings=def"], "encoding.definition: it is given twice"),

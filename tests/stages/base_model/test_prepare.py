@@ -13,7 +13,7 @@ import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
-from nightjar.models.ready import make_ready
+from nightjar.models.ready import make_ready, make_tokenizer_ready
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import digest, find
 from nightjar.params.data import EncoderSource, ModelSource
@@ -181,6 +181,25 @@ def test_a_gguf_becomes_safetensors_with_the_same_outputs(tiny_model: Path, tmp_
         with torch.inference_mode():
             wanted, got = (it.model(input_ids=torch.tensor([ids])).logits for it in (truth, lm))
         assert torch.allclose(wanted, got, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["gguf", "safetensors"])
+def test_a_tokenizer_alone_is_that_of_the_whole_model(form: str, tiny_model: Path, tmp_path: Path) -> None:
+    if form == "gguf":
+        (tmp_path / "source").mkdir()
+        as_gguf(tiny_model, tmp_path / "source")
+    else:
+        shutil.copytree(tiny_model, tmp_path / "source")
+    source = ModelSource(source=str(tmp_path / "source"))
+    make_ready(source, tmp_path / "whole")
+    make_tokenizer_ready(source, tmp_path / "alone")
+    assert not list((tmp_path / "alone").glob("*.safetensors"))
+    for text in TEXTS:
+        whole, alone = (load_tokenizer(tmp_path / name) for name in ("whole", "alone"))
+        assert (whole.encode(text), whole.end) == (alone.encode(text), alone.end)
+    with pytest.raises(NightjarError, match="the weights' sha256 is"):
+        make_tokenizer_ready(ModelSource(source=source.source, sha256="0" * 64), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.fixture(scope="module")

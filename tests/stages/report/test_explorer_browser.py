@@ -55,6 +55,9 @@ def test_filters_leave_what_they_say(page: Any, folder: Path, rows: dict[str, An
     verdicts, calls = ([row[place] for row in rows["rows"]] for place in (4, 6))
     at = rows["systems"].index
     explorer(page, folder)
+    marks = page.locator("#list .dt-scroll-head abbr").all()
+    assert [it.inner_text() for it in marks[:3]] == ["●untuned", "■tk_instruct", "◆combined"]
+    assert "fine-tuned by the recipe tk_instruct" in marks[1].get_attribute("title")
     assert listed(page) == len(verdicts) == 208
     choose = page.locator("#filters").locator
     choose("[name=system]").select_option("combined")

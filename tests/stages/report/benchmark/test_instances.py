@@ -33,9 +33,11 @@ def found(evidence: str = "data/none") -> Evaluated:
 
 def shown(of: Evaluated) -> dict[str, dict[str, Any]]:
     """What is shown of every instance, by its id."""
-    made = instances.files(of)
+    roles = dict.fromkeys(of.systems, "control") | {"combined": "treatment"}
+    made = instances.files(of, {name: {"role": role, "text": f"{name}!"} for name, role in roles.items()})
     values = {name: json.loads(text.partition(" = ")[2].rstrip(";\n")) for name, text in made.items()}
     listed = values.pop(f"instances/{NAME}/list.js")
+    assert listed["named"][-1] == ["treatment", "◆", "combined!"]
     texts = [one for name in values for one in values[name]]
     return {row[1]: one | {"row": row} for row, one in zip(listed["rows"], texts, strict=True)}
 

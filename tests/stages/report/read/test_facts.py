@@ -81,6 +81,7 @@ def test_bad_facts(tmp_path: Path, text: str, wanted: str) -> None:
         ({"stage": 1}, "stage is not a text"),
         ({"inputs": [["a"]]}, "inputs is not a list of paths"),
         ({"outputs": "data"}, "outputs is not a list of paths"),
+        ({"tables": [1]}, "tables is not an object"),
         ({"tables": {"data/x": {"train": {"rows": "4"}}}}, "tables: 'data/x': 'train' has no count of rows"),
     ],
 )
