@@ -73,6 +73,22 @@ def test_a_system_message_and_examples_as_turns(workdir: Path, tiny_model: Path)
     assert json.loads(rows[3]["prompt"]) in [body["messages"] for body in served.asked]
 
 
+def test_answers_that_the_limit_ended_within_their_reasoning_are_told(
+    workdir: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        done = "number 3" in body["messages"][0]["content"]
+        status, answer = said("<think>so 7</think> 7" if done else "<think>so", "stop" if done else "length")
+        answer["usage"]["completion_tokens"] = body["max_tokens"]
+        return status, answer
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url)
+        _, rows = finish()
+    assert [row["answers"] for row in rows] == [[""], [""], [""], ["7"]]
+    assert "3 answers of supernatinst are empty: the limit of tokens ended them" in caplog.text
+
+
 def call(expression: str, number: int = 0) -> dict[str, Any]:
     function = {"name": "Calculator", "arguments": json.dumps({"input": expression})}
     return {"id": f"c{number}", "type": "function", "function": function}
