@@ -148,7 +148,7 @@ class ModelPredictor(Predictor):
         """The choice that an answer names (`named_choice`); an answer that names none is empty."""
         asked = {}
         for number in numbers:
-            one, names = self._requests[number], ", ".join(it.answer for it in self._choices(number))
+            one, names = self._requests[number], ", ".join(it.text.strip() for it in self._choices(number))
             *before, last = one.conversation
             question = replace(last, content=f"{last.content}\n\nAnswer with one of: {names}.")
             tokens = max(one.max_new_tokens, CHOICE_TOKENS)

@@ -240,6 +240,25 @@ def test_a_choice_is_named_if_its_words_alone_are_in_the_first_line(text: str, n
     assert named_choice(text, CHOICES) == named
 
 
+def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Path, tiny_model: Path) -> None:
+    """The prompt of FEVER asks "Yes, No or Not Sure", and its demonstrations answer so."""
+    said_of = {"a": "Not sure.", "b": "No", "c": "REFUTES"}
+    with serving(lambda body: said(said_of[body["messages"][-1]["content"].splitlines()[1]])) as served:
+        project(workdir, tiny_model, served.url, "classification", weights=f"chat:{served.url}")
+        rows = [
+            Question(
+                "classification", "fever", text, {"text": text}, ("REFUTES",), "fever", "fever", shared={}
+            )
+            for text in said_of
+        ]
+        write_questions(workdir / "data/questions/classification", rows)
+        run(Stage("predict@classification-served", params.load()))
+    found = tables.read_rows(Path("data/predict/classification/served"), contracts.PREDICTIONS)
+    assert [row["answers"] for row in found] == [["NOT ENOUGH INFO"], ["REFUTES"], [""]]
+    asked = served.asked[0]["messages"][-1]["content"]
+    assert asked.endswith("Answer with one of: Yes, No, Not Sure.")
+
+
 SHARED = {"demonstrations": [{"id": "d", "text": "dull", "label": "negative"}]}
 
 
