@@ -1,9 +1,23 @@
-"""What the report shows of papers: their scores and tables, and the figures of their datasets."""
+"""What the report shows of papers: their scores and tables, and the figures of their datasets.
+
+A benchmark has them in a file published.toml, which `read` reads:
+
+tables      tables of papers: `source`, `tracks`, and `rows`, the numbers of each system in the order of the tracks;
+            with `metrics` all numbers of the one track, whose value is the one of the metric `main`. One with a `title`
+            is shown, with its `note`; one that is `alone` without the rows of other tables. `calls` are PublishedCalls.
+curves      `study`, `system`, `source`, and `points`: the numbers of `tracks` by value, or the name of a row
+collection  `source`, `notes` and `figures` of the dataset
+
+"-" is a number that is not published.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from nightjar.benchmarks.capabilities import Capability
 
@@ -19,18 +33,6 @@ class Published:
     values: Mapping[str, float]
     source: str
     metrics: Mapping[str, float] = field(default_factory=dict)
-
-
-def published_rows(
-    table: Mapping[str, Sequence[float | None]], tracks: Sequence[str], source: str
-) -> tuple[Published, ...]:
-    """The rows of a paper's table from the values of each system, in the order of `tracks`; None is not published."""
-    return tuple(
-        Published(
-            system, {track: it for track, it in zip(tracks, row, strict=True) if it is not None}, source
-        )
-        for system, row in table.items()
-    )
 
 
 @dataclass(frozen=True)
@@ -115,3 +117,55 @@ class Papers(Capability):
     tables: tuple[PublishedTable, ...] = ()
     curves: tuple[PublishedCurve, ...] = ()
     collection: Collection | None = None
+
+
+def read(file: Path) -> Papers:
+    """What a file published.toml has, in its order."""
+    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    rows = [row for table in found["tables"] for row in _rows(table)]
+    tables = [
+        PublishedTable(
+            table["title"],
+            tuple(table["tracks"]),
+            table.get("note", ""),
+            tuple(PublishedCalls(*_known(call)) for call in table.get("calls", ())),
+            source=table["source"] if table.get("alone") else "",
+        )
+        for table in found["tables"]
+        if "title" in table
+    ]
+    by_system = {row.system: row.values for row in rows}
+    curves = [
+        PublishedCurve(
+            curve["study"],
+            curve["system"],
+            curve["source"],
+            {
+                value: by_system[point] if isinstance(point, str) else _named(curve["tracks"], point)
+                for value, point in curve["points"].items()
+            },
+        )
+        for curve in found.get("curves", ())
+    ]
+    collection = None
+    if it := found.get("collection"):
+        figures = tuple(Figure(*_known(figure)) for figure in it["figures"])
+        collection = Collection(it["source"], figures, it["notes"])
+    return Papers(tuple(rows), tuple(tables), tuple(curves), collection)
+
+
+def _rows(table: Mapping[str, Any]) -> Iterator[Published]:
+    for system, numbers in table.get("rows", {}).items():
+        if "metrics" in table:
+            metrics = _named(table["metrics"], numbers)
+            yield Published(system, {table["tracks"][0]: metrics[table["main"]]}, table["source"], metrics)
+        else:
+            yield Published(system, _named(table["tracks"], numbers), table["source"])
+
+
+def _known(values: Iterable[Any]) -> Iterator[Any]:
+    return (None if it == "-" else it for it in values)
+
+
+def _named(names: Iterable[str], values: Iterable[Any]) -> dict[str, float]:
+    return {name: it for name, it in zip(names, _known(values), strict=True) if it is not None}

@@ -100,7 +100,7 @@ def download(url: str, target: Path, most: int, progress: Progress) -> None:
 def checkout(repository: str, revision: str | None, patterns: list[str], folder: Path) -> str:
     """Fetch one revision of a repository into `folder`, only the files of `patterns`; returns its commit.
 
-    None is the newest revision. Raises NightjarError with Git's own last line.
+    None is the newest revision. Raises NightjarError with Git's own words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _git(folder, repository, "init", "--quiet")

@@ -20,7 +20,8 @@ _GIT = ("git", "--no-optional-locks")
 def git(root: Path, *arguments: str, seconds: float | None = None, **variables: str) -> str:
     """The output of `git` in `root`, with `variables` in its environment.
 
-    Raises NightjarError with Git's own last line if it fails, OSError, and TimeoutExpired after so many `seconds`.
+    Raises NightjarError with the first line of Git's error if it fails, OSError, and TimeoutExpired after so many
+    `seconds`.
     """
     done = subprocess.run(
         [*_GIT, *arguments],
@@ -32,8 +33,10 @@ def git(root: Path, *arguments: str, seconds: float | None = None, **variables: 
         timeout=seconds,
     )
     if done.returncode:
-        last = (done.stderr.strip() or "git failed").splitlines()[-1]
-        raise NightjarError(last, root.absolute(), "this needs a Git repository with a commit")
+        lines = (done.stderr.strip() or "git failed").splitlines()
+        # Later ones follow from it, or are advice.
+        first = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
+        raise NightjarError(first, root.absolute(), "this needs a Git repository with a commit")
     return done.stdout
 
 

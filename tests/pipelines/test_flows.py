@@ -169,7 +169,8 @@ def test_prefect_deploys_the_flows_and_a_worker_runs_them(api: Api, repo: Repo) 
     shutil.copy(PREFECT_YAML, repo.root)
     call(repo, api, "prefect", "--no-prompt", "work-pool", "create", "--type", "process", "nightjar")
     call(repo, api, "prefect", "--no-prompt", "deploy", "--all")
-    call(repo, api, "prefect", "deployment", "run", "rebuild/worker", "--param", 'targets=["good"]')
+    worker = api.ask("deployments/name/rebuild/worker")["id"]
+    api.ask(f"deployments/{worker}/create_flow_run", parameters={"targets": ["good"]})
     call(repo, api, "prefect", "worker", "start", "--pool", "nightjar", "--run-once")
     assert (repo.root / "good.out").read_text() == "good\n"
     pool = {"name": {"any_": ["nightjar"]}}

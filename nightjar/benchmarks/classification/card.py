@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training, Turns
 from nightjar.benchmarks.card import Card, Choice, Metric, Task
 from nightjar.benchmarks.classification.formats import load
 from nightjar.benchmarks.classification.metrics import score
 from nightjar.benchmarks.classification.prompts import choice, reader_question
 from nightjar.benchmarks.classification.prompts import query as reranker_query
-from nightjar.benchmarks.classification.published import CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.classification.questions import (
     Settings,
     demonstrated,
@@ -23,7 +24,7 @@ from nightjar.benchmarks.classification.questions import (
 )
 from nightjar.benchmarks.classification.report import sections
 from nightjar.benchmarks.classification.tasks import LABELS, NAME, TITLES, names
-from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.papers import read
 from nightjar.benchmarks.sections import ReportSections
 from nightjar.statistics import matthews
 
@@ -59,7 +60,7 @@ CARD = Card(
         Reranking(reranker_query, prefixes),
         # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
         Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),
-        Papers(PUBLISHED, TABLES, CURVES),
+        read(Path(__file__).with_name("published.toml")),
         ReportSections(sections),
     ),
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nightjar.benchmarks.capabilities import EvaluationFacts, Query, Tracks, Turns
 from nightjar.benchmarks.card import Card, Files, Metric
+from nightjar.benchmarks.papers import read
 from nightjar.benchmarks.sections import ReportSections
 from nightjar.benchmarks.supernatinst.metrics import category_metric, evaluation_facts, score, sections
-from nightjar.benchmarks.supernatinst.published import PAPERS, TRACKS
 from nightjar.benchmarks.supernatinst.questions import (
     DATASET,
     NAME,
@@ -17,6 +19,8 @@ from nightjar.benchmarks.supernatinst.questions import (
     questions,
     turns,
 )
+
+TRACKS = {"default": "English track", "xlingual": "cross-lingual track"}
 
 CARD = Card(
     name=NAME,
@@ -42,6 +46,6 @@ CARD = Card(
         Turns(turns),
         EvaluationFacts(evaluation_facts),
         ReportSections(sections),
-        PAPERS,
+        read(Path(__file__).with_name("published.toml")),
     ),
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.papers import read
 from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.metrics import score
-from nightjar.benchmarks.tool_use.published import CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions, shown
 from nightjar.benchmarks.tool_use.tasks import NAME, TASKS
 from nightjar.statistics import perplexity
@@ -36,5 +37,5 @@ CARD = Card(
     settings=Settings,
     load=load,
     tasks=TASKS,
-    capabilities=(Query(query, shown), Papers(PUBLISHED, TABLES, CURVES)),
+    capabilities=(Query(query, shown), read(Path(__file__).with_name("published.toml"))),
 )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nightjar.benchmarks.capabilities import Average, Form, Query
 from nightjar.benchmarks.card import Card, Metric, Task
-from nightjar.benchmarks.papers import Papers
+from nightjar.benchmarks.papers import read
 from nightjar.benchmarks.sections import ReportSections
 from nightjar.benchmarks.submission import Submission
 from nightjar.benchmarks.zeroscrolls.formats import load
 from nightjar.benchmarks.zeroscrolls.metrics import METRICS, score
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
-from nightjar.benchmarks.zeroscrolls.published import AVERAGE, CURVES, PUBLISHED, TABLES
 from nightjar.benchmarks.zeroscrolls.questions import Settings, baselines, prompt, query, questions
 from nightjar.benchmarks.zeroscrolls.report import ASKED, sections
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
+
+AVERAGE = "score"
 
 CARD = Card(
     name=NAME,
@@ -41,6 +44,6 @@ CARD = Card(
             "!@#$%^&*()",
             lambda task, answer: highlighted(TASKS[task], answer),
         ),
-        Papers(PUBLISHED, TABLES, CURVES),
+        read(Path(__file__).with_name("published.toml")),
     ),
 )

@@ -71,7 +71,8 @@ def test_data_of_which_dvc_has_a_version_are_pulled(project: Path) -> None:
     assert (
         "ProtoQA" in one["text"] and "CC-BY-4.0" in one["text"] and "https://github.com/iesl" in one["text"]
     )
-    assert one["fix"] == "bring it from a remote: dvc pull; or fetch it: nightjar fetch protoqa"
+    pull = "bring it from a remote: dvc pull data/fetched/protoqa.dvc"
+    assert one["fix"] == f"{pull}; or fetch it: nightjar fetch protoqa"
 
 
 def test_data_of_which_parts_were_not_fetched_are_named(project: Path) -> None:

@@ -267,39 +267,36 @@ def shown(api: Api, told: dict[str, Any], change: float) -> None:
 
 
 def test_a_slow_decline_fails_a_night_whose_last_step_is_too_small_to_be_seen(
-    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: Api
+    nights: Nights, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: Api
 ) -> None:
     root = tmp_path / "repo"
     shutil.copytree(prepared, root)
     monkeypatch.setenv("NIGHT_RUNS", str(tmp_path / "runs"))
     repo, ledger = Repo(root, lambda: api), root / "ledger"
-
-    def run(strength: int) -> subprocess.CompletedProcess[str]:
-        repo.write(strength=str(strength))
-        repo.dvc("repro", "train")
-        return repo.nightjar("nightly", "--json", timeout=300)
-
-    assert run(made.INSTANCES).returncode == 0
-    (first,) = ledgers.entries(ledger)
+    # Six nights as the first of the others, of a model that loses two answers a night, and then a real one.
+    first = ledgers.entries(nights.repo.root / "ledger")[0]
     scores, instances = (
         ledgers.read(first, f"{name}.parquet").to_pylist() for name in ("scores", "instances")
     )
     asked = sorted({row["id"] for row in instances}, key=lambda name: int(name[1:]))
     kept = {key: value for key, value in first.items() if key not in ("path", "sequence", "files", "date")}
-    for nights in range(1, 6):  # two answers lost a night, in the entries as in the next real night
-        gone = [("model", name) for name in asked[-2 * nights :]]
+    for night in range(6):
+        right = {("model", name): 1.0 for name in asked[: len(asked) - 2 * night]}
         changed = [
-            row | {"value": row["value"] * ((row["system"], row["id"]) not in gone)} for row in instances
+            row | {"value": right.get((row["system"], row["id"]), 0.0)} if row["system"] == "model" else row
+            for row in instances
         ]
-        ledgers.append(ledger, kept | {"run": f"{first['run']}-{nights}"}, scores, changed, [])
+        ledgers.append(ledger, kept | {"run": f"{first['run']}-{night}"}, scores, changed, [])
 
-    done = run(int(asked[-12][1:]))
+    repo.write(strength=asked[-12][1:])
+    repo.dvc("repro", "train")
+    done = repo.nightjar("nightly", "--json", timeout=300)
     assert done.returncode == 1, done.stdout + done.stderr
     told = json.loads(done.stdout)
     rows = {row["metric"]: row for row in told["verdicts"] if row["system"] == "model"}
     for row in rows.values():
         assert (row["before"], row["now"], row["worse"], row["verdict"]) == (50.0, 40.0, 2, "worse")
-        assert row["reason"].startswith(f"slow decline since {first['run']}, -60.00 over 7 nights, p 0.0")
+        assert row["reason"].startswith(f"slow decline since {first['run']}-0, -60.00 over 7 nights, p 0.0")
     assert {row["verdict"] for row in told["verdicts"] if row["system"] == "copy"} == {"unchanged"}
     (event,) = map(json.loads, (root / ".nightjar/notifications.jsonl").read_text().splitlines())
     assert (event["kind"], len(event["worse"])) == ("nightly worse", 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 
@@ -40,13 +39,6 @@ def test_a_rebuild_whose_output_nobody_reads_ends_as_any_other(repo: Repo) -> No
     assert (repo.root / "sub/out").exists()
     logs = {path.stem: path.read_text() for path in repo.root.glob(".nightjar/logs/*/*.log")}
     assert len(logs) == 4 and all("\n" in text for text in logs.values())
-
-    for path in repo.root.rglob("*.out"):
-        path.unlink()
-    (repo.root / "dvc.lock").unlink()
-    second = repo.nightjar("rebuild", "--verbose")
-    assert second.returncode == 0, second.stdout + second.stderr
-    assert not set("\x1b\x07") & set(second.stdout)
-    names = set(re.findall(r"^\d of 4  (?:ran|restored|unchanged) +[\d.]+ s  (\S+)", second.stdout, re.M))
-    assert names == {"plain@{0}", "plain@%s", "plain@[red]", "sub/dvc.yaml:train"}
-    assert json.loads(repo.nightjar("plan", "--json").stdout)["seconds"] == 0.0
+    states = json.loads(repo.nightjar("plan", "--json").stdout)["stages"]
+    names = {"plain@{0}", "plain@%s", "plain@[red]", "sub/dvc.yaml:train"}
+    assert {it["stage"] for it in states} == names and {it["state"] for it in states} == {"up to date"}
