@@ -58,11 +58,12 @@ def _folder(variable: str) -> Path:
 # The files that take half a minute and more on two cores, the longest first (pytest --durations=0).
 LONGEST = (
     "pipelines/test_end_to_end.py",
+    "pipelines/study/test_study.py",
     "pipelines/serving/test_serve.py",
     "pipelines/test_reliability.py",
-    "nightjar/tools/test_annotate_real.py",
     "pipelines/nightly/test_run.py",
-    "pipelines/study/test_study.py",
+    "nightjar/tools/test_annotate_real.py",
+    "pipelines/test_flows.py",
     "pipelines/run/test_rebuild.py",
     "pipelines/run/test_shards.py",
     "bench/test_fuzz.py",
