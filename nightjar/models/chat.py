@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -18,7 +17,7 @@ from typing import Any, ClassVar
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import read_object
-from nightjar.models.chat_template import is_within_reasoning, without_reasoning
+from nightjar.models.chat_template import is_within_reasoning, until_stop, without_reasoning
 from nightjar.models.http_client import Limits, Refused
 from nightjar.models.model import (
     Capability,
@@ -241,11 +240,7 @@ class ChatServer(Server):
                 self._count(counts, "prompt_tokens"),
             )
         )
-        places = {place: one for one in stop if (place := found.text.find(one)) >= 0}
-        if not places:
-            return found
-        end = min(places)
-        return replace(found, text=found.text[:end], cut=False, stop=places[end])
+        return until_stop(found, stop)
 
     def _calls(self, given: Any) -> tuple[ToolCall, ...]:
         """The calls of a message; arguments that are no JSON object are passed on as the text that they are."""

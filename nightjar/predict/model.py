@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
 from nightjar.params.predict import SERVER, Chat, PredictBenchmark
-from nightjar.predict.chat import conversing, named_choice
+from nightjar.predict.chat import conversing, named_choice, tokens_of
 from nightjar.predict.predictor import (
     NOTHING_WRITTEN,
     Job,
@@ -38,6 +39,8 @@ from nightjar.tools.decode import controller_for
 from nightjar.tools.text_decode import Piece
 from nightjar.tools.text_decode import answer as answer_by_text
 from nightjar.tools.toolbox import Answered
+
+log = logging.getLogger("nightjar")
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
@@ -99,12 +102,24 @@ class ModelPredictor(Predictor):
             "sample": self._sample,
             "perplexity": self._perplexity,
         }
+        unfinished = 0
         for kind, answer in ways.items():
             last, own = time.monotonic(), [number for number in numbers if self._kinds[number] == kind]
             for number, row in answer(own) if own else ():
                 now = time.monotonic()
                 yield number, row | {"seconds": round(now - last, 6)}
                 last = now
+                spent = row["new_tokens"] >= self._requests[number].max_new_tokens
+                unfinished += bool(self._chat and spent and not row["text"])
+        if unfinished:
+            name = self._job.card.name
+            log.warning(
+                "%d answers of %s are empty: the limit of tokens ended them within their reasoning; raise "
+                "predict.%s.max_new_tokens, and set its task_limits to false",
+                unfinished,
+                name,
+                name,
+            )
 
     def _of_kind(self, kind: str) -> Iterator[tuple[int, str]]:
         """Number and prompt of the questions of a kind."""
@@ -133,14 +148,14 @@ class ModelPredictor(Predictor):
         """The choice that an answer names (`named_choice`); an answer that names none is empty."""
         batch = {}
         for number in numbers:
-            one, names = self._requests[number], ", ".join(it.answer for it in self._choices(number))
+            one, names = self._requests[number], ", ".join(it.text.strip() for it in self._choices(number))
             *before, last = one.conversation
             question = replace(last, content=f"{last.content}\n\nAnswer with one of: {names}.")
             tokens = max(one.max_new_tokens, CHOICE_TOKENS)
             batch[number] = replace(one, messages=(*before, question), max_new_tokens=tokens, stop=())
         for number, found in self._model.generate(batch, numbers, self._decoding):
             answer = named_choice(found.text, self._choices(number)) or ""
-            row = {"text": found.text, "calls": [], "new_tokens": _tokens(found, self._tokenizer)}
+            row = {"text": found.text, "calls": [], "new_tokens": tokens_of(found, self._tokenizer)}
             yield number, {"answers": [answer], **row}
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
@@ -156,7 +171,7 @@ class ModelPredictor(Predictor):
         for number, texts in self._model.sample(self._requests, numbers, count, self._decoding):
             # With the stop string: whether a text has a full stop may decide.
             row = ranked_row(job.card, [(one.text + (one.stop or ""), 1) for one in texts], job.settings)
-            tokens = sum(_tokens(one, self._tokenizer) for one in texts)
+            tokens = sum(tokens_of(one, self._tokenizer) for one in texts)
             yield number, row | {"calls": [], "new_tokens": tokens}
 
     def about(self, number: int) -> Row:
@@ -219,7 +234,7 @@ def writing(
 
     def plain(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         for number, one in model.generate(requests, numbers, decoding):
-            given = Answered(one.text, one.text.strip(), (), _tokens(one, tokenizer))
+            given = Answered(one.text, one.text.strip(), (), tokens_of(one, tokenizer))
             yield number, answer_row(given, settings, one.prompt_tokens)
 
     def steered(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
@@ -228,7 +243,7 @@ def writing(
         for number in numbers:
             controller.enter(number, requests[number].ids, requests[number].day, requests[number].forbidden)
         for number, one in model.generate(requests, numbers, replace(decoding, controller=controller)):
-            given = controller.answered(number, one.text, _tokens(one, tokenizer))
+            given = controller.answered(number, one.text, tokens_of(one, tokenizer))
             yield number, answer_row(given, settings, one.prompt_tokens)
 
     def by_text(number: int) -> Row:
@@ -238,7 +253,7 @@ def writing(
             extended = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
             ((_, one),) = model.generate({number: extended}, [number], decoding)
             pieces.append(one)
-            return Piece(one.text, _tokens(one, tokenizer), one.cut)
+            return Piece(one.text, tokens_of(one, tokenizer), one.cut)
 
         def count(text: str) -> int:
             return len(tokenizer.continuation(text))
@@ -255,9 +270,7 @@ def writing(
         return answer_row(given, settings, pieces[0].prompt_tokens)
 
     def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        answer = conversing(
-            model, requests, toolbox, settings.max_calls, decoding, lambda one: _tokens(one, tokenizer)
-        )
+        answer = conversing(model, requests, toolbox, settings.max_calls, decoding, tokenizer)
         found = answer(numbers)
         if model.at_once > 1:
             # Each by itself: an answer is recorded while others still call tools.
@@ -270,10 +283,6 @@ def writing(
     if "chat" in model.can:
         return native
     return steered if "steer" in model.can else lambda numbers: at_once(by_text, numbers, model.at_once)
-
-
-def _tokens(one: Text, tokenizer: Tokenizer) -> int:
-    return len(tokenizer.continuation(one.text)) if one.tokens is None else one.tokens
 
 
 def answer_row(given: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:

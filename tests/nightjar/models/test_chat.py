@@ -88,23 +88,6 @@ def test_a_refused_parameter_is_renamed_or_left_out_and_recorded() -> None:
     assert len(served.asked) == 4 and served.asked[-1]["max_completion_tokens"] == 5
 
 
-def test_a_server_that_takes_no_penalties_is_asked_without_them() -> None:
-    def script(body: dict[str, Any]) -> tuple[int, Any]:
-        extra = next((name for name in body if "penalty" in name), None)
-        return (400, {"error": f"Unrecognized request argument: {extra}"}) if extra else said("three")
-
-    with serving(script) as served, ChatServer(served.url) as chat:
-        chat.reply(ASKED, Decoding())
-        assert chat.facts()["server"]["refused"] == dict.fromkeys(
-            ("repeat_penalty", "repetition_penalty"), "left out"
-        )
-
-
-def test_another_refusal_is_one_line() -> None:
-    with pytest.raises(NightjarError, match=r"it refuses the request \(400: context too long\)"):
-        reply(lambda body: (400, {"error": {"message": "context too long"}}))
-
-
 def test_samples_are_drawn_in_one_request_where_the_server_can() -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         one = {"message": {"content": f"seed {body['seed']}"}, "finish_reason": "stop"}

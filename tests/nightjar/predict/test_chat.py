@@ -13,6 +13,7 @@ from nightjar.benchmarks.card import Choice
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.predict import Chat
 from nightjar.predict.chat import named_choice
 from nightjar.predict.requests import write_prompts
@@ -73,6 +74,22 @@ def test_a_system_message_and_examples_as_turns(workdir: Path, tiny_model: Path)
     assert json.loads(rows[3]["prompt"]) in [body["messages"] for body in served.asked]
 
 
+def test_answers_that_the_limit_ended_within_their_reasoning_are_told(
+    workdir: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        done = "number 3" in body["messages"][0]["content"]
+        status, answer = said("<think>so 7</think> 7" if done else "<think>so", "stop" if done else "length")
+        answer["usage"]["completion_tokens"] = body["max_tokens"]
+        return status, answer
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url)
+        _, rows = finish()
+    assert [row["answers"] for row in rows] == [[""], [""], [""], ["7"]]
+    assert "3 answers of supernatinst are empty: the limit of tokens ended them" in caplog.text
+
+
 def call(expression: str, number: int = 0) -> dict[str, Any]:
     function = {"name": "Calculator", "arguments": json.dumps({"input": expression})}
     return {"id": f"c{number}", "type": "function", "function": function}
@@ -95,6 +112,30 @@ def test_tools_are_functions_and_what_was_executed_is_recorded(workdir: Path, ti
     (function,) = next(body["tools"] for body in served.asked if "tools" in body)
     assert function["function"]["name"] == "Calculator"
     assert function["function"]["parameters"]["required"] == ["input"]
+
+
+def test_neither_a_stop_text_nor_the_limit_of_an_answer_ends_a_call(workdir: Path, tiny_model: Path) -> None:
+    """A model that calls on several lines, behind a server that ends texts as it is asked to."""
+    long = "It is ninety-six, as twelve eights are. " * 40
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        first = body["messages"][0]["content"]
+        if "tools" in body and "number 0" not in first:
+            cut = body["max_tokens"] < 64 or "\n\n" in body.get("stop", ())
+            return said(None) if cut else said(None, "tool_calls", tool_calls=[call("12 * 8")])
+        return said("96.\n\nAnd more" if "number 1" in first else long)
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        _, rows = finish()
+        limit = params.load().predict.benchmark("supernatinst").max_new_tokens
+    assert [len(row["calls"]) for row in rows] == [0, 1, 1, 1]
+    tokenizer = load_tokenizer(tiny_model)
+    assert long.startswith(answer := rows[0]["answers"][0])
+    assert limit - 1 <= len(tokenizer.continuation(answer)) <= limit
+    last = [body for body in served.asked if body["messages"][-1]["role"] == "tool"]
+    assert {(body["max_tokens"], tuple(body["stop"])) for body in last} == {(limit, ("\n\n",))}
 
 
 def test_after_the_last_call_there_are_no_tools_and_a_failed_call_counts(
@@ -222,6 +263,25 @@ CHOICES = [
 )
 def test_a_choice_is_named_if_its_words_alone_are_in_the_first_line(text: str, named: str | None) -> None:
     assert named_choice(text, CHOICES) == named
+
+
+def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Path, tiny_model: Path) -> None:
+    """The prompt of FEVER asks "Yes, No or Not Sure", and its demonstrations answer so."""
+    said_of = {"a": "Not sure.", "b": "No", "c": "REFUTES"}
+    with serving(lambda body: said(said_of[body["messages"][-1]["content"].splitlines()[1]])) as served:
+        project(workdir, tiny_model, served.url, "classification", weights=f"chat:{served.url}")
+        rows = [
+            Question(
+                "classification", "fever", text, {"text": text}, ("REFUTES",), "fever", "fever", shared={}
+            )
+            for text in said_of
+        ]
+        write_questions(workdir / "data/questions/classification", rows)
+        run(Stage("predict@classification-served", params.load()))
+    found = tables.read_rows(Path("data/predict/classification/served"), contracts.PREDICTIONS)
+    assert [row["answers"] for row in found] == [["NOT ENOUGH INFO"], ["REFUTES"], [""]]
+    asked = served.asked[0]["messages"][-1]["content"]
+    assert asked.endswith("Answer with one of: Yes, No, Not Sure.")
 
 
 SHARED = {"demonstrations": [{"id": "d", "text": "dull", "label": "negative"}]}
