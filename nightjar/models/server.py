@@ -278,6 +278,8 @@ def _echoed(given: Any, text: str) -> list[Piece] | None:
         return None
     if not all(type(one) is int for one in starts) or starts != sorted(starts) or starts[:1] != [0]:
         return None
+    if starts[-1] > len(text):
+        return None  # it wrote one token at most, which begins behind the text: these are no places of characters
     ends = [*starts[1:], len(text)]
     # Behind the text is what the server wrote.
     return _pieces(

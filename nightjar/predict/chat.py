@@ -139,10 +139,11 @@ def _input(arguments: str) -> str:
 def named_choice(text: str, choices: Sequence[Choice]) -> str | None:
     """The choice that an answer names: the only one whose words are in its first line, whatever their case.
 
-    A choice whose words are a part of another's that is there too does not count. None if there is none, or several.
+    Its words are those of its text, which prompts and demonstrations use: "No" of the label REFUTES. A choice whose
+    words are a part of another's that is there too does not count. None if there is none, or several.
     """
     line = f" {' '.join(_words(next(iter(text.strip().splitlines()), '')))} "
-    named = {choice.answer: f" {' '.join(_words(choice.answer))} " for choice in choices}
+    named = {choice.answer: f" {' '.join(_words(choice.text))} " for choice in choices}
     there = [answer for answer, words in named.items() if words.strip() and words in line]
     longest = [
         answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ from nightjar.tools.by_text import Piece
 from nightjar.tools.by_text import answer as answer_by_text
 from nightjar.tools.decode import controller_for
 from nightjar.tools.toolbox import Answered
+
+log = logging.getLogger("nightjar")
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
@@ -99,12 +102,24 @@ class ModelPredictor(Predictor):
             "sample": self._sample,
             "perplexity": self._perplexity,
         }
+        unfinished = 0
         for kind, answer in ways.items():
             last, own = time.monotonic(), [number for number in numbers if self._kinds[number] == kind]
             for number, row in answer(own) if own else ():
                 now = time.monotonic()
                 yield number, row | {"seconds": round(now - last, 6)}
                 last = now
+                spent = row["new_tokens"] >= self._requests[number].max_new_tokens
+                unfinished += bool(self._chat and spent and not row["text"])
+        if unfinished:
+            name = self._job.card.name
+            log.warning(
+                "%d answers of %s are empty: the limit of tokens ended them within their reasoning; raise "
+                "predict.%s.max_new_tokens, and set its task_limits to false",
+                unfinished,
+                name,
+                name,
+            )
 
     def _of_kind(self, kind: str) -> Iterator[tuple[int, str]]:
         """Number and prompt of the questions of a kind."""
@@ -133,7 +148,7 @@ class ModelPredictor(Predictor):
         """The choice that an answer names (`named_choice`); an answer that names none is empty."""
         asked = {}
         for number in numbers:
-            one, names = self._requests[number], ", ".join(it.answer for it in self._choices(number))
+            one, names = self._requests[number], ", ".join(it.text.strip() for it in self._choices(number))
             *before, last = one.conversation
             question = replace(last, content=f"{last.content}\n\nAnswer with one of: {names}.")
             tokens = max(one.max_new_tokens, CHOICE_TOKENS)

@@ -5,7 +5,6 @@ Cross-lingual ROUGE is defined on its tokens (compute_metrics.py). The package's
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -24,10 +23,7 @@ def load() -> Tokenizer:
     It adds no special tokens, but knows the end-of-text mark where a text has it, as the published runs did;
     decoding skips the mark.
     """
-    vocabulary = json.loads(_file("encoder.json").read_text(encoding="utf-8"))
-    lines = _file("vocab.bpe").read_text(encoding="utf-8").split("\n")
-    merges = [(left, right) for left, _, right in (line.partition(" ") for line in lines[1:] if line)]
-    tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+    tokenizer = Tokenizer(models.BPE.from_file(str(_file("encoder.json")), str(_file("vocab.bpe"))))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["<|endoftext|>"])

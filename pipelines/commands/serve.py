@@ -17,24 +17,22 @@ from pydantic import HttpUrl, ValidationError
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import private_folder
 from nightjar.params.drivers import Nightly, load_nightly
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import as_json_option
 from pipelines.graph import repository as graphs
 from pipelines.process import lock
-from pipelines.process.child import Child, last_line
+from pipelines.process.child import Child
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify
 from pipelines.project.names import WEBHOOK
-from pipelines.serving import attend, flow_runs
+from pipelines.serving import attend
 from pipelines.serving import server as servers
-from pipelines.serving.flow_runs import Api
 
-LOG = paths.PREFECT / "serve.log"
 WATCH_SECONDS = 1.5
 # All has to end in ten seconds: the runs first, which end their own stages.
 GRACE = 5.5
+SEE = "see what it printed above"
 # A runner that ends sooner than this after its start is not started a third time.
 SHORT_SECONDS = 60.0
 
@@ -81,10 +79,7 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
         try:
             serving.start()
             _say_served(serving, settings, as_json)
-            runs = flow_runs.Runs(Api(serving.url), serving.deployments)
             while True:
-                for line in runs.news():
-                    say(line, err=as_json)
                 time.sleep(WATCH_SECONDS)
                 serving.watch()
         finally:
@@ -100,7 +95,7 @@ def _check_url(webhook: str) -> None:
 
 
 def _say_served(serving: Serving, settings: Nightly, as_json: bool) -> None:
-    when, names = f"{settings.cron} ({settings.timezone})", list(serving.deployments.values())
+    when, names = f"{settings.cron} ({settings.timezone})", serving.deployments
     if as_json:
         say_json({"url": serving.url, "deployments": names, "nightly": when}, indent=None)
     else:
@@ -113,7 +108,7 @@ class Serving:
 
     def __init__(self, root: Path, port: int, settings: dict[str, Any], webhook: str | None) -> None:
         self.root = root
-        self.deployments: dict[str, str] = {}
+        self.deployments: list[str] = []
         self._server = attend.Attended(root, "serve", port)
         if not self._server.stays and self._server.port != port:
             say(f"Port {port} is taken; using {self._server.port}.", err=True)
@@ -152,30 +147,25 @@ class Serving:
         self._server.close()
 
     def _start_runner(self) -> None:
-        private_folder((self.root / LOG).parent)
-        (self.root / LOG).touch(mode=0o600)
-        with (self.root / LOG).open("ab") as log:
-            runner = Child(
-                [sys.executable, "-m", "pipelines.serving.serve", self._settings],
-                self.root,
-                # Safe path: a folder `pipelines` of the repository must not be taken for this one.
-                servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1"} | self._secret,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                grace=GRACE,
-            )
+        runner = Child(
+            [sys.executable, "-m", "pipelines.serving.serve", self._settings],
+            self.root,
+            # Safe path: a folder `pipelines` of the repository must not be taken for this one.
+            servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1"} | self._secret,
+            stdout=subprocess.PIPE,
+            grace=GRACE,
+        )
         self._runner, self._started = runner, time.monotonic()
         assert runner.stdout is not None
         if not select.select([runner.stdout], [], [], servers.STARTING_SECONDS)[0]:
-            raise NightjarError("the deployments were not made in time", self.root / LOG, "read that file")
+            raise NightjarError("the deployments were not made in time", "nightjar serve", SEE)
         ready = runner.stdout.readline()
         if not ready:
             raise self._ended(runner.wait())
         self.deployments = json.loads(ready)
 
     def _ended(self, code: int) -> NightjarError:
-        last = last_line(self.root / LOG)[:300]
-        return NightjarError(f"the runner ended with {code}: {last}", self.root / LOG, "read that file")
+        return NightjarError(f"the runner ended with {code}", "nightjar serve", SEE)
 
 
 @click.command()

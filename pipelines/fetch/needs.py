@@ -50,14 +50,11 @@ class Need:
         if kind == "package":
             return f"install it: pip install {name}"
         parts = list(table().values())
-        if datasets := dict.fromkeys(
-            one.dataset
-            for one in parts
-            if (FETCHED / one.dataset).as_posix() == self.source or one.reads == self.key
-        ):
-            own = Path(self.source).parent == FETCHED
-            terms = any(one.about.terms for one in parts if one.dataset in datasets)
-            words = [" or ".join(datasets), *["--accept-licence"] * terms, *["--use"] * (not own)]
+        own = [one for one in parts if (FETCHED / one.dataset).as_posix() == self.source]
+        if fitting := own or [one for one in parts if one.reads == self.key]:
+            datasets = " or ".join(dict.fromkeys(one.dataset for one in fitting))
+            terms = any(one.about.terms for one in fitting)
+            words = [datasets, *["--accept-licence"] * terms, *["--use"] * (not own)]
             # Of this alone: dvc pull fails for the outputs of stages that never ran.
             pull = f"bring it from a remote: dvc pull {self.source}.dvc; or "
             return f"{pull * (self.versioned and not self.lacks)}fetch it: nightjar fetch {' '.join(words)}"

@@ -1,4 +1,4 @@
-"""Flow runs on the project's Prefect server: its REST API, which runs have a process, and news of them."""
+"""Flow runs on the project's Prefect server: its REST API, and which runs have a process."""
 
 from __future__ import annotations
 
@@ -118,48 +118,3 @@ def _end(api: Api, run: str, state: State) -> bool:
         return False
     api.ask(f"flow_runs/{run}/set_state", {"state": state, "force": True})
     return True
-
-
-# Of each answer, the latest first: more runs than end between two questions.
-MOST = 50
-
-
-class Runs:
-    """What has been reported of the runs of `deployments`, which are names such as `rebuild/project` by their ids."""
-
-    def __init__(self, api: Api, deployments: Mapping[str, str]) -> None:
-        self._api = api
-        self._deployments = deployments
-        self._reported: set[tuple[str, bool]] = set()
-        self._first = True
-
-    def news(self) -> list[str]:
-        """A line for each run that has started or ended since the last call, none at the first. Empty if the server
-        does not answer.
-        """
-        chosen = {
-            "deployment_id": {"any_": list(self._deployments)},
-            "state": {"type": {"any_": ["RUNNING", "CANCELLING", *ENDED]}},
-        }
-        body = {"flow_runs": chosen, "sort": "EXPECTED_START_TIME_DESC", "limit": MOST}
-        try:
-            found = self._api.ask("flow_runs/filter", body)
-        except httpx.HTTPError:
-            return []
-        # By the run's id: it gets another name after its start.
-        lines = {key: line for run in reversed(found) for key, line in self._lines(run).items()}
-        new = [] if self._first else [line for key, line in lines.items() if key not in self._reported]
-        self._first = False
-        self._reported |= lines.keys()
-        return new
-
-    def _lines(self, run: dict[str, Any]) -> dict[tuple[str, bool], str]:
-        name = f"{self._deployments[run['deployment_id']].partition('/')[0]} {run['name']}"
-        state, lines = run["state"], {}
-        over = state["type"] in ENDED
-        if not over or run.get("start_time"):
-            lines[run["id"], False] = f"{name} started: {self._api.url}/runs/flow-run/{run['id']}"
-        if over:
-            message = f": {state['message']}" if state.get("message") else ""
-            lines[run["id"], True] = f"{name} ended: {state['name']}{message}"
-        return lines

@@ -3,7 +3,7 @@
     python -m pipelines.serving.serve SETTINGS     SETTINGS is JSON
 
 `nightjar serve` starts it beside the server and starts it again if it ends. Once its deployments are registered, it
-writes one line to its output: their names by their ids, as JSON.
+writes one line to its output: their names, as JSON. What Prefect and the runs print goes to standard error.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def main(output: int, jobs: int, pull: bool) -> None:
     # A run that was killed holds the only slot of its deployment.
     flow_runs.settle(root, api, made)
     threading.Thread(target=settle, args=(root, api), daemon=True, name="settle").start()
-    os.write(output, json.dumps(made).encode() + b"\n")
+    os.write(output, json.dumps(list(made.values())).encode() + b"\n")
     os.close(output)
     asyncio.run(runner.start())
 
@@ -91,5 +91,5 @@ def main(output: int, jobs: int, pull: bool) -> None:
 if __name__ == "__main__":
     display.protect()
     standard = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what Prefect and the runs print goes to the log
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     main(standard, **json.loads(sys.argv[1]))

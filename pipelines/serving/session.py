@@ -4,6 +4,7 @@
 import contextlib
 import contextvars
 import logging
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -24,6 +25,7 @@ from prefect.logging.handlers import APILogHandler
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelled, Completed, Failed, State
 
+from nightjar.core.display import printable
 from pipelines.process.signals import at_signals
 from pipelines.project import git
 from pipelines.project.names import StageName
@@ -90,7 +92,7 @@ class Session:
         self.listen = listeners(_logged, *([terminal.listen] if terminal else []))
         self.prepared: Any = terminal.prepared if terminal else None
         self.tasks, self.end = 0, End("completed", "")
-        self.tags = set(context.flow_run.tags)
+        self.tags, self._name = set(context.flow_run.tags), context.flow_run.name
         # A process of a runner or a worker runs only this flow.
         self._alone = context.flow_run.deployment_id is not None
         self._sent: list[Future[Any]] = []
@@ -102,6 +104,7 @@ class Session:
             flow_runs.settle(self.root, Api(self.url))
         if self._terminal or self._alone:
             logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
+        self._tell(f"started: {self.url}/runs/flow-run/{self.run}")
         self._held.enter_context(temporary_settings(HASTY))
         self._mark = self._held.enter_context(flow_runs.marked(self.root, self.run, self.kind, self._alone))
         if threading.current_thread() is threading.main_thread():
@@ -130,6 +133,7 @@ class Session:
             if self._terminal:
                 self._terminal.end(self.end, self.run, self.tasks)
             elif self._alone:
+                self._tell(f"ended: {state.name}: {self.end.message}")
                 attend.end_soon(0)
         return True
 
@@ -159,6 +163,12 @@ class Session:
         """Add an artifact of the run, or of the task that calls this. `kind` is markdown or table."""
         create = create_table_artifact if kind == "table" else create_markdown_artifact
         self._send(partial(create, data, key=key, description=description))
+
+    def _tell(self, what: str) -> None:
+        """Print a line for whoever watches a runner or a worker, which may have gone."""
+        if self._alone:
+            with contextlib.suppress(OSError):
+                print(printable(f"{self.kind} {self._name} {what}"), file=sys.stderr, flush=True)
 
     def _send(self, call: Callable[[], Any]) -> None:
         self._sent.append(self._sender.submit(contextvars.copy_context().run, call))

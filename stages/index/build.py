@@ -112,9 +112,15 @@ def at_once(
 
 
 def build(
-    corpus: Path, encoder: Path, output: Path, settings: Index, threads: int, resumed: Resumed = at_once
+    corpus: Path,
+    encoder: Path,
+    output: Path,
+    settings: Index,
+    threads: int,
+    resumed: Resumed = at_once,
+    per_part: int = PASSAGES_PER_PART,
 ) -> Facts:
-    """Index the DOCUMENTS of the artifact `corpus` into the artifact `output`.
+    """Index the DOCUMENTS of the artifact `corpus` into the artifact `output`, `per_part` passages in a part.
 
     The same documents, encoder, settings and threads give the same bytes. Raises NightjarError if there is no document,
     none has a word, or the encoder cannot be loaded.
@@ -122,7 +128,7 @@ def build(
     model = None if settings.dense == "none" else load_encoder(encoder, threads)
     with ArtifactWriter(output) as writer:
         source = Source(corpus, settings, writer)
-        count = writer.write_parts(PASSAGES, source, PASSAGES_PER_PART)
+        count = writer.write_parts(PASSAGES, source, per_part)
         if not count:
             raise NightjarError(
                 "no passage can be made of its documents", corpus, "check index.corpus, index.min_words"

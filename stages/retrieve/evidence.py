@@ -85,9 +85,14 @@ def sources(card: Card, questions: Path, split: Path | None) -> list[Source]:
 
 
 def write_found(
-    retriever: Retriever, card: Card, sides: Sequence[Source], output: Path, settings: Retrieval
+    retriever: Retriever,
+    card: Card,
+    sides: Sequence[Source],
+    output: Path,
+    settings: Retrieval,
+    per_part: int = QUERIES_PER_PART,
 ) -> Facts:
-    """Write the best `settings.passages` passages for every question and instance of `sides`.
+    """Write the best `settings.passages` passages for every question and instance of `sides`, of `per_part` a part.
 
     The query is the instance's input, for a question the text that its card names, nothing else: neither references
     nor the task's definition. A benchmark with a reranker or a reader gets contracts.RANKINGS, a row for each question,
@@ -104,7 +109,7 @@ def write_found(
     equal: set[int] = set()
     with ArtifactWriter(output) as writer:
         for source in sides:
-            for number, rows in enumerate(_queries(card, source)):
+            for number, rows in enumerate(_queries(card, source, per_part)):
                 texts = [row["query"] for row in rows]
                 found = retriever.rank(texts, passages, beside)
                 facts.queries += len(rows)
@@ -159,8 +164,8 @@ def _repeated(values: Sequence[str], rows: NDArray[np.int64]) -> pa.Array:
     return pa.array(values, pa.string()).take(pa.array(rows))
 
 
-def _queries(card: Card, source: Source) -> Iterator[list[dict[str, Any]]]:
-    """The instances of one side, each with its `query`, in chunks of QUERIES_PER_PART, in the order of the table."""
+def _queries(card: Card, source: Source, per_part: int) -> Iterator[list[dict[str, Any]]]:
+    """The instances of one side, each with its `query`, in chunks of `per_part`, in the order of the table."""
     text = "input" if source.table in (TRAIN, DEV) else "parts"
     chunk: list[dict[str, Any]] = []
     columns = ["dataset", "file", "task_id", "id", text]
@@ -168,7 +173,7 @@ def _queries(card: Card, source: Source) -> Iterator[list[dict[str, Any]]]:
         for row in batch.to_pylist():
             query = row["input"] if text == "input" else card.query(json.loads(row["parts"]))
             chunk.append(row | {"query": query})
-            if len(chunk) == QUERIES_PER_PART:
+            if len(chunk) == per_part:
                 yield chunk
                 chunk = []
     if chunk:

@@ -49,24 +49,24 @@ def file(card: Card, system: str = "") -> str:
     return f"{card.name}.instances.html" + (f"#system={system}" if system else "")
 
 
-def context(found: Evaluated) -> dict[str, Any]:
-    """What the template shows beside the list."""
+def context(found: Evaluated, most: int = INSTANCES) -> dict[str, Any]:
+    """What the template shows beside the list of at most `most` instances."""
     return {
         "name": found.card.name,
         "benchmark": found.card.title,
         "total": len(found.questions),
-        "shown": min(len(found.questions), INSTANCES),
+        "shown": min(len(found.questions), most),
         "searched": SEARCHED,
     }
 
 
-def files(found: Evaluated, named: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The list and the instances; `named` are the systems, as `Site` has them.
+def files(found: Evaluated, named: Mapping[str, Mapping[str, str]], most: int = INSTANCES) -> dict[str, str]:
+    """The list of at most `most` instances, and these; `named` are the systems, as `Site` has them.
 
     Raises NightjarError if a table is missing.
     """
     card = found.card
-    chosen = drawn(found.questions, INSTANCES, found.params.seed, attrgetter("key"))
+    chosen = drawn(found.questions, most, found.params.seed, attrgetter("key"))
     scores = {one.system: one for one in found.scores}
     keys = {question.key for question in chosen}
     listed = [found.params.predict.systems[f"{card.name}-{name}"] for name in found.systems]

@@ -160,6 +160,18 @@ def test_a_server_that_fails_where_it_should_refuse_has_no_log_probabilities() -
         server.pieces("a")
 
 
+def test_places_that_are_not_those_of_the_characters_are_not_used() -> None:
+    """As a server that counts bytes, or a sign for each part of a character."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        logprobs = {"text_offset": [0, 1, 3, 4], "token_logprobs": [None, -2.0, -3.0, -9.0]}
+        return 200, {"choices": [{"text": "aéb!", "logprobs": logprobs}]}
+
+    told = pytest.raises(Unscored, match="it gives no log-probabilities of a given text")
+    with serving(script) as served, Server(served.url) as server, told:
+        server.pieces("aéb")
+
+
 def test_log_probabilities_of_other_tokens_are_not_used(caplog: pytest.LogCaptureFixture) -> None:
     with serving(shifted) as served:
         assert Server.abilities(served.url) == Server.can

@@ -73,6 +73,22 @@ def test_a_system_message_and_examples_as_turns(workdir: Path, tiny_model: Path)
     assert json.loads(rows[3]["prompt"]) in [body["messages"] for body in served.asked]
 
 
+def test_answers_that_the_limit_ended_within_their_reasoning_are_told(
+    workdir: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        done = "number 3" in body["messages"][0]["content"]
+        status, answer = said("<think>so 7</think> 7" if done else "<think>so", "stop" if done else "length")
+        answer["usage"]["completion_tokens"] = body["max_tokens"]
+        return status, answer
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url)
+        _, rows = finish()
+    assert [row["answers"] for row in rows] == [[""], [""], [""], ["7"]]
+    assert "3 answers of supernatinst are empty: the limit of tokens ended them" in caplog.text
+
+
 def call(expression: str, number: int = 0) -> dict[str, Any]:
     function = {"name": "Calculator", "arguments": json.dumps({"input": expression})}
     return {"id": f"c{number}", "type": "function", "function": function}
@@ -222,6 +238,25 @@ CHOICES = [
 )
 def test_a_choice_is_named_if_its_words_alone_are_in_the_first_line(text: str, named: str | None) -> None:
     assert named_choice(text, CHOICES) == named
+
+
+def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Path, tiny_model: Path) -> None:
+    """The prompt of FEVER asks "Yes, No or Not Sure", and its demonstrations answer so."""
+    said_of = {"a": "Not sure.", "b": "No", "c": "REFUTES"}
+    with serving(lambda body: said(said_of[body["messages"][-1]["content"].splitlines()[1]])) as served:
+        project(workdir, tiny_model, served.url, "classification", weights=f"chat:{served.url}")
+        rows = [
+            Question(
+                "classification", "fever", text, {"text": text}, ("REFUTES",), "fever", "fever", shared={}
+            )
+            for text in said_of
+        ]
+        write_questions(workdir / "data/questions/classification", rows)
+        run(Stage("predict@classification-served", params.load()))
+    found = tables.read_rows(Path("data/predict/classification/served"), contracts.PREDICTIONS)
+    assert [row["answers"] for row in found] == [["NOT ENOUGH INFO"], ["REFUTES"], [""]]
+    asked = served.asked[0]["messages"][-1]["content"]
+    assert asked.endswith("Answer with one of: Yes, No, Not Sure.")
 
 
 SHARED = {"demonstrations": [{"id": "d", "text": "dull", "label": "negative"}]}

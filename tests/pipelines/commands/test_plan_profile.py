@@ -69,6 +69,9 @@ def test_a_source_that_is_there_is_present(project: Path) -> None:
         row["state"] == "missing" and row["url"].startswith("https://") and "CC-BY-NC-4.0" in row["licence"]
     )
     assert row["fix"] == "fetch it: nightjar fetch tool_use --accept-licence"
+    assert supply("pgra")["data/fetched/wiki1m"]["fix"] == "fetch it: nightjar fetch wiki1m", (
+        "no other corpus"
+    )
     assert "To fetch them: nightjar fetch classification natural_instructions protoqa tool_use" in told(
         "real"
     )

@@ -13,6 +13,7 @@ import tarfile
 import threading
 import zipfile
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from typing import Any
 import pytest
 from dvc.repo import Repo as DvcRepo
 
+from nightjar.benchmarks.classification.formats import FORMATS
+from nightjar.benchmarks.tool_use.formats import LOADERS
+from nightjar.benchmarks.zeroscrolls.tasks import TASKS as LONG_TASKS
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
@@ -461,6 +465,30 @@ def test_the_table_is_valid_and_its_checksums_are_of_files_that_it_names() -> No
         )
     ]
     assert unknown == []
+
+
+def test_the_table_has_the_files_of_every_task() -> None:
+    """Against what the loaders of the benchmarks read."""
+    targets: dict[str, list[str]] = {}
+    for one in sources.table().values():
+        for source in one.about.sources:
+            for pattern, target in source.files.items():
+                name = target if not target.endswith("/") else (Path(target) / Path(pattern).name).as_posix()
+                targets.setdefault(one.dataset, []).append(name)
+    of_tools = {name.split("/")[0] for name in targets["tool_use"]}
+    assert of_tools == LOADERS.keys() - {"held_out"}, "held_out are texts of one's own"
+    assert {name.split("/")[0] for name in targets["zeroscrolls"]} == LONG_TASKS.keys()
+    published = ("sst2", "sst5", "trec", "cr", "mr", "mpqa", "subj", "cola", "fever")
+    for task in published:
+        complete = [
+            it
+            for it in FORMATS
+            if it.task == task
+            and all(
+                any(fnmatchcase(file, name) for name in targets["classification"]) for file in it.required
+            )
+        ]
+        assert complete, task
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -310,7 +311,7 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert (
         Client(again.url).ask(f"v2/concurrency_limits/leases/{lease}/renew", {"lease_duration": 60}) is None
     )
-    assert serving.ended(held)["type"] == "COMPLETED"
+    assert serving.ended(held)["type"] == "COMPLETED", serving.state(held)
     second = repo.nightjar("serve")
     assert second.returncode == 2 and f"process {serving.process.pid}" in second.stderr
     assert second.stderr.endswith("; use that one, or end it first\n")
@@ -322,6 +323,9 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert serving.process.wait(timeout=20) == 130
     assert time.monotonic() - began < 10
     assert not lives(pid) and not lives(again.pid) and servers.recorded(repo.root) is None
+    told = serving.process.stderr.read()
+    assert re.search(rf"(?m)^rebuild \S+ started: {again.url}/runs/flow-run/{held}$", told), told
+    assert re.search(r"(?m)^rebuild \S+ ended: Completed: 1 ran$", told), told
     with contextlib.closing(sqlite3.connect(repo.root / paths.PREFECT / "prefect.db")) as database:
         asked = "SELECT state_type FROM flow_run WHERE id = ?"
         assert database.execute(asked, [stopped]).fetchone() == ("CANCELLED",)

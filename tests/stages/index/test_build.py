@@ -56,14 +56,10 @@ def _bytes(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("dense", ["flat", "hnsw", "auto"])
 @pytest.mark.parametrize("per_part", [3, 65_536])
-def test_everything_is_indexed(
-    dense: str, per_part: int, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build_module, "PASSAGES_PER_PART", per_part)
+def test_everything_is_indexed(dense: str, per_part: int, encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", TEXTS)
-    facts = build(
-        tmp_path / "corpus", encoder, tmp_path / "index", INDEX.model_copy(update={"dense": dense}), 1
-    )
+    settings = INDEX.model_copy(update={"dense": dense})
+    facts = build(tmp_path / "corpus", encoder, tmp_path / "index", settings, 1, per_part=per_part)
     passages = read_rows(tmp_path / "index", PASSAGES)
     assert [row["passage"] for row in passages] == list(range(len(passages)))
     for id, text in TEXTS.items():

@@ -26,8 +26,6 @@ from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.lexical import words
 from nightjar.search.rankings import read_rankings
 from stages.index.build import build
-from stages.retrieve import evidence as evidence_module
-from stages.retrieve import retriever as retriever_module
 from stages.retrieve.evidence import Facts, sources, write_found
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
@@ -75,9 +73,9 @@ def wanted(passages: int, **more: Any) -> Retrieval:
     return Retrieval(training="data/split", passages=passages, retriever="dense", **more)
 
 
-def write(retriever: Retriever, made: Path, output: Path, passages: int) -> Facts:
+def write(retriever: Retriever, made: Path, output: Path, passages: int, **per_part: int) -> Facts:
     sides = sources(CARD, made / "questions", made / "split")
-    return write_found(retriever, CARD, sides, output, wanted(passages))
+    return write_found(retriever, CARD, sides, output, wanted(passages), **per_part)
 
 
 def numbers(retriever: Retriever, texts: list[str], k: int, beside: float = 0) -> list[list[int]]:
@@ -103,12 +101,9 @@ def _expected(made: Path, kind: str, query: str, texts: Sequence[str] = TEXTS) -
 
 @pytest.mark.parametrize("kind", ["dense", "bm25", "hybrid"])
 @pytest.mark.parametrize("per_part", [2, 8192])
-def test_evidence(
-    kind: str, per_part: int, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evidence_module, "QUERIES_PER_PART", per_part)
+def test_evidence(kind: str, per_part: int, made: Path, tmp_path: Path) -> None:
     retriever = Retriever(made / "index", made / "encoder", kind)
-    facts = write(retriever, made, tmp_path / "retrieve", 2)
+    facts = write(retriever, made, tmp_path / "retrieve", 2, per_part=per_part)
     rows = read_rows(tmp_path / "retrieve", EVIDENCE)
     inputs = {("train", str(i)): text for i, text in enumerate(TRAIN_INPUTS)}
     inputs |= {("dev", f"d{i}"): text for i, text in enumerate(DEV_INPUTS)}
@@ -141,11 +136,8 @@ def test_a_passage_of_the_input_itself_is_no_evidence(kind: str, made: Path) -> 
 
 
 @pytest.mark.parametrize("kind", ["dense", "bm25"])
-def test_a_long_input_has_as_many_passages_as_any_other(
-    kind: str, made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_input_has_as_many_passages_as_any_other(kind: str, made: Path) -> None:
     """The first passages down to the usual depth are all its own."""
-    monkeypatch.setattr(retriever_module, "DEPTH", 1)
     query = f"{TEXTS[4]} {TEXTS[0]} {TEXTS[2]}"
     found = numbers(Retriever(made / "index", made / "encoder", kind), [query, "the moon"], 2)
     for ranking, text in zip(found, (query, "the moon"), strict=True):

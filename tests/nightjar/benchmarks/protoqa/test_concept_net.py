@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.protoqa import analyses as concept_net
 from nightjar.benchmarks.score import analyse
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.protoqa.files import put, row
@@ -100,13 +99,18 @@ def test_an_edge_counts_for_its_own_question_only(tmp_path: Path) -> None:
     assert [one["connected"] for one in found["rows"]] == [1, 1, 1]
 
 
-def test_malformed_lines_are_counted_by_their_reason(
-    references: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(concept_net, "_LONGEST", 1000)
+def test_malformed_lines_are_counted_by_their_reason(references: Path, tmp_path: Path) -> None:
     file = tmp_path / "edges.tsv"
     good = b"rain\tRelatedTo\tfall"
-    bad = [b"", b"a\tb", b"\xff\tx\ty", b"x\ty\t ", b"/c/en\tx\ty", b"x" * 2500 + b"\tx\ty", b"x\t" * 500]
+    bad = [
+        b"",
+        b"a\tb",
+        b"\xff\tx\ty",
+        b"x\ty\t ",
+        b"/c/en\tx\ty",
+        b"x" * 5 * 2**19 + b"\tx\ty",
+        b"x\t" * 2**19,
+    ]
     file.write_bytes(b"\r\n".join([*bad, good]))
     found = analyse("protoqa", "concept_net", references, file)
     assert (found["lines"], found["edges"]) == (8, 1)
@@ -114,7 +118,7 @@ def test_malformed_lines_are_counted_by_their_reason(
         "neither 3 nor 5 fields": 2,
         "not UTF-8": 1,
         "a term without a text": 2,
-        "longer than 1,000 bytes": 2,
+        "longer than 1,048,576 bytes": 2,
     }
     assert found["rows"][1]["connected"] == 1
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.sections import Evaluated
@@ -31,10 +29,12 @@ def found(evidence: str = "data/none") -> Evaluated:
                      Path(), lambda path: None)  # fmt: skip
 
 
-def shown(of: Evaluated) -> dict[str, dict[str, Any]]:
+def shown(of: Evaluated, **most: int) -> dict[str, dict[str, Any]]:
     """What is shown of every instance, by its id."""
     roles = dict.fromkeys(of.systems, "control") | {"combined": "treatment"}
-    made = instances.files(of, {name: {"role": role, "text": f"{name}!"} for name, role in roles.items()})
+    made = instances.files(
+        of, {name: {"role": role, "text": f"{name}!"} for name, role in roles.items()}, **most
+    )
     values = {name: json.loads(text.partition(" = ")[2].rstrip(";\n")) for name, text in made.items()}
     listed = values.pop(f"instances/{NAME}/list.js")
     assert listed["named"][-1] == ["treatment", "◆", "combined!"]
@@ -42,13 +42,13 @@ def shown(of: Evaluated) -> dict[str, dict[str, Any]]:
     return {row[1]: one | {"row": row} for row, one in zip(listed["rows"], texts, strict=True)}
 
 
-def test_of_more_the_seed_draws(reported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_more_the_seed_draws(reported: Path) -> None:
     every = shown(found())
     assert list(every) == [one.id for one in asked()]
-    monkeypatch.setattr(instances, "INSTANCES", 9)
-    few = shown(found())
+    few = shown(found(), most=9)
     assert len(few) == 9 and all(few[id]["systems"] == every[id]["systems"] for id in few)
-    assert instances.context(found())["shown"] == 9 and instances.context(found())["total"] == len(asked())
+    told = instances.context(found(), most=9)
+    assert (told["shown"], told["total"]) == (9, len(asked()))
 
 
 def test_scores_are_those_of_the_table(reported: Path) -> None:
