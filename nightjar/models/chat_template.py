@@ -80,8 +80,15 @@ class TemplatedModel(Model):
     def generate(
         self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
+        cut: dict[int, Request] = {}
         for number, found in self._model.generate(requests, wanted, decoding):
-            yield number, without_reasoning(found)
+            if found.stop is not None and is_within_reasoning(found.text):
+                cut[number] = replace(requests[number], stop=())
+            else:
+                yield number, without_reasoning(found)
+        # A stop text ended their reasoning: they are written to the end, and it is looked for in what follows.
+        for number, found in self._model.generate(cut, list(cut), decoding) if cut else ():
+            yield number, until_stop(without_reasoning(found), requests[number].stop)
 
     def sample(
         self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
@@ -135,6 +142,15 @@ def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
 def is_within_reasoning(text: object) -> bool:
     """Whether a text ends before its reasoning does."""
     return isinstance(text, str) and _OPEN.match(text) is not None
+
+
+def until_stop(found: Text, stop: Sequence[str]) -> Text:
+    """A text up to the first of the stop texts in it."""
+    places = {place: one for one in stop if (place := found.text.find(one)) >= 0}
+    if not places:
+        return found
+    end = min(places)
+    return replace(found, text=found.text[:end], cut=False, stop=places[end])
 
 
 def without_reasoning(found: Text) -> Text:

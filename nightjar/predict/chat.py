@@ -9,18 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nightjar.benchmarks.capabilities import Turns
 from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.models.chat_template import arguments_of
-from nightjar.models.model import Decoding, Message, Model, Request, ToolCall
+from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
+from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.predict import Chat
 from nightjar.tools import Call, Toolbox
 from nightjar.tools.syntax import write
 from nightjar.tools.toolbox import Answered, Executed
 
+# The most tokens of a reply that may be a call. Models write calls on several lines, so that no stop text may end one:
+# stop texts and the limit of an answer are applied to a reply without a call (`_answer`).
+CALL_TOKENS = 256
 # What a model reads in the place of a result.
 NO_RESULT, NO_MORE = "no result", "no more calls: give the answer"
 
@@ -56,10 +59,11 @@ class _Open:
     tokens: int = 0
     prompt_tokens: int | None = None
 
-    @property
-    def now(self) -> Request:
-        """The request with all messages so far."""
-        return replace(self.request, messages=tuple(self.messages))
+    def now(self, tools: bool) -> Request:
+        """The request with all messages so far; with `tools`, a call may be the reply."""
+        found = replace(self.request, messages=tuple(self.messages))
+        most = max(found.max_new_tokens, CALL_TOKENS)
+        return replace(found, max_new_tokens=most, stop=()) if tools else found
 
     def answered(self, text: str) -> Answered:
         """The answer, with the calls that were executed before it."""
@@ -73,7 +77,7 @@ def conversing(
     toolbox: Toolbox,
     max_calls: int,
     decoding: Decoding,
-    tokens_of: Callable[[Any], int],
+    tokenizer: Tokenizer,
 ) -> Callable[[Sequence[int]], Iterator[tuple[int, Answered, int | None]]]:
     """A function that answers requests by their numbers: number, answer, and the tokens of the prompt if known."""
 
@@ -84,10 +88,10 @@ def conversing(
         while waiting:
             for names, own in _by_tools(waiting, toolbox, max_calls).items():
                 schemas = [one for one in toolbox.schemas if one["name"] in names]
-                asked = {number: waiting[number].now for number in own}
+                asked = {number: waiting[number].now(bool(schemas)) for number in own}
                 for number, reply in model.converse(asked, own, schemas, decoding):
                     one = waiting[number]
-                    one.tokens += tokens_of(reply.text)
+                    one.tokens += tokens_of(reply.text, tokenizer)
                     if one.prompt_tokens is None:
                         one.prompt_tokens = reply.text.prompt_tokens
                     if reply.calls:
@@ -95,9 +99,24 @@ def conversing(
                         _run(one, reply.calls, toolbox.without(one.request.forbidden), max_calls)
                         continue
                     del waiting[number]
-                    yield number, one.answered(reply.text.text), one.prompt_tokens
+                    text = reply.text.text
+                    answered = one.answered(_answer(text, one.request, tokenizer) if schemas else text)
+                    yield number, answered, one.prompt_tokens
 
     return answer
+
+
+def tokens_of(one: Text, tokenizer: Tokenizer) -> int:
+    """The tokens that a model wrote: its own count, or else that of the tokenizer."""
+    return len(tokenizer.continuation(one.text)) if one.tokens is None else one.tokens
+
+
+def _answer(text: str, request: Request, tokenizer: Tokenizer) -> str:
+    """A reply as it ends by the stop texts and the limit of tokens of the request."""
+    for stop in request.stop:
+        text = text.partition(stop)[0]
+    ids = tokenizer.continuation(text)
+    return text if len(ids) <= request.max_new_tokens else tokenizer.decode(ids[: request.max_new_tokens])
 
 
 def _by_tools(

@@ -22,7 +22,7 @@ from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
 from nightjar.params.predict import SERVER, Chat, PredictBenchmark
-from nightjar.predict.chat import conversing, named_choice
+from nightjar.predict.chat import conversing, named_choice, tokens_of
 from nightjar.predict.predictor import (
     NOTHING_WRITTEN,
     Job,
@@ -155,7 +155,7 @@ class ModelPredictor(Predictor):
             asked[number] = replace(one, messages=(*before, question), max_new_tokens=tokens, stop=())
         for number, found in self._model.generate(asked, numbers, self._decoding):
             answer = named_choice(found.text, self._choices(number)) or ""
-            row = {"text": found.text, "calls": [], "new_tokens": _tokens(found, self._tokenizer)}
+            row = {"text": found.text, "calls": [], "new_tokens": tokens_of(found, self._tokenizer)}
             yield number, {"answers": [answer], **row}
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
@@ -171,7 +171,7 @@ class ModelPredictor(Predictor):
         for number, texts in self._model.sample(self._requests, numbers, count, self._decoding):
             # With the stop string: whether a text has a full stop may decide.
             row = ranked_row(job.card, [(one.text + (one.stop or ""), 1) for one in texts], job.settings)
-            tokens = sum(_tokens(one, self._tokenizer) for one in texts)
+            tokens = sum(tokens_of(one, self._tokenizer) for one in texts)
             yield number, row | {"calls": [], "new_tokens": tokens}
 
     def about(self, number: int) -> Row:
@@ -234,7 +234,7 @@ def writing(
 
     def plain(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         for number, one in model.generate(requests, numbers, decoding):
-            given = Answered(one.text, one.text.strip(), (), _tokens(one, tokenizer))
+            given = Answered(one.text, one.text.strip(), (), tokens_of(one, tokenizer))
             yield number, answer_row(given, settings, one.prompt_tokens)
 
     def steered(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
@@ -243,7 +243,7 @@ def writing(
         for number in numbers:
             controller.enter(number, requests[number].ids, requests[number].day, requests[number].forbidden)
         for number, one in model.generate(requests, numbers, replace(decoding, controller=controller)):
-            given = controller.answered(number, one.text, _tokens(one, tokenizer))
+            given = controller.answered(number, one.text, tokens_of(one, tokenizer))
             yield number, answer_row(given, settings, one.prompt_tokens)
 
     def by_text(number: int) -> Row:
@@ -253,7 +253,7 @@ def writing(
             asked = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
             ((_, one),) = model.generate({number: asked}, [number], decoding)
             pieces.append(one)
-            return Piece(one.text, _tokens(one, tokenizer), one.cut)
+            return Piece(one.text, tokens_of(one, tokenizer), one.cut)
 
         def count(text: str) -> int:
             return len(tokenizer.continuation(text))
@@ -270,9 +270,7 @@ def writing(
         return answer_row(given, settings, pieces[0].prompt_tokens)
 
     def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        answer = conversing(
-            model, requests, toolbox, settings.max_calls, decoding, lambda one: _tokens(one, tokenizer)
-        )
+        answer = conversing(model, requests, toolbox, settings.max_calls, decoding, tokenizer)
         if model.at_once > 1:
             # Each by itself: an answer is recorded while others still call tools.
             found = (one for _, one in at_once(lambda it: next(answer([it])), numbers, model.chat.at_once))
@@ -286,10 +284,6 @@ def writing(
     if "chat" in model.can:
         return native
     return steered if "steer" in model.can else lambda numbers: at_once(by_text, numbers, model.at_once)
-
-
-def _tokens(one: Text, tokenizer: Tokenizer) -> int:
-    return len(tokenizer.continuation(one.text)) if one.tokens is None else one.tokens
 
 
 def answer_row(given: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:

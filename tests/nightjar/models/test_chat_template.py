@@ -55,7 +55,10 @@ class Scripted(Model):
         self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
         self.prompts += [requests[number].prompt for number in wanted]
-        return ((number, Text(self.text)) for number in wanted)
+        for number in wanted:
+            (stop,) = requests[number].stop or ("no stop",)
+            before, found, _ = self.text.partition(stop)
+            yield number, Text(before, stop=found or None)
 
     def sample(
         self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
@@ -74,6 +77,13 @@ def test_reasoning_is_no_part_of_an_answer(folder: Path, written: str, answer: s
     ((_, texts),) = model.sample(asked, [0], 2, Decoding(0.5))
     assert [text.text for text in texts] == [answer] * 2
     assert model.identity["sha256"] == "a" and model.identity["chat_template"]
+
+
+def test_a_stop_text_ends_the_answer_and_not_its_reasoning(folder: Path) -> None:
+    model = Scripted(folder, "<think>\n2 and 2</think>\n\n4\nAnd more")
+    asked = {number: Request("2+2?", [], 5, ("\n",)) for number in range(2)}
+    texts = dict(TemplatedModel(model, ChatTemplate(folder)).generate(asked, [0, 1], Decoding()))
+    assert {(text.text, text.stop) for text in texts.values()} == {("4", "\n")} and set(texts) == {0, 1}
 
 
 def test_a_model_with_a_template_calls_tools(folder: Path) -> None:

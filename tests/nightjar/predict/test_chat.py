@@ -13,6 +13,7 @@ from nightjar.benchmarks.card import Choice
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
+from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.predict import Chat
 from nightjar.predict.chat import named_choice
 from nightjar.predict.requests import write_prompts
@@ -111,6 +112,30 @@ def test_tools_are_functions_and_what_was_executed_is_recorded(workdir: Path, ti
     (function,) = next(body["tools"] for body in served.asked if "tools" in body)
     assert function["function"]["name"] == "Calculator"
     assert function["function"]["parameters"]["required"] == ["input"]
+
+
+def test_neither_a_stop_text_nor_the_limit_of_an_answer_ends_a_call(workdir: Path, tiny_model: Path) -> None:
+    """A model that calls on several lines, behind a server that ends texts as it is asked to."""
+    long = "It is ninety-six, as twelve eights are. " * 40
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        first = body["messages"][0]["content"]
+        if "tools" in body and "number 0" not in first:
+            cut = body["max_tokens"] < 64 or "\n\n" in body.get("stop", ())
+            return said(None) if cut else said(None, "tool_calls", tool_calls=[call("12 * 8")])
+        return said("96.\n\nAnd more" if "number 1" in first else long)
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        _, rows = finish()
+        limit = params.load().predict.benchmark("supernatinst").max_new_tokens
+    assert [len(row["calls"]) for row in rows] == [0, 1, 1, 1]
+    tokenizer = load_tokenizer(tiny_model)
+    assert long.startswith(answer := rows[0]["answers"][0])
+    assert limit - 1 <= len(tokenizer.continuation(answer)) <= limit
+    last = [body for body in served.asked if body["messages"][-1]["role"] == "tool"]
+    assert {(body["max_tokens"], tuple(body["stop"])) for body in last} == {(limit, ("\n\n",))}
 
 
 def test_after_the_last_call_there_are_no_tools_and_a_failed_call_counts(

@@ -65,24 +65,6 @@ def test_published_rows_are_those_of_the_benchmark(report: list[list[str]]) -> N
     assert "9B" not in (OUT / "headline.txt").read_text()
 
 
-def test_the_papers_tables_have_our_systems(report: list[list[str]]) -> None:
-    start = report.index(["system", "Days of the week, n = 8, n<20", "Nights"])
-    assert report[start + 1 : start + 5] == [
-        ["Guesser 9B", "0.500", "–"],
-        ["Caller 9B", "0.625", "–"],
-        ["untuned", "0.250", "–"],
-        ["tk_instruct", "0.500", "–"],
-    ]
-    start = report.index(["task", "system", "all", "with a call", "without a call", "calling (%)"])
-    assert report[start + 1 : start + 4] == [
-        ["Days of the week", "Caller 9B, k = 3", "0.625", "0.750", "–", "87.5"],
-        ["Days of the week", "untuned", "0.250", "–", "0.250", "0.0"],
-        ["Days of the week", "tk_instruct", "0.500", "1.000", "0.429", "12.5"],
-    ]
-    page = text("made.html")
-    assert "Nobody asked at night." in page and "Table 4" not in page
-
-
 def test_the_tools_that_were_called(report: list[list[str]]) -> None:
     values = ["accuracy", "8", "0.500", "1.000", "0.429", "12.5", "Clock 12.5"]
     assert ["Days of the week", "tk_instruct", *values] in report
