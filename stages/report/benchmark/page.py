@@ -104,6 +104,8 @@ Line = tuple[str, str, str, Row]
 
 # Rows of the heat table that all metrics of a benchmark with one number each may have, and that have their intervals.
 _METRICS, _NOTED = 12, 14
+# Before the name of a category; no line ends in it.
+_INDENT = 3 * "\u00a0"
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def _lines(found: Results) -> list[Line]:
     for track in found.tracks:
         title = initial(found.card.track_title(track))
         lines.append((track, "overall", title, found.overall(track)[0]))
-        lines += [(track, "category", f"\u2003{row.title}", row) for row in found.categories(track)]
+        lines += [(track, "category", f"{_INDENT}{row.title}", row) for row in found.categories(track)]
     if len(lines) == 1:
         track = found.tracks[0]
         lines = [
