@@ -25,7 +25,7 @@ RECORD = "evaluation.json"
 
 
 class Record(BaseModel):
-    """What is read of the file evaluation.json: the arguments (its key `arguments`), an identity of all that decides the
+    """What is read of the file evaluation.json: the arguments (its key `asked`), an identity of all that decides the
     results, the name of the system, and the tasks that are left out of each benchmark with the reason.
     """
 

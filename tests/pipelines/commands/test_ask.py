@@ -120,8 +120,14 @@ def test_a_call_without_a_result_is_shown_as_such(
 def test_evidence_is_shown_as_calls_are(
     script: list[Script], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-from nightjar.params.search import Index
-from nightjar.predict import ask as asking
+    text = "When it was dark, it closed. " * 20
+    write_corpus(project / "corpus", {"d1": text}, title="Moat\x1bGate ")
+    settings = Index(passage_words=200, dense="none", lexical="words")
+    build(project / "corpus", project / "none", project / "data/index", settings, 1)
+    params = (project / "params.yaml").read_text()
+    by_both = "{training: data/split, passages: 3, retriever: hybrid"
+    assert by_both in params
+    (project / "params.yaml").write_text(params.replace(by_both, by_both.replace("hybrid", "bm25"), 1))
     (project / "models/train/evident").mkdir()
     recipe = {"data": "train", "calls": False, "evidence": 1}
     (project / "models/train/evident/recipe.json").write_text(json.dumps(recipe))
