@@ -346,20 +346,21 @@ def photograph(url: str, file: Path, width: int, height: int) -> None:
 
 
 def screenshots(root: Path) -> None:
-    """The overview of the project's report, and the page of its last rebuild on its Prefect server."""
+    """The overview of the project's report, and the page of its longest run on its Prefect server."""
     page = root / paths.REPORT / "index.html"
     if not page.exists():
         raise NightjarError("there is no report", page, "run `nightjar rebuild`")
-    photograph(page.resolve().as_uri(), Path("docs/report.png"), 1280, 900)
+    photograph(page.resolve().as_uri(), Path("docs/report.png"), 1440, 900)
     server = servers.find(root)
     if server is None:
         raise NightjarError(
             "no Prefect server runs", root / paths.SERVER, "run `nightjar ui` and `nightjar rebuild`"
         )
-    runs = Api(server.url).ask("flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1})
+    runs = Api(server.url).ask("flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 50})
     if not runs:
         raise NightjarError("the server knows no run", server.url, "run `nightjar rebuild`")
-    photograph(f"{server.url}/runs/flow-run/{runs[0]['id']}", Path("docs/ui-run.png"), 1280, 900)
+    longest = max(runs, key=lambda run: run["total_run_time"])
+    photograph(f"{server.url}/runs/flow-run/{longest['id']}", Path("docs/ui-run.png"), 1280, 900)
 
 
 def main() -> None:

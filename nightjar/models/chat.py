@@ -130,10 +130,8 @@ class ChatServer(Server):
             while len(found) < count:
                 body = self._body(request, decoding, len(found))
                 more = count - len(found)
-                answer = self._asked({**body, "n": more} if more > 1 else body)
-                choices = self._choices(answer, most=more)
-                if not self._cut_in_reasoning(choices):
-                    found += [self._text(choice, request.stop, used=None) for choice in choices]
+                _, choices = self._answered({**body, "n": more} if more > 1 else body, most=more)
+                found += [self._text(choice, request.stop, used=None) for choice in choices]
             return found
 
         return at_once(one, wanted, self.chat.at_once)
@@ -155,10 +153,7 @@ class ChatServer(Server):
         if tools:
             # The default of the interface; without it llama-cpp-python shows its model no tools.
             body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
-        found = self._asked(body)
-        (choice,) = self._choices(found, most=1)
-        if self._cut_in_reasoning([choice]):
-            return self.reply(request, decoding, tools)
+        found, (choice,) = self._answered(body, most=1)
         text = self._text(choice, request.stop, found.get("usage"))
         return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
 
@@ -173,7 +168,7 @@ class ChatServer(Server):
             **NEUTRAL,
         }
 
-    def _asked(self, body: dict[str, Any]) -> Mapping[str, Any]:
+    def _request(self, body: dict[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without what the server refuses."""
         if (limit := self.chat.token_limit) is not None and self.used.total >= limit:
             fix = "give a larger one; the answers so far are kept"
@@ -185,7 +180,7 @@ class ChatServer(Server):
             try:
                 found = self._http.ask("POST", PATH, sent)
             except Refused as error:
-                name = next((name for name in ADAPTABLE if name in sent and _names(error.said, name)), None)
+                name = next((name for name in ADAPTABLE if name in sent and _names(error.reason, name)), None)
                 if name is None:
                     raise
                 self._adapted[name] = ADAPTABLE[name]
@@ -202,18 +197,21 @@ class ChatServer(Server):
             raise self._fault("it does not count the tokens, and a limit is set", "leave the limit out")
         self.used.add({kind: count or 0 for kind, count in counts.items()})
 
-    def _cut_in_reasoning(self, choices: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether a stop text ended the reasoning of an answer, so that all are to be asked for again, without any.
+    def _answered(self, body: dict[str, Any], most: int) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+        """The answer to a request, and its choices.
 
-        From then on no request has stop texts: they are looked for here, in what follows the reasoning.
+        Where a stop text ended the reasoning of one, all are asked for again without any, and no request has stop texts
+        from then on: they are looked for here, in what follows the reasoning.
         """
-        if "stop" in self._adapted or not any(
+        found = self._request(body)
+        choices = self._choices(found, most)
+        if "stop" not in body or not any(
             choice.get("finish_reason") != "length" and is_within_reasoning(choice["message"].get("content"))
             for choice in choices
         ):
-            return False
+            return found, choices
         self._adapted["stop"] = None
-        return True
+        return self._answered({name: value for name, value in body.items() if name != "stop"}, most)
 
     def _choices(self, found: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
         choices = found.get("choices")
@@ -263,6 +261,6 @@ class ChatServer(Server):
         return tuple(calls)
 
 
-def _names(said: str, name: str) -> bool:
+def _names(reason: str, name: str) -> bool:
     """Whether what a server says of a fault names a parameter."""
-    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", said) is not None
+    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", reason) is not None

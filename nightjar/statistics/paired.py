@@ -167,6 +167,10 @@ def _sign_test(above: int, count: int) -> float:
     return min(1.0, 2 * float(bdtr(min(above, count - above), count, 0.5)))
 
 
+# Ranges from this on are wide.
+_WIDE = 10
+
+
 @dataclass(frozen=True)
 class Metric:
     """One number that a benchmark reports for a set of instances.
@@ -190,6 +194,12 @@ class Metric:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", self.parts or (self.name,))
+
+    @property
+    def shown_decimals(self) -> int:
+        """1 for metrics whose range is wide, such as percentages; 3 for others, such as those from 0 to 1."""
+        low, high = self.range
+        return 1 if high - low >= _WIDE else 3
 
 
 def estimate(measure: Metric, values: Floats) -> float:

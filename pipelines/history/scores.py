@@ -11,7 +11,7 @@ from typing import Any
 
 from nightjar.core.display import number
 from pipelines.graph.graph import Stage
-from pipelines.project.text import interval, table, track_title
+from pipelines.project.text import decimals, interval, table, track_title
 
 # The identity of a score.
 NAMES = ("benchmark", "track", "system", "metric")
@@ -55,7 +55,7 @@ def page(rows: Iterable[Mapping[str, Any]], earlier: Iterable[Mapping[str, Any]]
     tables: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
     for row in first_metrics(rows):
         known = before.get(_names(row))
-        change = "" if known is None else f", {number(row['value'] - known, 1, signed=True)}"
+        change = "" if known is None else f", {number(row['value'] - known, decimals(row), signed=True)}"
         of_track = tables.setdefault(row["benchmark"], {}).setdefault((track_title(row), row["metric"]), {})
         of_track[row["system"]] = text(row) + change
     lines = []
@@ -71,4 +71,6 @@ def page(rows: Iterable[Mapping[str, Any]], earlier: Iterable[Mapping[str, Any]]
 
 def text(row: Mapping[str, Any]) -> str:
     """A score with its interval and its instances: "44.3 [38.1, 50.6] n 192"."""
-    return f"{number(row['value'], 1)} {interval(row)}" + ("" if row["low"] is None else f" n {row['n']}")
+    places = decimals(row)
+    n = "" if row["low"] is None else f" n {row['n']}"
+    return f"{number(row['value'], places)} {interval(row, places)}{n}"

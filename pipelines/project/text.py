@@ -30,6 +30,15 @@ def _too_few(row: Mapping[str, Any]) -> str:
     return too_few(row["n"])
 
 
+def decimals(row: Mapping[str, Any]) -> int:
+    """How many decimals a row's metric is shown with by the card of its benchmark; 1 where there is no card."""
+    from nightjar.benchmarks import registry
+
+    with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
+        return registry.card(row["benchmark"]).metric(row["metric"]).shown_decimals
+    return 1
+
+
 def track_title(row: Mapping[str, Any]) -> str:
     """The title of a row's track by the card of its benchmark; its name where there is no card."""
     # Here, not above: NumPy takes long to load.

@@ -78,7 +78,9 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     found = made.check(here, load_checks(here / PARAMS_FILE).shared_inputs)
     lines = [str(it) for it in found]
     if made.artifacts:
-        lines.append(f"checked {len(made.artifacts)} artifacts in {time.monotonic() - began:.2f} s")
+        lines.append(
+            f"checked {counted_as(len(made.artifacts), 'artifact')} in {time.monotonic() - began:.2f} s"
+        )
     bad = [it for it in found if it.blocks]
     kept = {"stage": stage.name, "passed": not bad, "findings": [it.as_dict() for it in found]}
     write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")

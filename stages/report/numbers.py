@@ -8,14 +8,6 @@ from nightjar.benchmarks.card import Metric
 from nightjar.core import display
 from nightjar.statistics import too_few
 
-_WIDE = 10
-
-
-def decimals(metric: Metric) -> int:
-    """1 for metrics whose range is wide, such as percentages; 3 for others, such as those from 0 to 1."""
-    low, high = metric.range
-    return 1 if high - low >= _WIDE else 3
-
 
 def heading(metric: Metric) -> str:
     """The title of the metric with its unit."""
@@ -24,7 +16,7 @@ def heading(metric: Metric) -> str:
 
 def value(metric: Metric, number: float, more: int = 0) -> str:
     """A number of the metric, with `more` decimals than usual."""
-    return display.number(number, decimals(metric) + more)
+    return display.number(number, metric.shown_decimals + more)
 
 
 def interval(metric: Metric, low: float | None, high: float | None, n: int = 0, more: int = 0) -> str:
@@ -36,7 +28,7 @@ def interval(metric: Metric, low: float | None, high: float | None, n: int = 0, 
 
 def signed(metric: Metric, number: float) -> str:
     """A difference with its sign; a minus sign for a hyphen."""
-    return display.number(number, decimals(metric), signed=True).replace("-", "−")
+    return display.number(number, metric.shown_decimals, signed=True).replace("-", "−")
 
 
 def signed_interval(metric: Metric, low: float | None, high: float | None, n: int = 0) -> str:

@@ -31,7 +31,7 @@ from nightjar.benchmarks.sections import (
     initial,
 )
 from nightjar.core import contracts, paths, tables
-from nightjar.core.display import number
+from nightjar.core.display import counted_as, number
 from nightjar.search.rankings import Passages, read_rankings
 from nightjar.statistics import Bootstrap, percent, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
@@ -160,7 +160,10 @@ def consistency(card: Card, made: Ranked) -> Section:
                 f"right. Lines are {CONFIDENCE:.0%} intervals over the questions, where there are enough."
             ),
             _plot(card, [(system, some) for system, _, some in lines]),
-            Fold(f"The same as a table ({len(rows)} rows)", [Table((*head, *map(Column, titles)), rows)]),
+            Fold(
+                f"The same as a table ({counted_as(len(rows), 'row')})",
+                [Table((*head, *map(Column, titles)), rows)],
+            ),
         ]
     return Section("consistency", "Label consistency", blocks)
 
@@ -259,7 +262,7 @@ def cases(found: Evaluated, made: Ranked) -> Section:
     """What was retrieved for some questions, and what reranking made of it (the paper's table 3); a block a task."""
     systems = compared(made)
     chosen = choose(made, systems, found.params.seed)
-    asked = {one.key: one for one in found.questions}
+    by_key = {one.key: one for one in found.questions}
     listed = list(found.card.tracks)
     tasks = sorted(chosen, key=lambda task: (listed.index(task) if task in listed else len(listed), task))
     blocks: list[Block] = [
@@ -272,9 +275,9 @@ def cases(found: Evaluated, made: Ranked) -> Section:
         )
     ]
     for task in tasks:
-        some = [case(found.card, made, asked[key], systems) for key in chosen[task]]
+        some = [case(found.card, made, by_key[key], systems) for key in chosen[task]]
         title = initial(found.card.task(task).title or task)
-        blocks.append(Fold(f"{title} ({len(some)} questions)", some, open=task == tasks[0]))
+        blocks.append(Fold(f"{title} ({counted_as(len(some), 'question')})", some, open=task == tasks[0]))
     return Section("cases", "Passages before and after reranking", blocks)
 
 

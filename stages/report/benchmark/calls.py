@@ -23,6 +23,7 @@ from nightjar.benchmarks.sections import (
     initial,
 )
 from nightjar.core import contracts, tables
+from nightjar.core.display import counted_as
 from stages.report import numbers
 from stages.report.read.results import Rows
 
@@ -118,7 +119,7 @@ def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Seq
         )
         by_call = [_by_call(card, line) for line in lines]
         table = Table((*heads, Column("by tool (%)", "text")), by_call)
-        blocks.append(Fold(f"Answers with and without a call ({len(lines)} rows)", [table]))
+        blocks.append(Fold(f"Answers with and without a call ({counted_as(len(lines), 'row')})", [table]))
     return Section("test-calls", "Calls in answers", blocks)
 
 

@@ -80,13 +80,13 @@ def read(
     Raises NightjarError if a table is missing.
     """
     card = systems.card
-    scored, predicted, asked = (
+    scored, predicted, questions_path = (
         folder / it / card.name for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS)
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
     given = calls.read(card, systems.models, predicted, scores)
-    questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
+    questions = questions_of(tables.read_rows(questions_path, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
         systems,
@@ -104,6 +104,8 @@ Line = tuple[str, str, str, Row]
 
 # Rows of the heat table that all metrics of a benchmark with one number each may have, and that have their intervals.
 _METRICS, _NOTED = 12, 14
+# Before the name of a category; no line ends in it.
+_INDENT = 3 * "\u00a0"
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def _lines(found: Results) -> list[Line]:
     for track in found.tracks:
         title = initial(found.card.track_title(track))
         lines.append((track, "overall", title, found.overall(track)[0]))
-        lines += [(track, "category", f"\u2003{row.title}", row) for row in found.categories(track)]
+        lines += [(track, "category", f"{_INDENT}{row.title}", row) for row in found.categories(track)]
     if len(lines) == 1:
         track = found.tracks[0]
         lines = [
@@ -179,8 +181,8 @@ def _heat(found: Results) -> Table:
     lines = _lines(found)
     metrics = {numbers.heading(row.metric) for *_, row in lines}
     metric = f"{metrics.pop()}. " if len(metrics) == 1 else ""
-    told = f"{metric}Bold: significantly better than every other system."
-    return _table("", lines, found, told, noted=len(lines) <= _NOTED, heat=True)
+    explanation = f"{metric}Bold: significantly better than every other system."
+    return _table("", lines, found, explanation, noted=len(lines) <= _NOTED, heat=True)
 
 
 def _table(

@@ -15,7 +15,7 @@ from stages.report import numbers
 from stages.report.plots.spec import ROLES, Axis, Mark, Panel, Plot, rounded, shortened
 
 # Pixels of a lane of a forest, of a bar, and between groups of lanes in units of a lane.
-_LANE, _BAR, _GAP = 19.0, 17.0, 0.8
+_LANE, _BAR, _GAP = 17.0, 17.0, 0.8
 SYMBOLS = [symbol for symbol, _ in ROLES.values()]
 
 # Systems by role, in their order.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -160,14 +161,17 @@ def test_a_stop_text_that_ended_the_reasoning_is_not_sent_again() -> None:
     written = "<think>12 boxes\n\nso 3</think>\n\nthree\n\nAnd more"
 
     def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "stop" in body:
+            together.wait(30)
         return said(written.partition("\n\n")[0] if "stop" in body else written)
 
+    asked, together = dict.fromkeys(range(4), ASKED), threading.Barrier(3)
     with serving(script) as served, ChatServer(served.url) as chat:
-        texts = dict(chat.generate({0: ASKED, 1: ASKED}, [0], Decoding()))
-        texts |= dict(chat.generate({0: ASKED, 1: ASKED}, [1], Decoding()))
+        texts = dict(chat.generate(asked, [0, 1, 2], Decoding()))
+        texts |= dict(chat.generate(asked, [3], Decoding()))
         facts = chat.facts()["server"]
-    assert {text.text for text in texts.values()} == {"three"}
-    assert ["stop" in body for body in served.asked] == [True, False, False]
+    assert len(texts) == 4 and {text.text for text in texts.values()} == {"three"}
+    assert ["stop" in body for body in served.asked] == [True] * 3 + [False] * 4
     assert facts["refused"] == {"stop": "left out"}
 
 

@@ -6,18 +6,18 @@ import json
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
-from nightjar.predict import asking
+from nightjar.params.search import Index
+from nightjar.predict import ask as asking
 from nightjar.tools import Request, make
 from pipelines.cli import main
+from stages.index.build import build
 from tests.conftest import ROOT
 from tests.scripted_model import Script, scripted
+from tests.stages.index.test_build import write_corpus
 
 
 @pytest.fixture()
@@ -118,19 +118,16 @@ def test_a_call_without_a_result_is_shown_as_such(
 
 
 def test_evidence_is_shown_as_calls_are(
-    script: list[Script], project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    script: list[Script], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class OneDocument:
-        def __init__(self, *_: Any) -> None: ...
-
-        def rank(self, texts: list[str], count: int) -> Any:
-            return SimpleNamespace(rankings=SimpleNamespace(ids=np.zeros((1, count), int)))
-
-        def rows(self, numbers: Any) -> pa.Table:
-            text = "It closed at night. " * 20
-            return pa.table({"document_id": ["d1"], "title": ["Moat\x1bGate"], "text": [text]})
-
-    monkeypatch.setattr("stages.retrieve.retriever.Retriever", OneDocument)
+    text = "When it was dark, it closed. " * 20
+    write_corpus(project / "corpus", {"d1": text}, title="Moat\x1bGate ")
+    settings = Index(passage_words=200, dense="none", lexical="words")
+    build(project / "corpus", project / "none", project / "data/index", settings, 1)
+    params = (project / "params.yaml").read_text()
+    by_both = "{training: data/split, passages: 3, retriever: hybrid"
+    assert by_both in params
+    (project / "params.yaml").write_text(params.replace(by_both, by_both.replace("hybrid", "bm25"), 1))
     (project / "models/train/evident").mkdir()
     recipe = {"data": "train", "calls": False, "evidence": 1}
     (project / "models/train/evident/recipe.json").write_text(json.dumps(recipe))
@@ -138,7 +135,7 @@ def test_evidence_is_shown_as_calls_are(
     assert run("When?", "--system", "evident") == 0
     line = capsys.readouterr().err.splitlines()[0]
     assert (
-        line.startswith("  evidence 1: Moat\\x1bGate (d1): It closed")
+        line.startswith("  evidence 1: Moat\\x1bGate d1 (d1): When it was")
         and line.endswith(" …")
         and len(line) < 140
     )

@@ -45,3 +45,10 @@ def test_a_page_has_a_table_a_benchmark_with_intervals_and_changes() -> None:
         "| default | rougeL | 9.0 n<20 |",
         "",
     ]
+
+
+def test_a_metric_from_0_to_1_has_three_decimals() -> None:
+    of = {"benchmark": "protoqa", "metric": "wordnet/max_incorrect@3", "low": 0.0, "high": 0.0263}
+    now, before = (row("a", value) | of for value in (0.0104, 0.0214))
+    assert scores.text(now) == "0.010 [0.000, 0.026] n 40"
+    assert "0.010 [0.000, 0.026] n 40, -0.011" in scores.page([now], [before])[-2]
