@@ -82,7 +82,8 @@ def test_the_commands_for_real_data(published: Path, project: Path, monkeypatch:
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{published.as_uri()}.insteadOf")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", ADDRESS)
-    assert captured(main, ["fetch", "natural_instructions"]).returncode == 0
+    assert captured(main, ["fetch", "natural_instructions"]).returncode == 2  # its terms must be accepted
+    assert captured(main, ["fetch", "natural_instructions", "--accept-licence"]).returncode == 0
     assert captured(main, use[1:]).returncode == 0
     read = load().ingest
     folders = {dict(read)[name].path for name in ("natural_instructions", *read.more())}
