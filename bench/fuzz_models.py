@@ -30,8 +30,8 @@ from nightjar.models.server import MOST_TOKENS, Address, Server
 from nightjar.models.weights import check, read_recipe
 from nightjar.params.data import ModelSource
 from nightjar.search.encoder import SentenceEncoder
-from nightjar.tools.by_text import Piece, answer
 from nightjar.tools.calculator import Calculator
+from nightjar.tools.text_decode import Piece, answer
 from nightjar.tools.toolbox import Toolbox
 from tests import tiny_models
 from tests.completions_server import talking

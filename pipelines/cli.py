@@ -18,43 +18,43 @@ from nightjar.core.errors import NightjarError, from_os_error, shortened
 # What the help says of each command, by group.
 GROUPS = {
     "Run": {
-        "plan": "What a rebuild would do, why, and how long it would take.",
-        "rebuild": "Rebuild what changed, side by side, shown in the Prefect UI.",
-        "nightly": "Evaluate every benchmark again; has a score changed?",
-        "study": "Vary settings: experiments to a table and a plot.",
+        "plan": "Show what a rebuild would run, why, and how long it takes.",
+        "rebuild": "Run the stages that changed, in parallel, as a Prefect flow.",
+        "nightly": "Evaluate every benchmark again and test for changes.",
+        "study": "Run the graph at several settings; write a table and a plot.",
         "use": "Apply a profile to params.yaml and print what it changes.",
-        "clean": "List and remove what removed items of params.yaml left.",
+        "clean": "List or remove outputs that no stage has any more.",
     },
     "Evaluate": {
         "evaluate": "Evaluate any model: predictions, scores, a report.",
         "tasks": "List the benchmarks, or check a task file of your own.",
-        "score": "Score anybody's predictions.",
+        "score": "Score predictions of any origin.",
         "compare": "Compare two prediction sets: difference, interval, p.",
         "analyse": "Analyse a benchmark's references with a file of yours.",
         "prompts": "Write the test prompts for a model of your own to answer.",
-        "submission": "Make the file that a leaderboard takes, or check one.",
-        "judge": "Let people compare two sets of answers blindly, and score it.",
-        "ask": "Ask a trained system a question; its tool calls are shown.",
+        "submission": "Write or check a leaderboard's file of predictions.",
+        "judge": "Let people compare two sets of answers blindly; score them.",
+        "ask": "Ask a system a question, and show its tool calls.",
         "export": "Write a trained system as a model that transformers loads.",
     },
     "Data": {
         "fetch": "Fetch published data by name, checked, with its licence.",
         "ingest": "Read any folder of a dataset into Parquet, or check its tasks.",
-        "references": "Write the references that others score against.",
+        "references": "Write the references of a benchmark.",
     },
     "Inspect": {
         "doctor": "Check environment, data, models, GPU, disk and ports.",
-        "check": "Check artifacts as they are on disk.",
-        "ledger": "The nightly runs and their verdicts.",
+        "check": "Check artifacts on disk.",
+        "ledger": "Show the nightly runs and their verdicts.",
         "report": "Compare scores and answers with another version.",
-        "diff": "Rows added, removed or changed between two versions.",
+        "diff": "Show rows added, removed or changed between two versions.",
         "trace": "Follow a prediction back to the raw line it came from.",
         "encode": "Print the exact model input of an instance.",
         "call": "Run one tool call and print its result.",
     },
     "Serve": {
-        "ui": "Start the Prefect server of this project and say where to open it.",
-        "serve": "Run the nightly when it is due, and what is started in the UI.",
+        "ui": "Start the Prefect server of this project.",
+        "serve": "Run the nightly on its schedule, and runs started in the UI.",
     },
 }
 COMMANDS = [name for group in GROUPS.values() for name in group]
@@ -66,7 +66,7 @@ MODULES = {
     **dict.fromkeys(("compare", "analyse", "references"), "score"),
     **dict.fromkeys(("diff", "report", "trace"), "versions"),
 }
-# Those whose exit status tells how a run ended, whether or not its output could be written.
+# Those whose exit status says how a run ended, whether or not its output could be written.
 RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui", "evaluate"})
 
 
@@ -95,7 +95,7 @@ class Commands(click.Group):
 def cli() -> None:
     """Train and re-evaluate instruction-following language models that call tools and use evidence.
 
-    Run it in the project's root. Exit status: 0 all is well, 1 a stage failed, 2 wrong input, 130 stopped.
+    Run it in the project's root. Exit status: 0 success, 1 a stage failed, 2 wrong input, 130 stopped.
 
     \b
     Example:
@@ -107,8 +107,8 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """The console script: run the command line and exit.
 
-    A reader that has left, such as `head`, changes no exit status. Output that was lost otherwise is an error of a
-    command that only prints; the status of one that runs stages tells how the run ended.
+    A reader that has left, such as `head`, changes no exit status. Output that was lost otherwise is an
+    error of a command that only prints; the status of one that runs stages says how the run ended.
     """
     # Commands have a bar of their own, which bars of other packages would break into lines.
     os.environ.setdefault("TQDM_DISABLE", "1")

@@ -81,7 +81,7 @@ def study(
     from pipelines.study import study as studies  # here, not above: Arrow takes long to load
 
     with Session("study") as session:
-        session.end = studies.conduct(session, settings, benchmark, recipe, wait)
+        session.end = studies.run_study(session, settings, benchmark, recipe, wait)
     return session.state
 
 

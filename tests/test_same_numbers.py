@@ -19,7 +19,7 @@ from nightjar.core import contracts, tables
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Bootstrap
 from pipelines.nightly.verdicts import Reference, verdicts
-from stages.report import against
+from stages.report import comparison
 
 CARD = registry.card("supernatinst")
 WORDS = [
@@ -101,7 +101,7 @@ def test_one_comparison_has_one_p(workdir: Path, count: int, kept: tuple[float, 
     report = {row["metric"]: row for row in table if row["level"] == "overall"}
     same = [replace(one, system="model") for one in scores.values()]
     now, before = (write(Path(name), one, questions) for name, one in zip("ab", same, strict=True))
-    versions = {row["metric"]: row for row in against.compare(Path("a"), Path("b"))["numbers"]}
+    versions = {row["metric"]: row for row in comparison.compare(Path("a"), Path("b"))["numbers"]}
     stages = {"run": "earlier", "stages": {}, "accepted": False}
     content = {"content": None}
     good = Reference(stages, [row | content for row in before])

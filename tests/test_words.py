@@ -24,6 +24,11 @@ TEXTS = {
     r"\bJournal\b": "Checkpoint",
     r"\bgo(es)? on where\b|\bgo(es|ne)? on (with|from)\b": "resume, continue",
     r"\bclass Asked\b": "what it holds: Request, Question",
+    r"\btold\b": "what a message, a function or a user gets",
+    r"\bdoubled (key|id)s?\b": "duplicate key",
+    r"\b(is|are|be|not) seen to\b": "significant",
+    r"\b(rule|lists|versions) part on\b": "differ on",
+    r"\btaken? (it )?off the list\b": "remove from",
 }
 # In identifiers alone, as a part between underscores.
 NAMES = {
@@ -33,6 +38,14 @@ NAMES = {
     "journal": "checkpoint, log",
     "gone": "removed, missing",
     "alike": "equal, same",
+    "attended": "supervised",
+    "conduct": "run",
+    "doubled": "duplicate",
+    "meet": "overlap",
+    "mild": "warning",
+    "said": "reason, text, message",
+    "tell": "print, update, show",
+    "told": "the noun of what it is: explanation, note, row",
     "moved": "changed",
     "things": "the noun of what they are",
 }
@@ -51,10 +64,10 @@ def texts() -> dict[str, str]:
 
 @cache
 def names() -> dict[str, set[str]]:
-    """The names that each file of code gives: of functions, classes, arguments and variables."""
+    """The names that each file of code gives: its own, of functions, classes, arguments and variables."""
     found: dict[str, set[str]] = {}
     for path in files(*CODE, suffix=".py"):
-        own = found.setdefault(path.relative_to(ROOT).as_posix(), set())
+        own = found.setdefault(path.relative_to(ROOT).as_posix(), {path.stem})
         for node in ast.walk(ast.parse(texts()[path.relative_to(ROOT).as_posix()])):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 own.add(node.name)

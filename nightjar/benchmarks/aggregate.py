@@ -84,8 +84,13 @@ def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) 
                         continue
                     of = (card.name, system.system, track, level, name, metric.name)
                     low, high = interval(metric, values, bootstrap)
-                    told = {"n": len(values), "value": estimate(metric, values), "low": low, "high": high}
-                    table.append(dict(zip(columns, of, strict=True)) | told)
+                    estimated = {
+                        "n": len(values),
+                        "value": estimate(metric, values),
+                        "low": low,
+                        "high": high,
+                    }
+                    table.append(dict(zip(columns, of, strict=True)) | estimated)
         if card.average:
             name = card.average.name
             of = (card.name, system.system, name, "overall", "overall", name)
@@ -131,8 +136,8 @@ def compare(
                 for metric in card.metrics:
                     both = ours.both(theirs, metric, members)
                     if len(both[0]):
-                        told = difference(metric, *both, bootstrap)
-                        table.append({**cell, "metric": metric.name, **told})
+                        estimated = difference(metric, *both, bootstrap)
+                        table.append({**cell, "metric": metric.name, **estimated})
         if card.average:
             name = card.average.name
             of = (system, baseline, name, "overall", "overall", name)

@@ -175,9 +175,9 @@ class Matching(Capability):
 
 @dataclass(frozen=True)
 class Form(Capability):
-    """`asked` is the metric whose part is 1 for an answer in the form that the prompt asks for."""
+    """`metric` names the metric whose part is 1 for an answer in the form that the prompt asks for."""
 
-    asked: str
+    metric: str
 
 
 @dataclass(frozen=True)

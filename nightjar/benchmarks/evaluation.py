@@ -25,13 +25,13 @@ RECORD = "evaluation.json"
 
 
 class Record(BaseModel):
-    """What is read of the file evaluation.json: what was asked, an identity of all that decides the results, the name
-    of the system, and the tasks that are left out of each benchmark with the reason.
+    """What is read of the file evaluation.json: the arguments (its key `asked`), an identity of all that decides the
+    results, the name of the system, and the tasks that are left out of each benchmark with the reason.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    asked: dict[str, Any] = {}
+    arguments: dict[str, Any] = Field({}, alias="asked")
     identity: str = ""
     name: str = Field(pattern="^[a-z0-9_]{1,200}$")
     left_out: dict[str, dict[str, str]] = {}

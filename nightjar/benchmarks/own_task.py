@@ -114,8 +114,8 @@ def read(path: Path) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
     try:
         file = TaskFile.model_validate(values)
     except ValidationError as error:
-        told = problems_of(error, TaskFile.model_fields, KEYS)
-        return None, None, sorted(Fault(line(key), what, fix) for key, what, fix in told)
+        problems = problems_of(error, TaskFile.model_fields, KEYS)
+        return None, None, sorted(Fault(line(key), what, fix) for key, what, fix in problems)
     faults: list[Fault] = []
 
     def template(key: str, source: str) -> Template:
@@ -190,7 +190,7 @@ def _card(path: Path, changed: int, size: int) -> Card:
             file.name: Task(file.title or file.name, kind, file.max_new_tokens, tuple(file.stop)),
         },
         capabilities=(
-            Query(lambda parts: task.asked(parts).prompt),
+            Query(lambda parts: task.filled_in(parts).prompt),
             Turns(task.turns),
             TaskSource(path, sha256, path.parent / file.data),
             *([Choices(task.choices)] if file.choices else []),
@@ -217,8 +217,8 @@ def checked(path: Path) -> dict[str, Any]:
                 if isinstance(one, Record):
                     records.append(one)
                 else:
-                    told = {"id": one.id, "reason": one.reason, "raw": one.raw}
-                    rejected.append({"file": one.file, "row": row.number, **told})
+                    rejection = {"id": one.id, "reason": one.reason, "raw": one.raw}
+                    rejected.append({"file": one.file, "row": row.number, **rejection})
         except NightjarError as error:  # examples or data that cannot be read
             faults = [Fault(1, f"{error.what} ({error.where})", error.fix)]
         if not records and not faults:
@@ -255,14 +255,14 @@ class _Task:
             try:
                 if row.fault:
                     raise InvalidRow(row.fault)
-                self.examples.append(self.asked(row.value))
+                self.examples.append(self.filled_in(row.value))
             except InvalidRow as error:
                 where = given if isinstance(given, str) else "examples"
                 raise NightjarError(
                     f"example {row.number}: {error}", f"{path}, {where}", "correct it"
                 ) from None
 
-    def asked(self, row: Mapping[str, Any]) -> Filled:
+    def filled_in(self, row: Mapping[str, Any]) -> Filled:
         """A row as it is asked. Raises InvalidRow if it does not fit the templates."""
         made = self.templates
         prompt = made.prompt.text(row)
@@ -281,7 +281,7 @@ class _Task:
         file = path / Path(self.file.data).name if path.is_dir() else path
 
         def record(row: Mapping[str, Any], id: str) -> Record:
-            return Record(self.file.name, id, file.name, row, self.asked(row).references)
+            return Record(self.file.name, id, file.name, row, self.filled_in(row).references)
 
         template = self.templates.id
         key = (lambda row: text(template.text(row), "id")) if template else None
@@ -291,10 +291,10 @@ class _Task:
         """The examples with their first references, and the prompt of the question."""
         return self.shown(self._of(question))
 
-    def shown(self, asked: Filled) -> str:
+    def shown(self, filled_in: Filled) -> str:
         """The prompt of a row after the examples."""
         examples = [f"{one.prompt}{_after(one.prompt)}{one.references[0]}" for one in self.examples]
-        return BETWEEN.join([*examples, asked.prompt])
+        return BETWEEN.join([*examples, filled_in.prompt])
 
     def turns(self, question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
         """The examples as turns of a chat, and the prompt."""
@@ -302,12 +302,12 @@ class _Task:
 
     def choices(self, question: Question) -> tuple[Choice, ...]:
         """The choices of a question; a blank comes before their texts unless the prompt ends with one."""
-        asked = self._of(question)
-        return tuple(Choice(one, f"{_after(asked.prompt)}{one}") for one in asked.choices)
+        filled_in = self._of(question)
+        return tuple(Choice(one, f"{_after(filled_in.prompt)}{one}") for one in filled_in.choices)
 
     def _of(self, question: Question) -> Filled:
         try:
-            return self.asked(question.parts)
+            return self.filled_in(question.parts)
         except InvalidRow as error:
             where = f"{self.file.name} {question.id}"
             raise NightjarError(str(error), where, "make the questions again from this task file") from None

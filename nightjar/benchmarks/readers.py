@@ -21,17 +21,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Readers(Capability):
-    """How the files of a benchmark are read that has published forms of its own, in place of JSON Lines.
+    """How the files of a benchmark are read whose published files have another format than JSON Lines.
 
     `predictions` yields the place, the question's id and the answers of each prediction, `references` the place and the
-    question of each row; both raise NightjarError. `line` is the row of a question that `references` reads. `asked`
+    question of each row; both raise NightjarError. `line` is the row of a question that `references` reads. `questions`
     reads questions as `references` does, but they need no references; None: all have some.
     """
 
     predictions: Callable[[Path], Iterable[tuple[str, str, list[str]]]]
     references: Callable[[Path], Iterable[tuple[str, Question]]]
     line: Callable[[Question], Mapping[str, Any]]
-    asked: Callable[[Path], Iterable[tuple[str, Question]]] | None = None
+    questions: Callable[[Path], Iterable[tuple[str, Question]]] | None = None
 
 
 def read_own_references(readers: Readers, path: Path, wanted: str) -> list[Question]:

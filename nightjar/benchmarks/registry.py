@@ -66,7 +66,7 @@ def _packaged(name: str) -> Card:
     point = _points().get(name)
     if point is None:
         raise NightjarError("no such benchmark", repr(name), _meant(name))
-    return held(plugins.load(point), name, plugins.place(point))
+    return validated(plugins.load(point), name, plugins.place(point))
 
 
 def _meant(name: str) -> str:
@@ -95,7 +95,7 @@ def chosen(benchmark: str | None, data: Path | None, task: Path | None) -> Card:
     """
     if (benchmark is None) == (task is None) or (benchmark is None) != (data is None):
         fix = "name a benchmark with the folder or file of its data, or a task file alone"
-        raise NightjarError("one benchmark with its data, or one task file, is wanted", "benchmark", fix)
+        raise NightjarError("one benchmark with its data, or one task file, is required", "benchmark", fix)
     return card(benchmark) if benchmark is not None else add(task or Path())
 
 
@@ -182,7 +182,7 @@ _JSON = {"EvaluationFacts.facts": dict[str, JsonValue], "Explain.line": dict[str
 _COLUMNS = ("n", "metric")
 
 
-def held(card: Any, name: str, where: str) -> Card:
+def validated(card: Any, name: str, where: str) -> Card:
     """The card of that name from another package, whose functions fail in one line that names the place `where`.
 
     Raises NightjarError if it is no card, has another name, or has a field that a card must not have.
@@ -199,7 +199,7 @@ def held(card: Any, name: str, where: str) -> Card:
             raise NightjarError(f"this card has the name {card.name!r}", where, f"name it {name}")
         for fault in _faults(card):
             raise NightjarError(fault, where, FIX)
-        found: Card = _held(card, Card, "", where)
+        found: Card = _validated(card, Card, "", where)
     return found
 
 
@@ -226,7 +226,7 @@ def _faults(card: Card) -> Iterator[str]:
             yield f"the metric {metric.name!r} says what is right, and has several parts"
     average, form = card.capability(Average), card.capability(Form)
     needed: dict[type[Capability], list[str]] = {Average: [average.name]} if average else {}
-    needed |= {Form: [form.asked]} if form else {}
+    needed |= {Form: [form.metric]} if form else {}
     for kind, wanted in needed.items():
         if unknown := [name for name in wanted if name not in names]:
             yield f"{kind.__name__} names the metric {unknown[0]!r}, which the card has not"
@@ -239,7 +239,7 @@ def _faults(card: Card) -> Iterator[str]:
             yield f"the task {name!r} has the kind sample, but the capability Ranking is missing"
 
 
-def _held(value: Any, hint: Any, name: str, where: str) -> Any:
+def _validated(value: Any, hint: Any, name: str, where: str) -> Any:
     """`value` with every function in it held to the annotation `hint`; `name` is its own, for messages."""
     if get_origin(hint) is UnionType:  # something, or None
         hint = get_args(hint)[0]
@@ -248,20 +248,20 @@ def _held(value: Any, hint: Any, name: str, where: str) -> Any:
         hints, prefix = _hints(kind), "" if kind is Card else f"{kind.__name__}."
         own = {field.name: getattr(value, field.name) for field in fields(whole)}
         return replace(
-            whole, **{key: _held(one, hints[key], f"{prefix}{key}", where) for key, one in own.items()}
+            whole, **{key: _validated(one, hints[key], f"{prefix}{key}", where) for key, one in own.items()}
         )
     if get_origin(hint) is Callable and callable(value):
         return _function(value, get_args(hint)[-1], name, where)
     inner = get_args(hint)[-1:] or (Any,)
     if isinstance(value, Mapping):
-        return {key: _held(one, inner[0], f"{name}[{key!r}]", where) for key, one in value.items()}
+        return {key: _validated(one, inner[0], f"{name}[{key!r}]", where) for key, one in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         hints = _hints(type(value))
         return type(value)(
-            *(_held(one, hints[key], key, where) for key, one in zip(value._fields, value, strict=True))
+            *(_validated(one, hints[key], key, where) for key, one in zip(value._fields, value, strict=True))
         )
     if isinstance(value, tuple) and get_args(hint)[1:] == (...,):
-        return tuple(_held(one, get_args(hint)[0], f"{name}.{n}", where) for n, one in enumerate(value))
+        return tuple(_validated(one, get_args(hint)[0], f"{name}.{n}", where) for n, one in enumerate(value))
     return value
 
 
@@ -277,7 +277,7 @@ def _function(call: Callable[..., Any], gives: Any, name: str, where: str) -> Ca
             if each:
                 return _each(iter(found), rules, name, where)
             _check(rules, found, where, name)
-            return _held(found, gives, name, where)
+            return _validated(found, gives, name, where)
 
     return function
 

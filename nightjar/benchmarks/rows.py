@@ -13,7 +13,7 @@ from typing import Any
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
-from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text, shown
+from nightjar.core.json_text import NotJson, duplicate_key, exact, is_text, not_text, raw_text, shown
 
 FIX = "download the file again"
 # The files that `rows` reads.
@@ -141,7 +141,7 @@ def json_row(number: int, line: bytes) -> Row:
 def _fault(value: Any) -> str:
     if not isinstance(value, dict):
         return "not an object"
-    key = doubled_key(value)
+    key = duplicate_key(value)
     return "" if key is None else f"the key {shown(key)} occurs twice"
 
 

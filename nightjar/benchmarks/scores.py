@@ -73,10 +73,10 @@ class SystemScores:
         """Rows of contracts.INSTANCE_SCORES, by instance."""
         columns = [(name, values.tolist()) for name, values in self.parts.items()]
         for place, key in enumerate(self.keys):
-            told = {"benchmark": benchmark, "system": self.system, **key._asdict()}
+            instance = {"benchmark": benchmark, "system": self.system, **key._asdict()}
             for name, values in columns:
                 if values[place] == values[place]:
-                    yield {**told, "metric": name, "value": values[place]}
+                    yield {**instance, "metric": name, "value": values[place]}
 
 
 def score(
@@ -121,7 +121,7 @@ def nothing_to_score(
 def _checked(
     card: Card, questions: Sequence[Question], answers: Sequence[Sequence[str] | None], found: Any
 ) -> dict[str, Floats]:
-    """What a card's `score` gives, as floats; `registry.held` has checked that these are arrays by names.
+    """What a card's `score` gives, as floats; `registry.validated` has checked that these are arrays by names.
 
     Raises NightjarError naming its package, and what is wrong.
     """

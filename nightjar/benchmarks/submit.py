@@ -49,9 +49,9 @@ def submit(
         check_output(output, inputs)
         if output.suffix not in (".json", ".jsonl"):
             raise NightjarError("it ends neither in .jsonl nor in .json", output, "name a file .jsonl")
-        lists, asked = _lists(card, predictions, questions)
+        lists, expected = _lists(card, predictions, questions)
         readers.write_lists(form, output, lists, inputs)
-        return _report(form, card, output, {card.name: len(lists)}, asked)
+        return _report(form, card, output, {card.name: len(lists)}, expected)
     check_output(output, inputs)
     with contextlib.ExitStack() as stack:
         folder = None
@@ -59,35 +59,35 @@ def submit(
             folder = stack.enter_context(submission.tasks_folder(form, by_task, inputs))
             if output.resolve().is_relative_to(by_task.resolve()):
                 raise NightjarError(f"it is in {by_task} of --by-task", output, "name a file elsewhere")
-        asked = _asked(card, questions)
+        expected = _expected(card, questions)
         given = _answers(card, form, predictions)
         answers = [one._replace(prediction=form.answer(one.task, one.prediction)) for one in given]
-        submission.check(form, answers, predictions, _ids(asked))
+        submission.check(form, answers, predictions, _ids(expected))
         if folder is not None:
             submission.write_tasks(form, folder, answers)
         submission.write(form, output, answers, inputs)
-    return _report(form, card, output, _counts(form, answers), asked)
+    return _report(form, card, output, _counts(form, answers), expected)
 
 
 def check_submission(benchmark: str, file: Path, questions: Path | None = None) -> dict[str, Any]:
     """Check a leaderboard's file, with the ids of `questions` if they are given. Returns and raises as `submit`."""
     card, form = _form(benchmark)
     if isinstance(form, Lists):
-        lists, asked = _lists(card, file, questions)
-        return _report(form, card, file, {card.name: len(lists)}, asked)
-    asked = _asked(card, questions)
+        lists, expected = _lists(card, file, questions)
+        return _report(form, card, file, {card.name: len(lists)}, expected)
+    expected = _expected(card, questions)
     answers = [answer for _, answer in submission.read(form, file)]
-    submission.check(form, answers, file, _ids(asked))
-    return _report(form, card, file, _counts(form, answers), asked)
+    submission.check(form, answers, file, _ids(expected))
+    return _report(form, card, file, _counts(form, answers), expected)
 
 
-def _asked(card: Card, path: Path | None) -> list[Question]:
+def _expected(card: Card, path: Path | None) -> list[Question]:
     """The questions that must be answered, with references or without; none where they are not known."""
     if path is None:
         return []
     own = card.capability(Readers)
-    if own and own.asked and not path.is_dir():
-        return read_own_references(replace(own, references=own.asked), path, card.files.reference)
+    if own and own.questions and not path.is_dir():
+        return read_own_references(replace(own, references=own.questions), path, card.files.reference)
     return files.read_references(card, path)
 
 
@@ -96,10 +96,10 @@ def _lists(card: Card, predictions: Path, questions: Path | None) -> tuple[Ranke
     own = card.capability(Readers)
     if own is None:
         raise ValueError(f"the card {card.name} has ranked lists but no readers of them")
-    asked = _asked(card, questions)
-    lists, ids = readers.read_lists(own, predictions), files.ids(card, asked)
+    expected = _expected(card, questions)
+    lists, ids = readers.read_lists(own, predictions), files.ids(card, expected)
     readers.check_ranked(lists, predictions, ids)
-    return {id: lists[id] for id in ids or lists}, asked
+    return {id: lists[id] for id in ids or lists}, expected
 
 
 def _form(benchmark: str) -> tuple[Card, Submission | Lists]:
@@ -143,8 +143,8 @@ def _counts(form: Submission, answers: Sequence[Answer]) -> dict[str, int]:
 
 
 def _report(
-    form: Submission | Lists, card: Card, file: Path, tasks: Mapping[str, int], asked: Sequence[Question]
+    form: Submission | Lists, card: Card, file: Path, tasks: Mapping[str, int], expected: Sequence[Question]
 ) -> dict[str, Any]:
-    told = {"benchmark": card.name, "file": str(file), "site": form.site, "n": sum(tasks.values())}
-    hidden = sum(not question.references for question in asked) / len(asked) if asked else None
-    return told | {"tasks": tasks, "ids_checked": bool(asked), "hidden": hidden}
+    report = {"benchmark": card.name, "file": str(file), "site": form.site, "n": sum(tasks.values())}
+    hidden = sum(not question.references for question in expected) / len(expected) if expected else None
+    return report | {"tasks": tasks, "ids_checked": bool(expected), "hidden": hidden}

@@ -1,11 +1,11 @@
 """One Super-NaturalInstructions task file to one row of `tasks` and a table of instances (section 3).
 
 Two readers give the same result. Arrow's reads an ordinary file straight into columns, at hundreds of
-megabytes a second, and fails on anything out of the ordinary: a missing or doubled key, a wrong type, an
+megabytes a second, and fails on anything out of the ordinary: a missing or duplicate key, a wrong type, an
 unknown key. Whatever it does not take goes to the exact reader, which looks at every instance and names what
 is wrong with it.
 
-A doubled key inside an instance costs that instance. Anywhere else it costs the file: nobody can tell which
+A duplicate key inside an instance costs that instance. Anywhere else it costs the file: nobody knows which
 of two definitions, or of two lists of instances, its author meant, and JSON parsers silently drop one of
 them.
 """
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from nightjar.core.contracts import INSTANCES, STRINGS
-from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
+from nightjar.core.json_text import NotJson, duplicate_key, exact, is_text, not_text, raw_text
 
 # Column, the key in the file, and whether a file without it is refused: the split and the prompts need those.
 _LISTS = (
@@ -193,8 +193,8 @@ def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bo
     if not isinstance(value, dict):
         raise UnreadableFile("not a JSON object")
     instances = value.get("Instances")
-    # The whole object's own doubled keys count, those of its instances do not.
-    key = getattr(value, "key", None) or doubled_key(
+    # The whole object's own duplicate keys count, those of its instances do not.
+    key = getattr(value, "key", None) or duplicate_key(
         [item for name, item in value.items() if name != "Instances"]
     )
     if key is not None:
@@ -316,7 +316,7 @@ def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refuse
     def refuse(reason: str, detail: str = "") -> Refused:
         return Refused(reason, raw_text(value), known, detail)
 
-    key = doubled_key(value)
+    key = duplicate_key(value)
     if key is not None:
         return refuse("a duplicate key", raw_text(key))
     text = value.get("input")

@@ -31,7 +31,7 @@ from nightjar.core.tables import REJECTED_FILE, UNREADABLE
 ROWS = ("rows_in", "rows_out", "rows_rejected")
 TOKENS_FOLDER = "tokens"
 REBUILD = "rebuild it: nightjar rebuild"
-# The tables of a name; where it has several, an artifact's own columns tell which.
+# The tables of a name; where it has several, an artifact's own columns show which.
 _TABLES: dict[str, list[Table]] = {}
 for _table in vars(of).values():
     if isinstance(_table, Table):
@@ -145,7 +145,7 @@ def _check_accounts(path: Path, counted: Mapping[str, Any], rejected: int) -> It
     except (*UNREADABLE, NightjarError):
         return  # the check of the tables names the file
     for name in sorted({*counted, *here}):
-        wrote, has = (_said(tables.get(name)) for tables in (counted, here))
+        wrote, has = (_described(tables.get(name)) for tables in (counted, here))
         if wrote != has:
             what = f"{has} on disk, but its stage wrote {wrote}"
             yield Finding("accounts", name, what, REBUILD, artifact=path.as_posix())
@@ -154,7 +154,7 @@ def _check_accounts(path: Path, counted: Mapping[str, Any], rejected: int) -> It
         yield Finding("accounts", REJECTED.name, what, REBUILD, artifact=path.as_posix())
 
 
-def _said(counted: Mapping[str, Any] | None) -> str:
+def _described(counted: Mapping[str, Any] | None) -> str:
     if not counted:
         return "no table"
     return f"{counted['rows']:,} rows" + (f" of version {counted['version']}" if "version" in counted else "")
@@ -276,7 +276,7 @@ def _disjoint(found: Findings, shared_inputs: int) -> None:
     """
     parts = {side.name: list(_compared(found.path, side)) for side in (of.TEST, of.DEV)}
     known = {name: pa.concat_tables(rows) for name, rows in parts.items() if rows}
-    mild, with_test = list[tuple[str, str, str]](), list[tuple[str, str, str]]()
+    warnings, with_test = list[tuple[str, str, str]](), list[tuple[str, str, str]]()
     for side, others in _APART:
         for rows in _compared(found.path, side):
             for other, name in [(table.name, name) for table, name in others if table.name in known]:
@@ -284,14 +284,14 @@ def _disjoint(found: Findings, shared_inputs: int) -> None:
                 check, what, fix = f"disjoint {name}s", f"rows whose {name} is in {other} too", REBUILD
                 if name == "input" and side is not of.SUPERVISED:
                     fix = _SHARED_FIXES[other]
-                    (mild if other == of.DEV.name else with_test).append((side.name, check, what))
+                    (warnings if other == of.DEV.name else with_test).append((side.name, check, what))
                 shown = rows.select(["task_id", "id", "input"]).filter(wrong).slice(0, MOST_ROWS).to_pylist()
                 if shown:
                     count = pc.sum(wrong).as_py()
                     found.add([Finding(check, side.name, what, fix, count, tuple(shown))])
     if sum(found[key].count for key in {*with_test} if key in found) <= shared_inputs:
-        mild += with_test
-    found.update({key: replace(found[key], blocks=False) for key in mild if key in found})
+        warnings += with_test
+    found.update({key: replace(found[key], blocks=False) for key in warnings if key in found})
 
 
 def _sources(found: Findings, home: Path) -> None:

@@ -79,7 +79,7 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str, where: object, aliases: bool = False) -> Any:
-    """The value of a text in YAML. Raises NightjarError for one that is broken, has a doubled key, or is too long.
+    """The value of a text in YAML. Raises NightjarError for one that is broken, has a duplicate key, or is too long.
 
     Anchors and aliases are refused unless `aliases`; then what they refer to may have MOST_VALUES values in all.
     """
@@ -195,7 +195,7 @@ def refused(
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     fields = _keys(model, *first["loc"][:-1])
-    what, fix = _told(first, problems, group, fields, "profiles/sample.yaml has every key", more)
+    what, fix = _described(first, problems, group, fields, "profiles/sample.yaml has every key", more)
     return NightjarError(what, where, fix)
 
 
@@ -211,14 +211,14 @@ def problems_of(error: ValidationError, fields: Iterable[str], keys: str) -> lis
         if loc[:1] not in found or not it["type"].endswith("_type"):
             found[loc[:1]] = {**it, "loc": loc}
     problems = list(found.values())
-    lines = [(str(it["loc"][0]), *_told(it, problems, (), fields, keys)) for it in problems if it["loc"]]
+    lines = [(str(it["loc"][0]), *_described(it, problems, (), fields, keys)) for it in problems if it["loc"]]
     meant = {fix for _, _, fix in lines}
     return [
         one for one in lines if f"did you mean {one[0]}?" not in meant or not one[1].endswith("is missing")
     ]
 
 
-def _told(
+def _described(
     problem: Any,
     problems: Iterable[Any],
     group: Iterable[str],

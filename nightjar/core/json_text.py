@@ -1,7 +1,7 @@
 """JSON from outside: one reader for texts that people and other programs wrote, in which every fault has a name.
 
 Python's parser keeps the last of two equal keys, takes NaN, fails on deep nesting with a RecursionError, and lets
-numbers through that no column can hold. `parse` refuses all of that with one line; `exact` lets doubled keys and NaN
+numbers through that no column can hold. `parse` refuses all of that with one line; `exact` lets duplicate keys and NaN
 through, marked, for a reader that refuses single rows instead of the file.
 """
 
@@ -36,7 +36,7 @@ class NotJson(ValueError):
         super().__init__(f"{reason}: {detail}" if detail else reason)
 
 
-class Doubled(dict[str, Any]):
+class DuplicateKey(dict[str, Any]):
     """A JSON object in which a key occurs twice; `pairs` has all of it, `key` is the first such key."""
 
     def __init__(self, pairs: list[tuple[str, Any]], key: str) -> None:
@@ -51,9 +51,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys: set[str] = set()
     for key, _ in pairs:
         if key in keys:
-            return Doubled(pairs, key)
+            return DuplicateKey(pairs, key)
         keys.add(key)
-    raise AssertionError("a shorter dictionary has a doubled key")
+    raise AssertionError("a shorter dictionary has a duplicate key")
 
 
 class Constant(float):
@@ -64,7 +64,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Constant)
 
 
 def exact(data: bytes) -> Any:
-    """The value of a JSON text; objects with a doubled key come as `Doubled`, NaN and bare infinities as `Constant`.
+    """The value of a JSON text. Objects with a duplicate key come as `DuplicateKey`, NaN and infinities as `Constant`.
 
     Raises NotJson: not UTF-8, not JSON, nested too deeply.
     """
@@ -110,14 +110,14 @@ def _deep(value: Any) -> bool:
 
 
 def _items(value: Any) -> Any:
-    if isinstance(value, Doubled):
+    if isinstance(value, DuplicateKey):
         return [item for _, item in value.pairs]
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = _object(pairs)
-    if isinstance(value, Doubled):
+    if isinstance(value, DuplicateKey):
         raise NotJson(f"the key {shown(value.key)} occurs twice")
     return value
 
@@ -148,7 +148,7 @@ _OWN = json.JSONDecoder(object_pairs_hook=_once, parse_float=_number)
 def parse(data: bytes | str, constants: bool = False) -> Any:
     """The value of a JSON text that keeps to all the rules; a byte order mark is passed over.
 
-    Raises NotJson for everything that `exact` refuses, and for a doubled key, NaN, an infinity, a number beyond 64
+    Raises NotJson for everything that `exact` refuses, and for a duplicate key, NaN, an infinity, a number beyond 64
     bits or the range of a float, and half a character. `constants` lets NaN, infinities and integers of any size pass,
     which Python writes: a loss in a file of ours may be one, and model_max_length of tokenizers has 31 digits.
     """
@@ -229,12 +229,12 @@ def recorded(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def doubled_key(value: Any) -> str | None:
-    """The first doubled key anywhere in a value that `exact` gave, or None."""
-    if isinstance(value, Doubled):
+def duplicate_key(value: Any) -> str | None:
+    """The first duplicate key anywhere in a value that `exact` gave, or None."""
+    if isinstance(value, DuplicateKey):
         return value.key
     for item in _items(value):
-        if isinstance(item, dict | list) and (key := doubled_key(item)) is not None:
+        if isinstance(item, dict | list) and (key := duplicate_key(item)) is not None:
             return key
     return None
 
@@ -245,13 +245,13 @@ def has_constant(value: Any) -> bool:
 
 
 def raw_text(value: Any) -> str:
-    """A value of `exact` as JSON again, doubled keys and lone surrogates included; for rejected rows."""
+    """A value of `exact` as JSON again, duplicate keys and lone surrogates included; for rejected rows."""
     return _dump(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _dump(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = value.pairs if isinstance(value, Doubled) else value.items()
+        pairs = value.pairs if isinstance(value, DuplicateKey) else value.items()
         return "{" + ", ".join(f"{_dump(key)}: {_dump(item)}" for key, item in pairs) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_dump, value)) + "]"

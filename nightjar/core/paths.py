@@ -39,7 +39,7 @@ SERVER, SERVER_LOCK = OWN / "server.json", OWN / "server.lock"
 STUDY_CLONE, NIGHTLY_CLONE = OWN / "study", OWN / "nightly"
 
 # The page of the last comparison.
-AGAINST = OWN / "against"
+COMPARISON = OWN / "against"
 
 # Of runs: logs, the database of Prefect, and the records of runs that Prefect's server does not have yet.
 LOGS, PREFECT, RUNS = OWN / "logs", OWN / "prefect", OWN / "runs"

@@ -134,9 +134,9 @@ class Keys:
             if pc.count_distinct(table[other], mode="all").as_py() == len(table):
                 return
         counts = table.group_by(self.columns, use_threads=False).aggregate([([], "count_all")])
-        doubled = counts.filter(pc.greater(counts["count_all"], 1))
-        if len(doubled):
-            rows = doubled.rename_columns([*self.columns, "times"]).slice(0, MOST_ROWS).to_pylist()
+        duplicates = counts.filter(pc.greater(counts["count_all"], 1))
+        if len(duplicates):
+            rows = duplicates.rename_columns([*self.columns, "times"]).slice(0, MOST_ROWS).to_pylist()
             what = f"the key {', '.join(self.columns)} occurs more than once"
-            count = pc.sum(doubled["count_all"]).as_py() - len(doubled)
+            count = pc.sum(duplicates["count_all"]).as_py() - len(duplicates)
             yield Finding("keys", self.contract.name, what, "keys must be unique", count, tuple(rows))

@@ -29,7 +29,7 @@ class Place(_File):
 
 
 class Item(Place):
-    """An instance on the page, under the name `item`; `left` tells whose answer is on the left."""
+    """An instance on the page, under the name `item`; `left` says whose answer is on the left."""
 
     item: str
     left: Literal["a", "b"]

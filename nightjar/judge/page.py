@@ -66,7 +66,7 @@ def export(
     check_output(output, inputs)
     check_output(key_path, inputs)
     if (here := kind(key_path)) not in ("", FILE):
-        raise NightjarError(here, key_path, "the key takes this name: choose another --output")
+        raise NightjarError(here, key_path, "the key needs this name: choose another --output")
     if a == b:
         raise NightjarError("a set is compared with itself", a, "name two different sets")
     sets = (read_set(a), read_set(b))

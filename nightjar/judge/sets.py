@@ -99,7 +99,7 @@ class Texts:
             for where, row in json_lines(self.where, REFERENCE):
                 key = _reference(row, where)
                 if key in self._rows:
-                    raise NightjarError(f"{':'.join(key)} is there twice", where, "give every id once")
+                    raise NightjarError(f"{':'.join(key)} occurs twice", where, "give every id once")
                 self._rows[key] = row
             if not self._rows:
                 raise NightjarError("no references", self.where, REFERENCE)

@@ -168,7 +168,7 @@ class ChatServer(Server):
             **NEUTRAL,
         }
 
-    def _asked(self, body: dict[str, Any]) -> Mapping[str, Any]:
+    def _request(self, body: dict[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without what the server refuses."""
         if (limit := self.chat.token_limit) is not None and self.used.total >= limit:
             fix = "give a larger one; the answers so far are kept"
@@ -180,7 +180,7 @@ class ChatServer(Server):
             try:
                 found = self._http.ask("POST", PATH, sent)
             except Refused as error:
-                name = next((name for name in ADAPTABLE if name in sent and _names(error.said, name)), None)
+                name = next((name for name in ADAPTABLE if name in sent and _names(error.reason, name)), None)
                 if name is None:
                     raise
                 self._adapted[name] = ADAPTABLE[name]
@@ -203,7 +203,7 @@ class ChatServer(Server):
         Where a stop text ended the reasoning of one, all are asked for again without any, and no request has stop texts
         from then on: they are looked for here, in what follows the reasoning.
         """
-        found = self._asked(body)
+        found = self._request(body)
         choices = self._choices(found, most)
         if "stop" not in body or not any(
             choice.get("finish_reason") != "length" and is_within_reasoning(choice["message"].get("content"))
@@ -261,6 +261,6 @@ class ChatServer(Server):
         return tuple(calls)
 
 
-def _names(said: str, name: str) -> bool:
+def _names(reason: str, name: str) -> bool:
     """Whether what a server says of a fault names a parameter."""
-    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", said) is not None
+    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", reason) is not None

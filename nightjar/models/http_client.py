@@ -66,9 +66,9 @@ class _Reply:
 
 
 class Refused(NightjarError):
-    """The server refuses a request for what is in it; `said` is what it says of that."""
+    """The server refuses a request for what is in it; `reason` is what it says of that."""
 
-    said = ""
+    reason = ""
 
 
 class _Invalid(Exception):
@@ -207,23 +207,23 @@ class HttpClient:
 
     def _refusal(self, reply: _Reply, path: str, model: object) -> NightjarError:
         """The error of an answer that is none."""
-        status, said = reply.status, self._said(reply.body)
-        told = f"{status}: {self._shown(said)}" if said else f"{status}"
+        status, reason = reply.status, self._error_text(reply.body)
+        detail = f"{status}: {self._shown(reason)}" if reason else f"{status}"
         if status in (401, 403):
             return self.fault(f"it refuses the key ({status})", f"set {KEY}")
         if status in (404, 405, 501):
             # The message names the reason where the endpoint is there, but not the model.
-            what = f"no endpoint {path}, or no model {model!r} ({told})"
+            what = f"no endpoint {path}, or no model {model!r} ({detail})"
             return self.fault(what, "use a server with this interface of OpenAI")
         if status < 400:
             return self.fault(f"it redirects to {self._shown(str(reply.location))}", "give that address")
         # Some servers, such as that of llama-cpp-python, answer 500 to a parameter that they do not take.
         what = "it fails" if status >= 500 else "it refuses the request"
-        fault = Refused(self._hidden(f"{what} ({told})"), self.where, "see the server's log")
-        fault.said = said
+        fault = Refused(self._hidden(f"{what} ({detail})"), self.where, "see the server's log")
+        fault.reason = reason
         return fault
 
-    def _said(self, body: bytes) -> str:
+    def _error_text(self, body: bytes) -> str:
         """What a server says of a fault, without the key."""
         try:
             value: Any = parse(body)

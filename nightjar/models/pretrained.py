@@ -105,14 +105,14 @@ def read_adapter(model: Any, folder: Path) -> Any:
 
     if not (folder / ADAPTER).is_file():
         raise NightjarError(f"no {ADAPTER} in this adapter", folder, AGAIN)
-    found, told = stored(folder), read_json_object(folder / ADAPTER_CONFIG)
+    found, settings = stored(folder), read_json_object(folder / ADAPTER_CONFIG)
     size = sum(it.size for it in found.values()) + sum(it.numel() for it in model.parameters())
     with (
         refusing("peft cannot load this adapter", folder),
         at_most(len(found) + len(list(model.parameters())), size, folder),
     ):
         config = PeftConfig.from_pretrained(str(folder))
-        if unknown := sorted(key for key, value in told.items() if value and not hasattr(config, key)):
+        if unknown := sorted(key for key, value in settings.items() if value and not hasattr(config, key)):
             what = f"settings that this version of peft does not know: {shown(', '.join(unknown), 300, quoted=False)}"
             raise NightjarError(what, folder / ADAPTER_CONFIG, "make the adapter with this version of peft")
         if config.is_prompt_learning:
@@ -123,10 +123,10 @@ def read_adapter(model: Any, folder: Path) -> Any:
         made: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False, **any_shape)
         # Once more, for the report that is not returned.
         mapping = getattr(model, "_checkpoint_conversion_mapping", None)
-        held = load_peft_weights(str(folder), "cpu", key_mapping=mapping)
-        report: Any = set_peft_model_state_dict(made, held, **any_shape)
+        tensors = load_peft_weights(str(folder), "cpu", key_mapping=mapping)
+        report: Any = set_peft_model_state_dict(made, tensors, **any_shape)
     own = {name for name in report.missing_keys if "default" in name.split(".")}
-    other_shape = {name for name in own if name.replace(".default", "") in held}
+    other_shape = {name for name in own if name.replace(".default", "") in tensors}
     learnt = {name: value for name, value in made.named_parameters() if "default" in name.split(".")}
     refuse_differences(
         folder,

@@ -196,8 +196,8 @@ def _gguf_tensors(weights: Path) -> dict[str, int]:
         if head[:4] != b"GGUF" or 8 * sum(counts) > weights.stat().st_size:
             raise NightjarError("not a GGUF file, or cut off", weights, AGAIN)
         reader = gguf.GGUFReader(str(weights))
-        told = {name: it.contents() for name, it in reader.fields.items() if len(it.types) == 1}
-        check_sizes(told, len(reader.tensors), weights)
+        metadata = {name: it.contents() for name, it in reader.fields.items() if len(it.types) == 1}
+        check_sizes(metadata, len(reader.tensors), weights)
         return {it.name: int(it.n_elements) for it in reader.tensors if not it.name.startswith("rope_")}
 
 

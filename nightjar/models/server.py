@@ -212,7 +212,7 @@ class Server(Model):
             try:
                 found = self._complete({**body, **more})
             except Refused as error:
-                if not re.search("echo|logprobs", error.said):
+                if not re.search("echo|logprobs", error.reason):
                     raise
                 continue
             choice = self._choice(found)
@@ -238,7 +238,7 @@ class Server(Model):
             try:
                 return self._http.ask("POST", "/v1/completions", {**body, **NEUTRAL})
             except Refused as error:
-                if not any(name in error.said for name in NEUTRAL):
+                if not any(name in error.reason for name in NEUTRAL):
                     raise
                 self.neutral = False
         return self._http.ask("POST", "/v1/completions", body)
@@ -265,8 +265,8 @@ class Server(Model):
         value = counts.get(name)
         if value is None or (type(value) is int and 0 <= value <= MOST_TOKENS):
             return value
-        told = json.dumps(value) if isinstance(value, int | float) else type(value).__name__
-        raise self._fault(f"{name} of the answer is not a count of tokens: {told}")
+        found = json.dumps(value) if isinstance(value, int | float) else type(value).__name__
+        raise self._fault(f"{name} of the answer is not a count of tokens: {found}")
 
 
 def _echoed(given: Any, text: str) -> list[Piece] | None:

@@ -35,10 +35,10 @@ def messages_of(card: Card, question: Question, asking: Asking, chat: Chat) -> t
     if turns is None:
         return (*system, Message("user", card.prompt(question, asking)))
     examples, last = turns.turns(question, asking)
-    said = [
-        one for asked, answer in examples for one in (Message("user", asked), Message("assistant", answer))
+    messages = [
+        one for text, answer in examples for one in (Message("user", text), Message("assistant", answer))
     ]
-    return (*system, *said, Message("user", last))
+    return (*system, *messages, Message("user", last))
 
 
 def shown(messages: Sequence[Message]) -> str:
@@ -88,8 +88,8 @@ def conversing(
         while waiting:
             for names, own in _by_tools(waiting, toolbox, max_calls).items():
                 schemas = [one for one in toolbox.schemas if one["name"] in names]
-                asked = {number: waiting[number].now(bool(schemas)) for number in own}
-                for number, reply in model.converse(asked, own, schemas, decoding):
+                batch = {number: waiting[number].now(bool(schemas)) for number in own}
+                for number, reply in model.converse(batch, own, schemas, decoding):
                     one = waiting[number]
                     one.tokens += tokens_of(reply.text, tokenizer)
                     if one.prompt_tokens is None:

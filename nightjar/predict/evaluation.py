@@ -92,11 +92,11 @@ def evaluate(
     system |= {"evidence": none, "tools": none, "calls": calls, "chat": None if chat is None else dict(chat)}
     values["predict"]["systems"] = {f"{card.name}-{name}": system}
     params = validate(values, "settings")
-    with TemporaryDirectory() as folder, questions_of(card, params) as asked:
+    with TemporaryDirectory() as folder, questions_of(card, params) as own_questions:
         place = Path(folder) / paths.LANGUAGE_MODEL.name
         source.prepare(place)
         base = source.base(place)
-        found = tasks_of(read_questions(asked / card.name))
+        found = tasks_of(read_questions(own_questions / card.name))
         if unknown := sorted(set(tasks or ()) - set(found)):
             raise NightjarError(f"no such task of {card.name}", unknown[0], f"tasks are {', '.join(found)}")
         wanted = [it for it in found if tasks is None or it in tasks]
@@ -105,7 +105,7 @@ def evaluate(
         if not (chosen := [it for it in wanted if it not in left_out]):
             reason = next(iter(left_out.values()))
             raise NightjarError(f"no task can be answered: {reason}", model, "choose another model")
-        write_subset(asked / card.name, Path(folder) / "questions", chosen, limit, params.seed)
+        write_subset(own_questions / card.name, Path(folder) / "questions", chosen, limit, params.seed)
         from nightjar.models import prepare
 
         prepare(params.seed, params.threads)

@@ -21,7 +21,7 @@ from nightjar.models.weights import CONFIG
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.predictor import Job, Predictor, Row, about, ranked_row, ranking_of
 from nightjar.predict.requests import Evidence, evidence_of, limit
-from nightjar.tools.lines import lines
+from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.question_answering import HEAD, prompt
 
 
@@ -44,14 +44,14 @@ def readings(card: Card, questions: Sequence[Question], evidence: Evidence) -> l
     found = []
     for question in questions:
         rows = evidence.get(question.key, ())
-        asked = card.query(question.parts)
-        prompts = [prompt(asked, [(row["title"], row["text"])]) for row in rows]
+        query = card.query(question.parts)
+        prompts = [prompt(query, [(row["title"], row["text"])]) for row in rows]
         found.append(Reading(question, prompts, [max(row["score"], 0.0) for row in rows]))
     return found
 
 
 def extracted(
-    lm: LanguageModel, card: Card, asked: Sequence[Reading], settings: PredictBenchmark
+    lm: LanguageModel, card: Card, chosen: Sequence[Reading], settings: PredictBenchmark
 ) -> list[dict[str, Any]]:
     """The answers to questions of one task, in the columns of contracts.PREDICTIONS; their passages are read together.
 
@@ -60,16 +60,16 @@ def extracted(
     """
     whole = settings.model_copy(update={"cut_at_full_stop": False, "require_full_stop": False})
     started = time.monotonic()
-    most = limit(card, asked[0].question.task_id, settings)
-    answers = iter(lines(lm, HEAD, [prompt for one in asked for prompt in one.prompts], most))
+    most = limit(card, chosen[0].question.task_id, settings)
+    answers = iter(generate_lines(lm, HEAD, [prompt for one in chosen for prompt in one.prompts], most))
     found = []
-    for one in asked:
+    for one in chosen:
         own = list(islice(answers, len(one.prompts)))
         given = ((answer.removesuffix("."), weight) for answer, weight in zip(own, one.weights, strict=True))
         texts = [(f"{answer}.", weight) for answer, weight in given if answer]
         tokens = sum(len(lm.tokenizer.continuation(answer)) for answer in own)
         found.append(ranked_row(card, texts, whole) | {"calls": [], "new_tokens": tokens})
-    seconds = round((time.monotonic() - started) / len(asked), 6)
+    seconds = round((time.monotonic() - started) / len(chosen), 6)
     return [row | {"seconds": seconds} for row in found]
 
 
@@ -84,11 +84,11 @@ class ExtractivePredictor(Predictor):
             )
         ranking_of(job.card)
         self.questions, self._card, self._settings = job.questions, job.card, job.settings
-        self._asked = asked = readings(job.card, job.questions, evidence_of(job.evidence))
+        self._readings = all_readings = readings(job.card, job.questions, evidence_of(job.evidence))
         prepare(job.params.seed, job.params.threads)
         self._lm = lm = load(job.weights, job.settings.precision)
-        self.keys = len(asked)
-        questions = digest({"all": [[*one.question.key, one.text, one.weights] for one in asked]})
+        self.keys = len(all_readings)
+        questions = digest({"all": [[*one.question.key, one.text, one.weights] for one in all_readings]})
         self.cache_key = job.cache_key(model=lm.sha256, questions=questions)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
@@ -96,12 +96,12 @@ class ExtractivePredictor(Predictor):
         for _, task in groupby(numbers, lambda number: self.questions[number].task_id):
             own = list(task)
             for some in (own[first : first + size] for first in range(0, len(own), size)):
-                asked = [self._asked[number] for number in some]
-                yield from zip(some, extracted(self._lm, self._card, asked, self._settings), strict=True)
+                chosen = [self._readings[number] for number in some]
+                yield from zip(some, extracted(self._lm, self._card, chosen, self._settings), strict=True)
 
     def about(self, number: int) -> Row:
-        text = self._asked[number].text
+        text = self._readings[number].text
         return about(text, len(self._lm.tokenizer.encode(text)), self._lm.sha256)
 
     def facts(self) -> Mapping[str, Any]:
-        return {"passages": sum(len(one.prompts) for one in self._asked)}
+        return {"passages": sum(len(one.prompts) for one in self._readings)}

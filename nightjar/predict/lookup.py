@@ -70,9 +70,9 @@ class NeighbourPredictor(Predictor):
         train = questions_of(tables.read_rows(self._job.source, contracts.TRAIN_QUESTIONS))
         encoder = load_encoder(self._job.weights, self._job.params.threads)
         self._sha256 = str(encoder.identity.get("sha256", ""))
-        started, asked = time.monotonic(), [self.questions[number] for number in numbers]
-        answers = nearest_labels(self._job.card, encoder, asked, train, self._job.settings.neighbours)
-        seconds = round((time.monotonic() - started) / max(1, len(asked)), 6)
+        started, chosen = time.monotonic(), [self.questions[number] for number in numbers]
+        answers = nearest_labels(self._job.card, encoder, chosen, train, self._job.settings.neighbours)
+        seconds = round((time.monotonic() - started) / max(1, len(chosen)), 6)
         for number, answer in zip(numbers, answers, strict=True):
             yield number, {"answers": [answer], **NOTHING_WRITTEN, "seconds": seconds}
 
@@ -95,15 +95,15 @@ def nearest_labels(
     found: dict[tuple[str, str], str] = {}
     for task in dict.fromkeys(question.task_id for question in questions):
         known = [one for one in train if one.task_id == task]
-        asked = [one for one in questions if one.task_id == task]
+        chosen = [one for one in questions if one.task_id == task]
         if not known:
             raise NightjarError(
                 "no training questions", f"{card.name} {task}", "raise train_per_task, or leave the task out"
             )
         labels = [one.references[0] for one in known]
         vectors = _vectors(card, encoder, known)
-        scores = _vectors(card, encoder, asked) @ vectors.T
-        for question, row in zip(asked, scores, strict=True):
+        scores = _vectors(card, encoder, chosen) @ vectors.T
+        for question, row in zip(chosen, scores, strict=True):
             order = np.argsort(-row, kind="stable")[:neighbours]
             found[question.key] = _majority([labels[place] for place in order])
     return [found[question.key] for question in questions]

@@ -35,9 +35,9 @@ from nightjar.predict.predictor import (
 )
 from nightjar.predict.requests import evidence_of, requests_of
 from nightjar.tools import Calls, Tool, Toolbox, make
-from nightjar.tools.by_text import Piece
-from nightjar.tools.by_text import answer as answer_by_text
 from nightjar.tools.decode import controller_for
+from nightjar.tools.text_decode import Piece
+from nightjar.tools.text_decode import answer as answer_by_text
 from nightjar.tools.toolbox import Answered
 
 log = logging.getLogger("nightjar")
@@ -136,32 +136,32 @@ class ModelPredictor(Predictor):
         if "chat" in self._model.can and "score" not in self._model.can:
             yield from self._choose_by_name(numbers)
             return
-        asked = {
+        batch = {
             number: (prompt, [it.text.lstrip() if self._chat else it.text for it in self._choices(number)])
             for number, prompt in self._of_kind("choose")
         }
-        for number, scores in self._model.score(asked, numbers):
+        for number, scores in self._model.score(batch, numbers):
             best = max(range(len(scores)), key=lambda place: scores[place].logprob)
             yield number, {"answers": [self._choices(number)[best].answer], **NOTHING_WRITTEN}
 
     def _choose_by_name(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The choice that an answer names (`named_choice`); an answer that names none is empty."""
-        asked = {}
+        batch = {}
         for number in numbers:
             one, names = self._requests[number], ", ".join(it.text.strip() for it in self._choices(number))
             *before, last = one.conversation
             question = replace(last, content=f"{last.content}\n\nAnswer with one of: {names}.")
             tokens = max(one.max_new_tokens, CHOICE_TOKENS)
-            asked[number] = replace(one, messages=(*before, question), max_new_tokens=tokens, stop=())
-        for number, found in self._model.generate(asked, numbers, self._decoding):
+            batch[number] = replace(one, messages=(*before, question), max_new_tokens=tokens, stop=())
+        for number, found in self._model.generate(batch, numbers, self._decoding):
             answer = named_choice(found.text, self._choices(number)) or ""
             row = {"text": found.text, "calls": [], "new_tokens": tokens_of(found, self._tokenizer)}
             yield number, {"answers": [answer], **row}
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The answer "NLL TOKENS" to a text. A text without tokens has no answer."""
-        asked = {number: ("", [prompt]) for number, prompt in self._of_kind("perplexity")}
-        for number, (score,) in self._model.score(asked, numbers):
+        batch = {number: ("", [prompt]) for number, prompt in self._of_kind("perplexity")}
+        for number, (score,) in self._model.score(batch, numbers):
             answers = [f"{-score.logprob:.6f} {score.tokens}"] if score.tokens else []
             yield number, {"answers": answers, **NOTHING_WRITTEN}
 
@@ -250,8 +250,8 @@ def writing(
         request, pieces = requests[number], list[Text]()
 
         def write_on(prompt: str, tokens: int) -> Piece:
-            asked = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
-            ((_, one),) = model.generate({number: asked}, [number], decoding)
+            extended = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
+            ((_, one),) = model.generate({number: extended}, [number], decoding)
             pieces.append(one)
             return Piece(one.text, tokens_of(one, tokenizer), one.cut)
 
@@ -271,11 +271,10 @@ def writing(
 
     def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         answer = conversing(model, requests, toolbox, settings.max_calls, decoding, tokenizer)
+        found = answer(numbers)
         if model.at_once > 1:
             # Each by itself: an answer is recorded while others still call tools.
             found = (one for _, one in at_once(lambda it: next(answer([it])), numbers, model.chat.at_once))
-        else:
-            found = answer(numbers)
         for number, written, prompt_tokens in found:
             yield number, answer_row(written, settings, prompt_tokens)
 

@@ -197,7 +197,7 @@ def ranking_of(card: Card) -> Ranking:
     """How the card ranks. Raises NightjarError if it does not."""
     if (ranking := card.capability(Ranking)) is None:
         fix = "add the capability Ranking to the card"
-        raise NightjarError("its card ranks no answers", f"benchmark {card.name}", fix)
+        raise NightjarError("its card has no ranked answers", f"benchmark {card.name}", fix)
     return ranking
 
 

@@ -56,8 +56,8 @@ class ReaderPredictor(Predictor):
         self._ids = ids = [one.ids(self._base.tokens, self._recipe.text_maxlength) for one in read]
         self.keys = len(read)
         made = zip(self.questions, ids, read, strict=True)
-        asked = digest({"all": [[*one.key, own, list(it.prior)] for one, own, it in made]})
-        self.cache_key = job.cache_key(base=self._base.sha256, readers=record, questions=asked)
+        questions_digest = digest({"all": [[*one.key, own, list(it.prior)] for one, own, it in made]})
+        self.cache_key = job.cache_key(base=self._base.sha256, readers=record, questions=questions_digest)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         job, wanted = self._job, set(numbers)

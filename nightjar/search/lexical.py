@@ -346,7 +346,7 @@ def _write(folder: Path, postings: Postings) -> None:
     save("columns", order)
     passages = len(postings.lengths)
     idf = _idf(postings.found_in, passages)
-    # Where the idf is 0, a row would not tell which passages have the word.
+    # Where the idf is 0, a row would not show which passages have the word.
     often = np.flatnonzero((postings.found_in * OFTEN >= passages) & (idf != 0))
     save("often", often)
     row_of = {column: row for row, column in enumerate(often.tolist())}

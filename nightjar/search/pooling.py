@@ -35,14 +35,14 @@ _FLAGS: Mapping[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mo
 _MODES: Mapping[str, Pooling] = {"mean": "mean", "cls": "cls"}
 
 
-def choose(asked: str, source: str, folder: Path) -> Pooling:
-    """The pooling of the model `source`, whose files are in `folder`, for the setting `asked`.
+def choose(wanted: str, source: str, folder: Path) -> Pooling:
+    """The pooling of the model `source`, whose files are in `folder`, for the setting `wanted`.
 
     For "auto": what 1_Pooling/config.json says, or else the table `KNOWN` by the model's name. Raises NightjarError if
     neither knows the model, or the file names a pooling that is not offered here.
     """
-    if asked != "auto":
-        return _checked(asked, SETTING)
+    if wanted != "auto":
+        return _checked(wanted, SETTING)
     found = of_sentence_transformers(folder) or KNOWN.get(_name(source))
     if found is None:
         fix = f"set {SETTING} to one of {', '.join(get_args(Pooling))}"

@@ -261,7 +261,7 @@ class Annotator:
     def _measured(
         self, batch: Sequence[Piece], executed: Sequence[Sequence[Candidate]]
     ) -> list[list[Candidate]]:
-        asked: list[tuple[Tokens, list[Placed]]] = [
+        placed: list[tuple[Tokens, list[Placed]]] = [
             (
                 piece.tokens,
                 [
@@ -273,7 +273,7 @@ class Annotator:
             for piece, own in zip(batch, executed, strict=True)
         ]
         measured = []
-        for own, losses in zip(executed, losses_at(self.lm, asked), strict=True):
+        for own, losses in zip(executed, losses_at(self.lm, placed), strict=True):
             values = iter(losses)
             measured.append(
                 [replace(one, losses=next(values)) if one.result is not None else one for one in own]

@@ -135,7 +135,7 @@ def show(value: Fraction) -> str:
     """`value` as the calculator prints it: integers without decimals, anything else with exactly two.
 
     Halves go away from zero (1/8 is 0.13, -1/8 is -0.13), as is done by hand; the examples printed in the
-    paper do not tell. What rounds to nothing is 0.00, never -0.00.
+    paper do not show. What rounds to nothing is 0.00, never -0.00.
     """
     if value.denominator == 1:
         return str(value.numerator)

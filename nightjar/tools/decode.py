@@ -24,7 +24,7 @@ from nightjar.models.generate import BATCH, generate
 from nightjar.models.load import LanguageModel, Tokenizer
 from nightjar.models.row import Answer, Controller, Row
 from nightjar.models.samples import Sampling
-from nightjar.tools.syntax import END, START, TOOLS, Call, asked, write
+from nightjar.tools.syntax import END, START, TOOLS, Call, parse_request, write
 from nightjar.tools.tool import Calls
 from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
@@ -75,7 +75,7 @@ def _with_bracket(tokenizer: Tokenizer) -> tuple[tuple[int, str], ...]:
 class State:
     """What one row has done so far. `toolbox` has the tools that it may call, `openings` the tokens that open a call.
 
-    `opened` is the number of ids before the call that is being written, `start` the characters before it; `asked` is
+    `opened` is the number of ids before the call that is being written, `start` the characters before it; `pending` is
     the call that waits, with its result; `failed` the number of ids before the last attempt that came to nothing: at
     the same place the next would come to the same.
     """
@@ -88,7 +88,7 @@ class State:
     failed: int | None = None
     opened: int | None = None
     start: int = 0
-    asked: tuple[Call, Future[str | None]] | None = None
+    pending: tuple[Call, Future[str | None]] | None = None
     executed: list[Executed] = field(default_factory=list)
 
     def fail(self) -> None:
@@ -140,10 +140,10 @@ class ToolController(Controller):
         if state.opened is None:
             return None
         inside = row.text[state.start :].lstrip().removeprefix(START.strip())
-        call = asked(inside, state.toolbox.names)
+        call = parse_request(inside, state.toolbox.names)
         if isinstance(call, Call):
             text = self.lm.tokenizer.decode(list(state.ids)) + row.text[: state.start]
-            state.asked = call, state.toolbox.ask(call, state.day, text)
+            state.pending = call, state.toolbox.ask(call, state.day, text)
             return Answer.WAIT
         if call and row.ids[-1] != self.lm.tokenizer.end and len(row.ids) - state.opened < CALL_TOKENS:
             return None
@@ -151,7 +151,7 @@ class ToolController(Controller):
         return Answer.TAKE_BACK
 
     def ready(self, rows: Sequence[Row], wait: bool) -> list[Row]:
-        futures = {row.number: asked[1] for row in rows if (asked := self.states[row.number].asked)}
+        futures = {row.number: pending[1] for row in rows if (pending := self.states[row.number].pending)}
         if wait:
             wait_for(futures.values(), return_when=FIRST_COMPLETED)
         return [row for row in rows if futures[row.number].done()]
@@ -161,10 +161,10 @@ class ToolController(Controller):
 
     def _result(self, row: Row, state: State) -> str | None:
         """The rest of the call, from behind the arrow: its result as `write` writes it, and the end marker."""
-        assert state.asked is not None and state.opened is not None
-        call, future = state.asked
+        assert state.pending is not None and state.opened is not None
+        call, future = state.pending
         result = future.result()
-        state.asked = None
+        state.pending = None
         if result is None:
             state.fail()
             return None

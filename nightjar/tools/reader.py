@@ -28,7 +28,7 @@ class Reader:
         self.sha256 = verify(self.folder)
 
     def lines(self, prompts: Sequence[str], most: int) -> list[str]:
-        """The likeliest line after `head` and each of `prompts`, of at most `most` tokens (see `lines.lines`)."""
-        from nightjar.tools.lines import lines, model
+        """The likeliest line after `head` and each of `prompts`, of at most `most` tokens (see `generate_lines`)."""
+        from nightjar.tools.line_generation import generate_lines, model
 
-        return lines(model(self.folder, self.sha256), self.head, prompts, most)
+        return generate_lines(model(self.folder, self.sha256), self.head, prompts, most)

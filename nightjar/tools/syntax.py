@@ -129,7 +129,7 @@ def parse(text: str, names: Collection[str] | None = TOOLS) -> Call | None:
     return read[0] if read and not read[1] else None
 
 
-def asked(text: str, names: Collection[str]) -> Call | bool:
+def parse_request(text: str, names: Collection[str]) -> Call | bool:
     """The state of a call that is being written; `text` is what follows the marker " [" so far.
 
     The call, if its arrow was just written; else whether `text` can still become a call of one of the tools `names`.
@@ -175,10 +175,10 @@ def find(text: str, names: Collection[str] | None = TOOLS) -> list[Found]:
     return found
 
 
-def find_asked(text: str, names: Collection[str]) -> tuple[int, int, Call] | None:
+def find_request(text: str, names: Collection[str]) -> tuple[int, int, Call] | None:
     """The first call in `text` whose arrow is written: where it starts, where its arrow ends, and the call.
 
-    The arrow must be on the line of the call, as for `asked`. Takes time in proportion to the text's length.
+    The arrow must be on the line of the call, as for `parse_request`. Takes time in proportion to the text's length.
     """
     for start, end, call, rest in _closed(text, names):
         if arrow := _ARROW.match(rest):

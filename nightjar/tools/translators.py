@@ -158,7 +158,8 @@ def _failed(command: list[str], what: str) -> NightjarError:
 
 
 class TranslationModel:
-    """A sequence-to-sequence model, such as NLLB or M2M100, or one that reads any language without being told which.
+    """A sequence-to-sequence model, such as NLLB or M2M100, or one that reads any language without its
+    name.
 
     `source` is a directory of safetensors or hub:NAME@REVISION. It is loaded when it is first asked, in float32; each
     text is translated alone, so that no result depends on the others. Raises NightjarError if there is no such model.

@@ -61,9 +61,9 @@ def snippet(title: str, text: str, query: str = "") -> str:
     `query` as any. That is its beginning if it has as many; else the words are in the middle, as the answer may follow.
     """
     every, query_words = text.split(), set(words(query))
-    held = [query_words.intersection(words(word)) for word in every]
+    common = [query_words.intersection(words(word)) for word in every]
     starts = range(max(1, len(every) - SNIPPET_WORDS + 1))
-    found = [len(set().union(*held[start : start + SNIPPET_WORDS])) for start in starts]
+    found = [len(set().union(*common[start : start + SNIPPET_WORDS])) for start in starts]
     best = [start for start, count in zip(starts, found, strict=True) if count == max(found)]
     start = best[len(best) // 2] if best[0] else 0
     shown = " ".join(every[start : start + SNIPPET_WORDS])

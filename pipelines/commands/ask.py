@@ -26,7 +26,7 @@ from stages.retrieve.retriever import Retriever
 
 if TYPE_CHECKING:
     from nightjar.params import Params
-    from nightjar.predict.asking import Event
+    from nightjar.predict.ask import Event
 
 # Of a passage, in characters.
 LONGEST = 100
@@ -60,13 +60,12 @@ def ask(
     max_tokens: int,
     as_json: bool,
 ) -> None:
-    """Answer QUESTION with a trained system or any model; evidence, and each tool call with its result, are shown as
-    they come.
+    """Answer QUESTION with a trained system or any model, and show evidence and tool calls as they come.
 
     A system trained on instructions gets the prompt of its training, without examples: the definition (by default
-    "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. So does a
-    model without a recipe, such as the base model. A system trained on plain text continues QUESTION as it is written.
-    Decoding is greedy.
+    "Answer the question."), evidence from data/index if its recipe uses it, and the question as the input. A model
+    without a recipe, such as the base model, gets the same. A system trained on plain text continues QUESTION as it is
+    written. Decoding is greedy.
 
     \b
     Example:
@@ -88,7 +87,7 @@ def ask(
     named = resolve(model) if model is not None else Source(folder_of(system or "").as_posix())
     # PyTorch takes long to load.
     prepare_model(named.language_model)
-    from nightjar.predict.asking import Asker
+    from nightjar.predict.ask import Asker
 
     report = None if as_json else _show
     with ExitStack() as stack:
@@ -96,7 +95,7 @@ def ask(
             place = Path(made, paths.LANGUAGE_MODEL.name)
             if (base := named.base(place)) == place:
                 named.prepare(place)
-            find = partial(_finder, tell=not as_json)
+            find = partial(_finder, show=not as_json)
             asker = Asker(named.weights, base, definition, max_tokens, report, find)
         stack.enter_context(asker)
         for one in questions:
@@ -112,8 +111,8 @@ def ask(
                     say("(the answer is empty)", err=True)
 
 
-def _finder(params: Params, benchmark: str, tell: bool) -> Callable[[str, int], list[dict[str, Any]]]:
-    """What finds the passages of a prompt, by the ranking that instances of tasks get. With `tell` it prints them."""
+def _finder(params: Params, benchmark: str, show: bool) -> Callable[[str, int], list[dict[str, Any]]]:
+    """What finds the passages of a prompt, by the ranking that instances of tasks get. With `show` it prints them."""
     settings = params.retrieve.benchmarks.get(benchmark)
     retriever = Retriever(
         paths.INDEX, paths.SENTENCE_ENCODER, settings.retriever if settings else "bm25", params.threads
@@ -122,7 +121,7 @@ def _finder(params: Params, benchmark: str, tell: bool) -> Callable[[str, int], 
     def find(text: str, count: int) -> list[dict[str, Any]]:
         found = retriever.rank([text], count).rankings.ids[0]
         rows: list[dict[str, Any]] = retriever.rows(found[found >= 0]).to_pylist()
-        for number, row in enumerate(rows if tell else (), 1):
+        for number, row in enumerate(rows if show else (), 1):
             text = shorten(row["text"], LONGEST, placeholder=" …")
             say(f"  evidence {number}: {row['title']} ({row['document_id']}): {text}", err=True)
         return rows

@@ -29,11 +29,12 @@ from pipelines.run.checks import Made
 def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     """Check artifacts on disk: all outputs of the graph, or those that are an ARTIFACT (a folder) or below it.
 
-    An ARTIFACT that is no output of the graph is checked alone; other folders are not searched. Compared with their
-    contracts (schema, nulls, keys, ranges), the facts of the stage that made them (rows in, out, rejected, and on
-    disk), one another (train, dev and test are disjoint), and the artifacts that their stage reads (ids exist).
-    `nightjar rebuild` does this after every stage; after `dvc repro` run it yourself. Exit status: 0 if all is well,
-    1 if a check failed, 2 wrong input.
+    An ARTIFACT that is no output of the graph is checked alone; other folders are not searched. Artifacts
+    are compared with their contracts (schema, nulls, keys, ranges) and with the facts of their stage (rows
+    in, out, rejected, and on disk). They are compared with one another (train, dev and test are disjoint)
+    and with the artifacts that their stage reads (ids exist). `nightjar rebuild` does this after every
+    stage; after `dvc repro` run this command. Exit status: 0 all checks passed, 1 a check failed, 2 wrong
+    input.
 
     \b
     Example:
@@ -120,7 +121,7 @@ def _units(wanted: tuple[str, ...]) -> tuple[Path, list[Made], list[str]]:
             raise NightjarError("no such file or folder", given, "give the folder of an artifact")
         if not is_artifact(Path(given)):
             fix = "give the folder of an artifact, such as data/split"
-            raise NightjarError("no artifact is there, and no output of the graph", given, fix)
+            raise NightjarError("it is neither an artifact nor an output of the graph", given, fix)
         units.append(Made(given, [os.path.relpath(given, root)]))
     return root, units, empty
 

@@ -184,7 +184,7 @@ class _Left(ProgressColumn):
 def bar(title: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
     """A bar with the time that is left, on standard error if that is a terminal; None elsewhere. It is there at once.
 
-    What is given is told what is done, how many of these, and of how many (None: nobody knows).
+    The function that it yields takes what is done, how many of these, and of how many (None: unknown).
     """
     if not sys.stderr.isatty():
         yield None

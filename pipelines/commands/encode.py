@@ -56,10 +56,10 @@ def encode(
 ) -> None:
     """Print the exact model input of an instance.
 
-    Lengths are in tokens of models/base/language_model if that is there, else of GPT-2. With --tsv all
-    instances are printed as the T5 code base reads them: every run of white space is one blank, and GPT-2's
-    tokens count, as published. A task file is read as `nightjar ingest` reads it; instances that ingest
-    refuses have no input, and --tsv leaves them out and counts them.
+    Lengths are in tokens of models/base/language_model if that exists, else of GPT-2. With --tsv all
+    instances are printed as the T5 code base reads them: every run of white space is one blank, and lengths
+    are in tokens of GPT-2, as published. A task file is read as `nightjar ingest` reads it. Instances that
+    ingest rejects have no input; --tsv leaves them out and counts them.
 
     \b
     Example:

@@ -55,7 +55,7 @@ def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] |
         )
     if given and not (talks or template):
         fix = "give --chat-template, or a chat: server as --model"
-        raise NightjarError("settings of a chat, and the model is asked without one", "--model", fix)
+        raise NightjarError("settings of a chat, but the model gets no chat prompts", "--model", fix)
     if not talks and (name := next((name for name in OF_SERVERS if name in given), None)):
         raise NightjarError("it is for a chat server", OF_SERVERS[name], "leave it out")
     return given if talks or template else None
@@ -127,9 +127,9 @@ def evaluate(
     scores (data/evaluate), the report (data/report) and evaluation.json. A run that was killed resumes when it is
     started again with the same arguments. `nightjar compare --a DIR --b DIR` compares two such folders.
 
-    A server needs the OpenAI interface, for completions (server:) or for chats (chat:); the environment variable
-    NIGHTJAR_SERVER_KEY may have its key.
-    Tasks that it cannot answer are left out, each with the reason (docs/own-model.md).
+    A server needs the OpenAI interface, for completions (server:) or for chats (chat:). The environment
+    variable NIGHTJAR_SERVER_KEY may have its key. Tasks that a model cannot answer are left out, each with
+    the reason (docs/own-model.md).
 
     With --data, or with --task, no project is needed (docs/own-model.md, docs/extending.md).
 

@@ -71,8 +71,10 @@ class Options:
         chat = {
             name: value for name, value in (self.chat or {}).items() if name not in ("at_once", "token_limit")
         }
-        told = {key: value for key, value in asdict(self).items() if key not in ("data", "task", "settings")}
-        return {**told, "limit": None, "chat": None if self.chat is None else chat}
+        options = {
+            key: value for key, value in asdict(self).items() if key not in ("data", "task", "settings")
+        }
+        return {**options, "limit": None, "chat": None if self.chat is None else chat}
 
 
 def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[str, Any]:
@@ -95,24 +97,24 @@ def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[s
     model = resolve(options.model)
     if engine and model.remote:
         fix = f"leave --{next(iter(engine)).replace('_', '-')} out"
-        raise NightjarError("settings of weights, and this model is elsewhere", options.model, fix)
+        raise NightjarError("settings of local weights, but this model runs elsewhere", options.model, fix)
     if model.remote and own and not paths.LANGUAGE_MODEL.is_dir():
         # Its tokenizer limits the prompts.
         model = replace(model, language_model=project.models.language_model.source)
     prepare_model(model.language_model)
     use_device(engine.get("device"))
-    with questions_of(own[0], project) if own else nullcontext(paths.QUESTIONS) as asked:
-        record, params = _plan(options, model, project, values, asked)
+    with questions_of(own[0], project) if own else nullcontext(paths.QUESTIONS) as questions:
+        record, params = _plan(options, model, project, values, questions)
         if not known:
-            _prepare(model, record, params, output, asked)
+            _prepare(model, record, params, output, questions)
         _check_same(record, output)
         with (
             lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"),
             stopped_by_signals(),
         ):
-            if options.limit != evaluation.read(output).asked.get("limit"):
+            if options.limit != evaluation.read(output).arguments.get("limit"):
                 _ask_more(record, output)
-            _write_questions(record, output, params.seed, asked)
+            _write_questions(record, output, params.seed, questions)
             _run_stages(model, record, params, output, show)
             for one in record["tasks"]:
                 write_samples(output, one, record["name"], output / f"samples_{one}.jsonl")
@@ -144,15 +146,15 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     """What is said of each benchmark none of whose questions has a reference, with the command for its leaderboard."""
     found = []
     for one in record["tasks"]:
-        asked, answers = output / paths.QUESTIONS / one, output / paths.PREDICTIONS / one / record["name"]
-        where = f"{answers} --questions {asked}"
-        if nothing := nothing_to_score(registry.card(one), read_questions(asked), where):
+        questions, answers = output / paths.QUESTIONS / one, output / paths.PREDICTIONS / one / record["name"]
+        where = f"{answers} --questions {questions}"
+        if nothing := nothing_to_score(registry.card(one), read_questions(questions), where):
             found.append(str(nothing))
     return found
 
 
 def _plan(
-    options: Options, model: Source, params: Params, values: dict[str, Any], asked: Path
+    options: Options, model: Source, params: Params, values: dict[str, Any], questions: Path
 ) -> tuple[dict[str, Any], Params]:
     """The record of the run and its parameters. The record has the tasks of each benchmark, those that are left out
     with the reason, and an identity: a digest of all that decides the results, but for the code.
@@ -165,9 +167,9 @@ def _plan(
         fix = f"benchmarks are {', '.join(params.benchmarks)}"
         raise NightjarError("no such benchmark in params.yaml", unknown[0], fix)
     for one in named:
-        if not (asked / one).is_dir():
+        if not (questions / one).is_dir():
             raise NightjarError("its questions are missing", one, f"run: nightjar rebuild questions@{one}")
-    tasks = {one: tasks_of(read_questions(asked / one)) for one in named}
+    tasks = {one: tasks_of(read_questions(questions / one)) for one in named}
     known = [task for own in tasks.values() for task in own]
     if missing := sorted(set(options.tasks or ()) - set(known)):
         raise NightjarError(
@@ -196,7 +198,7 @@ def _plan(
         "values": _with_system(
             values, replace(options, chat=options.decides["chat"]), model, name, list(chosen)
         ),
-        "questions": {one: contents(asked / one) for one in chosen},
+        "questions": {one: contents(questions / one) for one in chosen},
     }
     record = {
         "asked": asdict(options),
@@ -258,23 +260,23 @@ def _with_system(
 
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     found = evaluation.read(output)
-    limit, before = record["asked"]["limit"], found.asked.get("limit")
+    limit, before = record["asked"]["limit"], found.arguments.get("limit")
     fewer = limit is not None and (not isinstance(before, int) or limit < before)
     if found.identity != record["identity"] or fewer:
         changed = [
-            f"{key} {found.asked.get(key)!r}"
+            f"{key} {found.arguments.get(key)!r}"
             for key, value in record["asked"].items()
-            if found.asked.get(key) != value
+            if found.arguments.get(key) != value
         ]
         what = f"it holds another run ({', '.join(changed) or 'of other parameters, questions or weights'})"
         raise NightjarError(what, output, "name another folder, or delete this one")
 
 
-def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path, asked: Path) -> None:
+def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path, questions: Path) -> None:
     """Make the folder with the questions, and the model where it needs to be made ready, whole or not at all."""
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
-        _write_questions(record, made, params.seed, asked)
+        _write_questions(record, made, params.seed, questions)
         (made / paths.CHECKPOINTS).mkdir(parents=True)
         (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
         source = model.prepare(made / paths.LANGUAGE_MODEL)
@@ -288,11 +290,13 @@ def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: P
         _write(made / RECORD, record)
 
 
-def _write_questions(record: Mapping[str, Any], output: Path, seed: int, asked: Path) -> None:
-    """Write the chosen questions of each benchmark, unless they are there; `asked` has all of them."""
+def _write_questions(record: Mapping[str, Any], output: Path, seed: int, questions: Path) -> None:
+    """Write the chosen questions of each benchmark, unless they are there; `questions` has all of them."""
     for one, tasks in record["tasks"].items():
         if not (output / paths.QUESTIONS / one).is_dir():
-            write_subset(asked / one, output / paths.QUESTIONS / one, tasks, record["asked"]["limit"], seed)
+            write_subset(
+                questions / one, output / paths.QUESTIONS / one, tasks, record["asked"]["limit"], seed
+            )
 
 
 def _ask_more(record: Mapping[str, Any], output: Path) -> None:

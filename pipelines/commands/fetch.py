@@ -53,8 +53,8 @@ def _print(parts: Sequence[dict[str, Any]]) -> None:
 def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bool) -> list[dict[str, Any]]:
     """Fetch published data sets into data/fetched, at a fixed revision, checked.
 
-    A NAME is a data set or a part of one (DATASET/PART). What is there and unchanged is not fetched
-    again. A file that was cut off resumes. data/fetched/DATASET.json says where each file comes from.
+    A NAME is a data set or a part of one (DATASET/PART). Files that exist and are unchanged are not fetched
+    again. An interrupted transfer resumes. data/fetched/DATASET.json says where each file comes from.
 
     \b
     Example:
@@ -83,8 +83,8 @@ def _described(part: Named) -> dict[str, Any]:
 
 
 def _fetch(root: Path, parts: list[Named], accepted: bool, use_it: bool) -> list[dict[str, Any]]:
-    if not accepted and (asked := [part for part in parts if part.about.terms]):
-        terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in asked)
+    if not accepted and (restricted := [part for part in parts if part.about.terms]):
+        terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in restricted)
         raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
     with locked(root, fetching.LOCK, "a fetch", fix="wait for it, and run the command again"):
         done = _get(root, parts)

@@ -13,7 +13,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
 from pipelines.process.signals import at_signals
-from pipelines.serving import attend, flow_runs
+from pipelines.serving import flow_runs, supervisor
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
 
@@ -49,19 +49,19 @@ def flow_run(
         line = f"Prefect has not recorded all of this run: the next one does (kept in {paths.RUNS})"
         say(f"nightjar: {kind}: {line}", err=True)
 
-    attended = attend.Attended(root, kind)
+    server = supervisor.Supervisor(root, kind)
     with at_signals(stop.set):
         try:
-            attend.be_client(root, attended.url)
-            until = "" if attended.stays else " until it ends, afterwards with: nightjar ui"
-            say(f"Watch it at {attended.url}{until}", err=as_json)
+            supervisor.be_client(root, server.url)
+            until = "" if server.stays else " until it ends, afterwards with: nightjar ui"
+            say(f"Watch it at {server.url}{until}", err=as_json)
             # Here, not above: Prefect takes long to load, as the server does meanwhile.
             from pipelines import flows
             from pipelines.serving import session
 
-            attended.ready()
-            attend.be_client(root, attended.url)
-            flow_runs.settle(root, Api(attended.url))
+            server.ready()
+            supervisor.be_client(root, server.url)
+            flow_runs.settle(root, Api(server.url))
             if stop.is_set():
                 raise KeyboardInterrupt
 
@@ -69,11 +69,11 @@ def flow_run(
                 nonlocal over, number
                 ended(how)
                 terminal.status, number = STATUS[how.state], (run, tasks)
-                over = attend.end_soon(
+                over = supervisor.end_soon(
                     terminal.status, STOPPED_SECONDS if stop.is_set() else LAST_SECONDS, late
                 )
 
-            begin = partial(attended.watch, cancel=stop.set)
+            begin = partial(server.watch, cancel=stop.set)
             terminal = session.Terminal(getattr(flows, kind), stop, listen, begin, end, prepared)
             context = session.TERMINAL.set(terminal)
             try:
@@ -83,17 +83,17 @@ def flow_run(
                 if not number[0] and not stop.is_set():  # no stage has begun
                     what = f"the Prefect server did not take the run ({type(error).__name__})"
                     fix = f"see {servers.LOG}, or run `dvc repro`"
-                    raise NightjarError(what, attended.url, fix) from error
+                    raise NightjarError(what, server.url, fix) from error
             finally:
                 session.TERMINAL.reset(context)
             terminal.status = terminal.status if number[0] else STATUS["cancelled"]
             if terminal.error:
                 raise terminal.error
-            recorded = session.drain(attend.LAST_SECONDS) and attended.recorded(*number)
+            recorded = session.drain(supervisor.LAST_SECONDS) and server.recorded(*number)
             if recorded:
                 flow_runs.forget(root, number[0])
                 over.set()
         finally:
-            attended.close()
+            server.close()
     if not recorded:
         late()

@@ -148,14 +148,14 @@ def _print_report(report: dict[str, Any]) -> None:
 @click.option("--check", is_flag=True, help="Write no tables: list what is wrong with the files.")
 @printed(_print, failed=lambda found: bool(found.get("errors")))
 def ingest(dataset: str, source: Path, output: Path | None, check: bool) -> dict[str, Any]:
-    """Read any folder of a dataset into Parquet, with the refused rows and the reasons beside it.
+    """Read any folder of a dataset into Parquet, with the rejected rows and their reasons.
 
     With --check, list for each task which of the fifteen automatic checks of Super-NaturalInstructions'
-    contributors fail, and for which instances. The published code is followed: what it refuses is an error, a
-    link is a warning, and what it lets pass against its own messages is shown as allowed. A check whose document
-    (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as not checked. Of another dataset
-    --check lists every row that would be rejected, with the reason. Exit status: 0 without errors, 1 with errors, 2
-    wrong input.
+    contributors fail, and for which instances. The levels follow the published code. What that code refuses
+    is an error, and a link is a warning. What it accepts against its own messages is shown as allowed. A
+    check whose document (doc/task-hierarchy.md, tasks/README.md, splits/) is not in the folder counts as
+    not checked. For other datasets --check lists every row that would be rejected, with the reason. Exit
+    status: 0 without errors, 1 with errors, 2 wrong input.
 
     \b
     Example:

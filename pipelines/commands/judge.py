@@ -102,8 +102,9 @@ def export(
 ) -> dict[str, Any]:
     """Write one HTML page for the judges, and beside it the key that stays with you.
 
-    A SET is a predictions folder, a JSON Lines file of {id, prediction}, or the word references: the gold answers.
-    The page needs no server and no network. It does not tell whose answer is where; page.key.json does.
+    A SET is a predictions folder, a JSON Lines file of {id, prediction}, or the word references: the gold
+    answers. The page needs no server and no network. It does not say whose answer is where; page.key.json
+    does.
 
     \b
     Example:

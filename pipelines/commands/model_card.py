@@ -122,8 +122,8 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
         dataset, of = "natural_instructions", "Inputs of the training instances of "
     cards = [registry.card(name) for name in registry.names()]
     if kind == "questions" and recipe in params.train.recipes:
-        asked = Path(params.train.recipes[recipe].texts).name
-        dataset = next((card.datasets[0] for card in cards if card.name == asked), dataset)
+        benchmark = Path(params.train.recipes[recipe].texts).name
+        dataset = next((card.datasets[0] for card in cards if card.name == benchmark), dataset)
     card = next((card for card in cards if dataset in card.datasets), None)
     title = card.title if card else "documents"
     name = re.sub(r"[^\w.-]+", "-", title)

@@ -33,7 +33,7 @@ LONGEST = 160
 
 
 @click.command()
-@click.option("--pull", is_flag=True, help="Take model and data from the DVC remote where they are missing.")
+@click.option("--pull", is_flag=True, help="Fetch missing model and data from the DVC remote.")
 @click.option(
     "--jobs", "-j", type=click.IntRange(1, 64), default=2, show_default=True, help="Stages at once."
 )
@@ -45,8 +45,9 @@ LONGEST = 160
 def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_json: bool) -> None:
     """Evaluate every benchmark again now, add the scores to the ledger, and say whether one changed.
 
-    Works on a clone of the project: model and data as dvc.lock has them. Exit status 1 if a score is worse than in the
-    last good run, or fell slowly over the last runs, or if a stage failed. Settings: `nightly` in params.yaml.
+    The run uses a clone of the project, with model and data as in dvc.lock. The exit status is 1 if a score
+    is worse than in the last good run, if a score fell slowly over the last runs, or if a stage failed. The
+    settings are `nightly` in params.yaml.
 
     \b
     Example:
@@ -74,7 +75,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
                 _ended(end, outcome, as_json)
 
             prepared = (whole, settings, outcome)
-            with flow_run(root, "nightly", progress.tell, ended, prepared, as_json) as terminal:
+            with flow_run(root, "nightly", progress.update, ended, prepared, as_json) as terminal:
                 terminal.flow(pull, jobs, wait, accept, return_state=True)
         if outcome.aside is not None:
             raise outcome.aside
@@ -153,8 +154,8 @@ def ledger(
 ) -> dict[str, Any] | list[dict[str, Any]]:
     """The nightly runs; with RUN (its name, the end of it, or `last`) how many of its scores changed, and which.
 
-    The ledger is the folder `nightly.ledger` of params.yaml, and is never rewritten. Exit status 1 if --check finds
-    damage.
+    The ledger is the folder `nightly.ledger` of params.yaml. Its entries are never rewritten. The exit
+    status is 1 if --check finds damage.
 
     \b
     Example:

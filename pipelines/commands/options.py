@@ -89,7 +89,7 @@ FILE, OUTPUT, TEXT = _Name(path_type=Path), _Output(path_type=Path), _Text()
 COUNT, POSITIVE = click.IntRange(0, 1_000_000_000), click.IntRange(1, 1_000_000_000)
 SEED = click.IntRange(0, 2**63 - 1)
 PREDICTIONS = (
-    "JSON Lines {id, prediction} or the published form, a leaderboard's file NAME.csv, a folder of data/predict, or "
+    "JSON Lines {id, prediction} or the published format, a leaderboard's file NAME.csv, a folder of data/predict, or "
     "the name of a baseline."
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -110,7 +110,7 @@ benchmark_option = click.option(
 references_option = click.option(
     "--references",
     type=FILE,
-    help="JSON Lines {id, references, task, ...} or the published form; the pipeline's questions if not given.",
+    help="JSON Lines {id, references, task, ...} or the published format. Default: the project's questions.",
 )
 encoder_option = click.option(
     "--encoder",
@@ -187,4 +187,4 @@ def use_device(device: str | None) -> None:
         import torch
 
         if not torch.cuda.is_available():
-            raise NightjarError("torch sees no such GPU", f"--device {device}", "give cpu, or leave it out")
+            raise NightjarError("torch finds no such GPU", f"--device {device}", "give cpu, or leave it out")

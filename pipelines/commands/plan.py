@@ -36,14 +36,17 @@ _WORDS: dict[State, str] = {
 
 @click.command()
 @click.argument("stages", nargs=-1)
-@click.option("--profile", help="A profile's stages from nothing, and what to supply for them.")
+@click.option(
+    "--profile", help="Plan a profile from an empty project, and list the data and weights that it needs."
+)
 @as_json_option
 def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
-    """What a rebuild would do with STAGES and what they need, or with all: why, and how long it takes.
+    """Show what `nightjar rebuild` would run and why, and how long that takes.
 
-    It only reads. Stages that are up to date are counted; --json lists them too. "follows": a stage before it would
-    run, and it may then turn out to be unchanged, or be restored. The time of a stage is the median of its last good
-    runs here with about as many rows, or unknown.
+    STAGES are planned with the stages that they need; without STAGES, all are. The command changes nothing.
+    Stages that are up to date are counted; --json lists them too. "follows" means that an earlier stage
+    would run. The stage may then be unchanged, restored or run. The expected time of a stage is the median
+    of its last good runs on this machine with a similar number of rows.
 
     \b
     Example:
@@ -164,9 +167,9 @@ def _print_clean(found: dict[str, Any]) -> None:
 def clean(remove: bool) -> dict[str, Any]:
     """List the outputs and the entries of dvc.lock that no stage has any more, with their size; remove them.
 
-    They remain when an item, such as a recipe or a system, is taken off params.yaml, and when a profile replaces
-    another. What Git knows and what a stage names as its input is never listed. The versions in DVC's cache stay: a
-    stage that comes back is restored from there.
+    Such outputs remain when an item, such as a recipe or a system, is removed from params.yaml, and when a
+    profile replaces another. Files that Git tracks and inputs of stages are never listed. The versions in
+    DVC's cache are kept: a stage that comes back is restored from there.
 
     \b
     Example:

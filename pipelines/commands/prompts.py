@@ -35,10 +35,10 @@ def prompts(
 ) -> dict[str, Any]:
     """Write the prompts of a benchmark, for a model of your own to answer (docs/own-model.md).
 
-    One JSON line an instance, in the order of `nightjar references`: id, task, prompt, stop, max_tokens. The prompt
-    is the exact text that the untuned model is shown under params.yaml, without special tokens or a chat template. A
-    question with choices has them as well. With --chat a line has messages.
-    Score the answers, JSON Lines of {id, prediction}, with `nightjar score`.
+    One JSON line an instance, in the order of `nightjar references`: id, task, prompt, stop, max_tokens.
+    The prompt is the exact text that the untuned model gets with the settings of params.yaml, without
+    special tokens or a chat template. A line also has the choices of its question, if there are some. With
+    --chat a line has messages. Score the answers, JSON Lines of {id, prediction}, with `nightjar score`.
 
     \b
     Example:

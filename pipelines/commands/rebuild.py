@@ -33,7 +33,7 @@ from stages._runtime import history
     "--keep-going/--fail-fast",
     default=True,
     show_default=True,
-    help="After a failure, continue with what does not depend on it, or end all.",
+    help="After a failure, continue with stages that do not depend on it, or stop.",
 )
 @click.option("--wait", is_flag=True, help="Wait for a rebuild that is running already.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every line that the stages write.")
@@ -42,11 +42,12 @@ from stages._runtime import history
 def rebuild(
     stages: tuple[str, ...], jobs: int | None, keep_going: bool, wait: bool, verbose: bool, as_json: bool
 ) -> None:
-    """Rebuild what changed: STAGES and what they need, or everything.
+    """Run the stages that changed: STAGES and the stages that they need, or all.
 
-    Stages run side by side as the graph, the memory that they need and the GPU allow (`meta` in dvc.yaml, `rebuild`
-    in params.yaml). It is a Prefect flow, and each stage a task: its address shows it in the Prefect UI, afterwards
-    `nightjar ui` does. `dvc repro` makes the same files without Prefect, one stage after the other.
+    Stages run in parallel as far as graph, memory and GPU allow (`meta` in dvc.yaml, `rebuild` in
+    params.yaml). The rebuild is a Prefect flow with a task for each stage. The printed address shows it in
+    the Prefect UI; later `nightjar ui` shows it. `dvc repro` makes the same files without Prefect, one
+    stage after the other.
 
     \b
     Example:
@@ -87,7 +88,7 @@ def rebuild(
                     if end.state != "completed":
                         say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
 
-                with flow_run(root, "rebuild", progress.tell, ended, whole, as_json) as terminal:
+                with flow_run(root, "rebuild", progress.update, ended, whole, as_json) as terminal:
                     terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)
                 code = terminal.status
         else:

@@ -120,15 +120,16 @@ def score(
     encoder: Path | None,
     samples: int,
 ) -> dict[str, Any]:
-    """Score anybody's predictions; nothing of the pipeline is needed.
+    """Score predictions of any origin; no project is needed.
 
-    A prediction is a line {"id": "...", "prediction": "..."}, with a key `task` where a benchmark's tasks have scores
-    of their own; other keys are ignored. A benchmark whose dataset has forms of its own reads these instead. Scores are
-    in the units of their metrics, with 95% intervals over instances (none with --samples 0, and n<20 for fewer than 20
-    instances): exact ones of proportions, else bootstrapped. An instance without a prediction is counted; it scores as
-    an empty answer, or is left out where the benchmark was published so. Each track or task has its own scores, as
-    published; those of all tracks together come last, and are not in the CSV, which has the columns track, level, name,
-    metric, n, value, low, high.
+    A prediction is a line {"id": "...", "prediction": "..."}. It has a key `task` if the tasks of the
+    benchmark are scored apart; other keys are ignored. A benchmark with published file formats reads these
+    instead. Scores are in the units of their metrics. Their 95% intervals over instances are exact for
+    proportions, else bootstrapped. There are none with --samples 0, and n<20 stands for fewer than 20
+    instances. An instance without a prediction is counted. It scores as an empty answer, or is left out if
+    the benchmark was published so. Each track or task has its own scores, as published. The scores of all
+    tracks together come last. The CSV does not have these; its columns are track, level, name, metric, n,
+    value, low, high.
 
     \b
     Example:
@@ -196,18 +197,19 @@ def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
 @click.command()
 @benchmark_option
 @click.option("--a", "a", required=True, type=FILE, help=PREDICTIONS)
-@click.option("--b", "b", required=True, type=FILE, help="The same, of the other system.")
+@click.option("--b", "b", required=True, type=FILE, help="The predictions of the other system.")
 @references_option
 @samples_option(1)
 @printed(_print_differences, difference_rows)
 def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: int) -> dict[str, Any]:
     """Compare two prediction sets on the same instances: a minus b.
 
-    Differences are in the units of their metrics, with 95% bootstrap intervals over pairs and the two-sided p of a
-    permutation test; both are n<20 for fewer than 20 instances. A difference is significant if p is at most 0.05.
-    Better, worse and equal count instances. The p of categories are not corrected for their number. Each track or task
-    is compared alone, all tracks together last. The CSV has each track alone, with the columns track, level, name,
-    metric, n, a, b, difference, low, high, p, better, worse, equal.
+    Differences are in the units of their metrics. They have 95% bootstrap intervals over pairs, and the
+    two-sided p of a permutation test; n<20 stands for fewer than 20 instances. A difference is significant
+    if p is at most 0.05. Better, worse and equal count instances. The p of categories are not corrected for
+    their number. Each track or task is compared alone, and all tracks together last. The CSV has each track
+    alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse,
+    equal.
 
     \b
     Example:
@@ -245,7 +247,7 @@ def analyse(
 ) -> dict[str, Any]:
     """Analyse the references of a benchmark with a file of yours.
 
-    What the analyses of a benchmark read and compute is in its page of docs/. Nothing of the pipeline is needed.
+    The page of the benchmark in docs/ says what each analysis reads and computes. No project is needed.
 
     \b
     Example:

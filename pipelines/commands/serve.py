@@ -26,8 +26,8 @@ from pipelines.process.child import Child
 from pipelines.process.signals import stopped_by_signals
 from pipelines.project import notify
 from pipelines.project.names import WEBHOOK
-from pipelines.serving import attend
 from pipelines.serving import server as servers
+from pipelines.serving import supervisor
 
 WATCH_SECONDS = 1.5
 # All has to end in ten seconds: the runs first, which end their own stages.
@@ -47,7 +47,7 @@ SHORT_SECONDS = 60.0
     show_default=True,
     help="Stages at once, in a run that does not say otherwise.",
 )
-@click.option("--pull", is_flag=True, help="Let a nightly take from the DVC remote what is missing.")
+@click.option("--pull", is_flag=True, help="Let a nightly fetch missing model and data from the DVC remote.")
 @click.option(
     "--webhook",
     envvar=WEBHOOK,
@@ -57,10 +57,10 @@ SHORT_SECONDS = 60.0
 @as_json_option
 @stopped_by_signals()
 def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) -> None:
-    """Run the nightly when it is due, and what is started in the Prefect UI, until Ctrl-C.
+    """Run the nightly on its schedule, and runs started in the Prefect UI, until Ctrl-C.
 
-    When: `nightly.cron` and `nightly.timezone` of params.yaml. Starts the project's server, or uses the one that runs.
-    A night that was missed is made up for once.
+    The schedule is `nightly.cron` and `nightly.timezone` of params.yaml. The command starts the project's
+    server, or uses a running one. One night replaces all that were missed.
 
     \b
     Example:
@@ -109,7 +109,7 @@ class Serving:
     def __init__(self, root: Path, port: int, settings: dict[str, Any], webhook: str | None) -> None:
         self.root = root
         self.deployments: list[str] = []
-        self._server = attend.Attended(root, "serve", port)
+        self._server = supervisor.Supervisor(root, "serve", port)
         if not self._server.stays and self._server.port != port:
             say(f"Port {port} is taken; using {self._server.port}.", err=True)
         self._settings = json.dumps(settings)
@@ -170,13 +170,14 @@ class Serving:
 
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=servers.PORT, show_default=True)
-@click.option("--background", "-b", is_flag=True, help="Leave it running and return.")
-@click.option("--stop", is_flag=True, help="End the server that runs.")
+@click.option("--background", "-b", is_flag=True, help="Leave the server running and return.")
+@click.option("--stop", is_flag=True, help="Stop the running server.")
 @as_json_option
 def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
-    """Start the Prefect server of this project and say where to open it.
+    """Start the Prefect server of this project and print its address.
 
-    Its data are in .nightjar/prefect. It listens on this machine only and sends nothing anywhere.
+    The data of the server are in .nightjar/prefect. It listens on this machine only and sends no
+    statistics.
 
     \b
     Example:

@@ -69,7 +69,7 @@ class Progress(contextlib.ExitStack):
         self.enter_context(self._bars)
         return super().__enter__()
 
-    def tell(self, result: Result) -> None:
+    def update(self, result: Result) -> None:
         """Record and show the result of a stage; called from several threads."""
         with self._lock:
             if result.state == "waiting":

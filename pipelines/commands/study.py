@@ -55,12 +55,13 @@ def _failed(result: Any) -> bool:
 @click.command()
 @click.argument("settings", nargs=-1, required=True, metavar="KEY=V1,V2…")
 @click.option(
-    "--benchmark", help="What is scored; not given: the first with a system that depends on the keys."
+    "--benchmark",
+    help="The benchmark that is scored. Default: the first with a system that depends on the keys.",
 )
 @click.option(
-    "--recipe", help="The system whose predictions are scored; not given: the first that was trained."
+    "--recipe", help="The system whose predictions are scored. Default: the first that was trained."
 )
-@click.option("--name", callback=_folder, help="Folder under data/studies; not given: the keys.")
+@click.option("--name", callback=_folder, help="Folder under data/studies. Default: named after the keys.")
 @click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
 @click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
 @printed(_print, _flat, failed=_failed)
@@ -74,11 +75,11 @@ def study(
 ) -> dict[str, Any] | list[dict[str, Any]]:
     """Run the graph at several values of any settings: a DVC experiment each, then a table and a plot.
 
-    KEY is a key of params.yaml; values are YAML. Several keys give the product of their values. Each point is compared
-    with the first. The studies of the papers have names, and values that can be left out: `tasks`, `instances`,
-    `encodings`, `calls`, `candidates`, `passages`, `granularity`, `retriever`, `input_length`; and, with directories of
-    models as values, `models` and `reranker`. A study that was interrupted runs what is missing when it is started
-    again. Results: data/studies.
+    KEY is a key of params.yaml; values are YAML. Several keys give the product of their values. Each point
+    is compared with the first. The studies of the papers have names and default values: `tasks`,
+    `instances`, `encodings`, `calls`, `candidates`, `passages`, `granularity`, `retriever`, `input_length`.
+    The studies `models` and `reranker` need directories of models as values. The same command resumes an
+    interrupted study. Results are in data/studies.
 
     \b
     Example:

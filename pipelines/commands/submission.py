@@ -52,9 +52,9 @@ def submission(
 ) -> dict[str, Any]:
     """Make the file that a benchmark's leaderboard takes, or check one.
 
-    The file must have all tasks of the benchmark, each id once, and texts alone; with --questions, exactly their ids.
-    A CSV that is written is read again as the leaderboard reads it. Where references exist, `nightjar score` scores
-    such a file.
+    The file must have all tasks of the benchmark, each id once, and only texts. With --questions it must
+    have exactly their ids. A written CSV is read again as the leaderboard reads it. `nightjar score` scores
+    such a file if there are references.
 
     \b
     Example:

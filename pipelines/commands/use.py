@@ -52,10 +52,10 @@ def _missing() -> None:
 def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str, Any]]:
     """Apply PROFILE to params.yaml and print what it changes.
 
-    params.yaml becomes profiles/sample.yaml overlaid with the profile and the settings, checked before it is
-    written. Data and weights that the settings name and that are missing are listed, with what gets them. Entries of
-    your own in params.yaml are removed, unless a profile in profiles/ has them; a warning names them and the copy of
-    the file.
+    The new params.yaml is profiles/sample.yaml with the changes of the profile and of --set. It is checked
+    before it is written. The command lists missing data and weights, and what fetches them. Entries of your
+    own in params.yaml are removed, unless a profile in profiles/ has them. A warning then names them and
+    the copy of the file.
 
     \b
     Example:

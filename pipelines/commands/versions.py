@@ -19,7 +19,7 @@ from pipelines.commands.console import bytes_bar, say, say_table, say_tree
 from pipelines.commands.options import OUTPUT, TEXT, printed
 from pipelines.versions.files import provided
 from pipelines.versions.trace import trace as walk
-from stages.report import against as comparison
+from stages.report import comparison
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -119,10 +119,11 @@ def _print_table(table: dict[str, Any]) -> None:
 def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int) -> dict[str, Any]:
     """What changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
 
-    A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path of an
-    output (data/split), of something in it, or of a folder of outputs. Reads DVC's cache; checks nothing out. Files
-    that are no tables are compared by their hashes, tables of other repositories by whole rows. For all that differs
-    between two versions see `dvc diff`, `dvc params diff` and `dvc metrics diff`.
+    A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path
+    of an output (data/split), of something in it, or of a folder of outputs. The command reads DVC's cache
+    and checks nothing out. Files that are no tables are compared by their hashes, tables of other
+    repositories by whole rows. `dvc diff`, `dvc params diff` and `dvc metrics diff` show all differences
+    between two versions.
 
     \b
     Example:
@@ -186,13 +187,14 @@ def _print_report(found: dict[str, Any]) -> None:
 @click.option(
     "--output",
     type=OUTPUT,
-    default=paths.AGAINST,
+    default=paths.COMPARISON,
     show_default=True,
     help="The folder of the page: new, empty, or that of an earlier comparison, which is replaced.",
 )
 @printed(_print_report)
 def report(against: str, output: Path) -> dict[str, Any]:
-    """Compare the scores and answers in data/ with another version: what changed, and whether by more than chance.
+    """Compare the scores and answers in data/ with another version: what changed, and whether
+    significantly.
 
     REV is a branch, tag, commit or experiment, read from DVC's cache; DIR is the folder of another project, or its
     data folder. Instances are paired, and p is corrected for the number of comparisons. The page has examples of

@@ -27,7 +27,7 @@ from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
 
 from nightjar.core.errors import NightjarError, from_os_error
 
-# What tells two versions of a file apart: time, bytes, inode. None if there is no file.
+# What differs between two versions of a file: time, bytes, inode. None if there is no file.
 Signature = tuple[int, int, int] | None
 
 

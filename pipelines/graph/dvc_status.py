@@ -80,7 +80,7 @@ class Status:
         reasons = tuple(self._reasons(stage))
         deps = [] if stage.frozen else stage.deps
         names = {self._project.name(out.stage) for dep in deps for out in self._unknown(dep)}
-        # Those that keep it from running are told first.
+        # Reasons that keep it from running come first.
         waits = tuple(
             Reason("upstream", it) for it in sorted(names, key=lambda it: (it not in self._never, it))
         )

@@ -28,7 +28,7 @@ from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import sample
 from pipelines.nightly import text as nightly_text
 from pipelines.nightly import verdicts as nightly_verdicts
-from pipelines.nightly.stages import Cancelled, Night, Scratch, conduct, selected, take
+from pipelines.nightly.stages import Cancelled, Night, Scratch, run_stages, selected, take
 from pipelines.nightly.verdicts import Reference
 from pipelines.process import lock
 from pipelines.project.git import baseline
@@ -145,7 +145,7 @@ def _evaluate(
     take(night, pull)
     sampled, new = sample.draw(night, settings, reference.facts["stages"] if reference else {})
     began = time.monotonic()
-    results = conduct(night, jobs)
+    results = run_stages(night, jobs)
     seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     scores, instances, benchmarks = nightly_facts.scores(night.work, stages)

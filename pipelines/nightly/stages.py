@@ -94,7 +94,7 @@ def take(night: Night, pull: bool) -> None:
         raise fault
 
 
-def conduct(night: Night, jobs: int) -> Mapping[str, Result]:
+def run_stages(night: Night, jobs: int) -> Mapping[str, Result]:
     """Run every stage once those before it are done, at most `jobs` at once; returns the results by stage.
 
     Raises Cancelled, and NightjarError if one fails.

@@ -24,7 +24,7 @@ WAIT = "wait for it, or give --wait"
 WAIT_SERVED = "start this run again once it has ended"
 
 
-class Taken(Exception):
+class LockTaken(Exception):
     """Another process or thread holds the lock file; `holder` is what it wrote there, empty if it cannot be read."""
 
     def __init__(self, holder: Mapping[str, Any]) -> None:
@@ -32,7 +32,7 @@ class Taken(Exception):
         self.holder = holder
 
 
-class Held(NightjarError):
+class LockHeld(NightjarError):
     """Another process or thread holds the lock, and `wait` was not set."""
 
 
@@ -55,7 +55,7 @@ def take(path: Path, facts: Mapping[str, str]) -> int:
     except BaseException as error:
         os.close(descriptor)
         if isinstance(error, BlockingIOError):
-            raise Taken(recorded(path)) from None
+            raise LockTaken(recorded(path)) from None
         raise
     return descriptor
 
@@ -88,11 +88,11 @@ def locked(
         try:
             descriptor = take(path, {})
             break
-        except Taken as taken:
+        except LockTaken as taken:
             if not wait:
                 known = {"pid", "since"} <= taken.holder.keys()
                 since = " (process {pid}, since {since})".format_map(taken.holder) if known else ""
-                raise Held(f"{what} is running{since}", name, fix) from None
+                raise LockHeld(f"{what} is running{since}", name, fix) from None
         if stop is not None and stop.is_set():
             raise WaitStopped
         time.sleep(0.2)

@@ -38,7 +38,7 @@ def check(path: Path) -> None:
     root = next(filter(_is_project, place.parents), None)
     inside, here = place.relative_to(root or place.anchor), Path.cwd()
     holds = _is_project(here) and here.is_relative_to(place)
-    if holds or (root and any(_meet(inside, own) for own in _own(root))):
+    if holds or (root and any(_overlap(inside, own) for own in _own(root))):
         raise NightjarError("the project's own files are there", path, "name a place beside them")
     if TOOLS & set(inside.parts) or (root and inside.name and inside.parts[0].startswith(".")):
         raise NightjarError("a folder of Git, DVC, Python or Nightjar", path, "name a place elsewhere")
@@ -52,7 +52,7 @@ def _is_project(folder: Path) -> bool:
     return (folder / PARAMS_FILE).is_file() or (folder / GRAPH).is_file()
 
 
-def _meet(a: Path, b: Path) -> bool:
+def _overlap(a: Path, b: Path) -> bool:
     return a.is_relative_to(b) or b.is_relative_to(a)
 
 

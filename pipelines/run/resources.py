@@ -213,8 +213,8 @@ class Gpu:
         """Take the lease for `stage` if it is free; never waits."""
         try:
             descriptor = lock.take(lease_file(), {"stage": stage, "project": str(self._root)})
-        except (lock.Taken, OSError) as error:
-            why = _held_by(error.holder) if isinstance(error, lock.Taken) else f"cannot be taken: {error}"
+        except (lock.LockTaken, OSError) as error:
+            why = _held_by(error.holder) if isinstance(error, lock.LockTaken) else f"cannot be taken: {error}"
             if self._waits.get(stage) != why:
                 self._waits[stage] = why
                 self._explain(stage, f"waits for the GPU ({why})")

@@ -99,7 +99,7 @@ class End:
     def of_error(cls, error: Exception) -> Self:
         """The end of a run that raised an error."""
         match error:
-            case lock.Held():
+            case lock.LockHeld():
                 return cls("skipped", str(error))
             case lock.WaitStopped():
                 return cls("cancelled", "stopped while it waited")

@@ -86,7 +86,7 @@ def settle(root: Path, api: Api, deployments: Mapping[str, str] | None = None) -
     known = set()
     for path in sorted((root / paths.RUNS).glob("*")):
         known.add(path.name)
-        with contextlib.suppress(lock.Taken, httpx.HTTPError, OSError):
+        with contextlib.suppress(lock.LockTaken, httpx.HTTPError, OSError):
             known_of = recorded(path)
             os.close(lock.take(path, known_of))
             state = known_of.get("state") or KILLED

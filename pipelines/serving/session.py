@@ -32,7 +32,7 @@ from pipelines.project.names import StageName
 from pipelines.project.notify import notify
 from pipelines.run.results import End, Listener, Result, listeners
 from pipelines.run.run import Run
-from pipelines.serving import attend, flow_runs
+from pipelines.serving import flow_runs, supervisor
 from pipelines.serving.flow_runs import Api
 
 # Prefect's state of a stage's task, by the state of the stage. The others end without a call.
@@ -104,7 +104,7 @@ class Session:
             flow_runs.settle(self.root, Api(self.url))
         if self._terminal or self._alone:
             logging.raiseExceptions = False  # logs that a server cannot take now are no error of this process
-        self._tell(f"started: {self.url}/runs/flow-run/{self.run}")
+        self._announce(f"started: {self.url}/runs/flow-run/{self.run}")
         self._held.enter_context(temporary_settings(HASTY))
         self._mark = self._held.enter_context(flow_runs.marked(self.root, self.run, self.kind, self._alone))
         if threading.current_thread() is threading.main_thread():
@@ -133,8 +133,8 @@ class Session:
             if self._terminal:
                 self._terminal.end(self.end, self.run, self.tasks)
             elif self._alone:
-                self._tell(f"ended: {state.name}: {self.end.message}")
-                attend.end_soon(0)
+                self._announce(f"ended: {state.name}: {self.end.message}")
+                supervisor.end_soon(0)
         return True
 
     @property
@@ -164,7 +164,7 @@ class Session:
         create = create_table_artifact if kind == "table" else create_markdown_artifact
         self._send(partial(create, data, key=key, description=description))
 
-    def _tell(self, what: str) -> None:
+    def _announce(self, what: str) -> None:
         """Print a line for whoever watches a runner or a worker, which may have gone."""
         if self._alone:
             with contextlib.suppress(OSError):

@@ -230,7 +230,7 @@ def _check_inputs(clone: Clone, study: Study, point: Point) -> None:
         raise NightjarError("it changed since the study was started", changed[0], "start the study again")
 
 
-def conduct(
+def run_study(
     session: Session,
     settings: Sequence[str],
     benchmark: str | None,

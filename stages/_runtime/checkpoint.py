@@ -189,5 +189,5 @@ def lock(stack: contextlib.ExitStack, path: Path, kind: int = fcntl.LOCK_EX) -> 
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise NightjarError("another process is at this work", path, "wait for it, or end it") from None
+        raise NightjarError("another process is doing this work", path, "wait for it, or end it") from None
     return file

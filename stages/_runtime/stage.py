@@ -54,7 +54,7 @@ class Stage:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
-    # Is told what is done, how many of these, and of how many; without it, lines are logged.
+    # Called with what is done, how many of these, and of how many; without it, lines are logged.
     show: Show | None = None
 
     @property

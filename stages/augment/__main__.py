@@ -27,11 +27,11 @@ def run(stage: Stage) -> None:
     own = params.tools[name]
     tool = make(name, own.resource, stage.params.tools[name])
     documents = from_documents(tables.read_rows(paths.CORPUS, contracts.DOCUMENTS))
-    held_ids = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
+    held_out_ids = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
     chosen: list[Source] = []
     counts: dict[str, Any] = {}
     rules: Counter[str] = Counter()
-    others = [one for one in documents if one.id not in held_ids]
+    others = [one for one in documents if one.id not in held_out_ids]
     targets = from_instances(tables.read_rows(paths.SPLIT, contracts.TRAIN))
     for source, sources, words, most in (
         ("corpus", others, params.max_document_words, params.max_documents),

@@ -46,21 +46,21 @@ def run(stage: Stage) -> None:
     held = held_out(_documents(), settings.held_out_documents, stage.params.seed)
     keys, names = set(map(key_of, candidates)), call_names(candidates)
     bodies: dict[Key, Body] = {}
-    held_texts: list[dict[str, Any]] = []
+    held_out_texts: list[dict[str, Any]] = []
     counts = {source: Counter[str]() for source in SOURCES}
     for key, body in read_bodies(paths.CORPUS, paths.SPLIT):
         source, _, id_, _ = key
-        is_held, calls_already = source == "corpus" and id_ in held, bool(find(body.text, names))
-        counts[source].update(texts=1, held_out=int(is_held), with_own_calls=int(calls_already))
+        is_held_out, calls_already = source == "corpus" and id_ in held, bool(find(body.text, names))
+        counts[source].update(texts=1, held_out=int(is_held_out), with_own_calls=int(calls_already))
         if key in keys:
             bodies[key] = body
-        if is_held and not calls_already:
-            held_texts.append({"id": id_, "text": body.text})
+        if is_held_out and not calls_already:
+            held_out_texts.append({"id": id_, "text": body.text})
     prices = {name: tool.price for name, tool in settings.tools.items()}
     rules = Rules(frozenset(settings.look_ahead_guard), prices, settings.examples_per_tool)
     chosen = choose(kept, bodies, rules)
     merged = merged_texts(chosen.calls, bodies)
-    _write(merged, held_texts, chosen)
+    _write(merged, held_out_texts, chosen)
 
     stage.reads(*(paths.CANDIDATES / tool for tool in settings.tools), paths.CORPUS, paths.SPLIT)
     stage.writes(paths.CALLS)

@@ -3,13 +3,20 @@
 from importlib.metadata import version
 from pathlib import Path
 
+from nightjar.benchmarks import registry
 from nightjar.core import paths
 from nightjar.core.identity import code, contents
+from nightjar.models.tokenizer import load_tokenizer
+from nightjar.params import Params
 from stages._runtime.stage import Stage, main
-from stages.encode.work import work_of
+from stages.encode.build import Build, Sources
+from stages.encode.questions import QuestionBuild
+from stages.encode.texts import TextBuild
+
+TEXTS, QUESTIONS = "corpus", "questions"
 
 # What a recipe's units are called in messages, where they are not tasks.
-UNITS = {"corpus": "parts", "questions": "parts"}
+UNITS = {TEXTS: "parts", QUESTIONS: "parts"}
 PACKAGES = ("pyarrow", "transformers", "tokenizers")
 CODE = (
     "stages/encode",
@@ -19,6 +26,19 @@ CODE = (
     "nightjar/benchmarks/card.py",
     "nightjar/benchmarks/question.py",
 )
+
+
+def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuild, list[Path]]:
+    """The work of a recipe, and the artifacts that it reads whole. Raises NightjarError as they do."""
+    recipe, inputs = params.train.recipe(name), params.train.recipes[name]
+    texts, tokenizer = Path(inputs.texts), load_tokenizer(paths.LANGUAGE_MODEL)
+    if recipe.data == TEXTS:
+        return TextBuild(texts, recipe, tokenizer), [texts]
+    if recipe.data == QUESTIONS:
+        return QuestionBuild(texts, registry.card(texts.name), params.encoding, tokenizer), [texts]
+    tasks, calls, evidence = paths.NATURAL_INSTRUCTIONS, inputs.calls, inputs.evidence
+    work = Build(Sources(texts, tasks, calls, evidence), recipe, params.encoding, tokenizer)
+    return work, [tasks, *(path for path in (calls, evidence) if path)]
 
 
 def run(stage: Stage) -> None:

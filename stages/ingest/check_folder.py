@@ -93,7 +93,7 @@ def _own_name(found: Found, listed: TaskList | None) -> None:
 def _task_list(listed: TaskList, present: set[str]) -> list[Finding]:
     found = Found()
     if listed.repeated:
-        found.error(14, "lines stand in tasks/README.md more than once", listed.repeated)
+        found.error(14, "duplicate lines in tasks/README.md", listed.repeated)
     if absent := [name for name in listed.names if name not in present]:
         found.error(14, "in tasks/README.md, but there is no such file", absent)
     if swapped := [f"{before} before {after}" for before, after in out_of_order(listed.names)]:

@@ -101,12 +101,14 @@ def _examples(head: Mapping[str, Any], key: str, found: Found) -> None:
     if not isinstance(examples, list):
         found.error(3, f"{key} is not a list{REFUSED}", [key])
         return
-    floor, asked = EXAMPLE_COUNTS[key]
+    floor, required = EXAMPLE_COUNTS[key]
     count = f"{len(examples)} {key.lower().rstrip('s')}{'' if len(examples) == 1 else 's'}"
     if len(examples) <= floor:
-        found.error(4, f"{count}; more than {floor} are wanted")
-    elif len(examples) < asked:
-        found.allowed(4, f"{count}; more than {floor} are enough, though the published message says {asked}")
+        found.error(4, f"{count}; more than {floor} are required")
+    elif len(examples) < required:
+        found.allowed(
+            4, f"{count}; more than {floor} are enough, though the published message says {required}"
+        )
     wrong: dict[str, list[str]] = {}
     for number, example in enumerate(examples, 1):
         place = f"{key} {number}"

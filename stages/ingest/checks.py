@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from nightjar.benchmarks.task_file import UnreadableFile, blank_texts, ordinary
 from nightjar.core.contracts import STRINGS
-from nightjar.core.json_text import Doubled, NotJson, doubled_key, exact, has_constant, is_text
+from nightjar.core.json_text import DuplicateKey, NotJson, duplicate_key, exact, has_constant, is_text
 from stages.ingest.check_head import check_head, is_whole, printable
 from stages.ingest.documents import Hierarchy
 from stages.ingest.findings import Found
@@ -70,7 +70,10 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
 
 
 def _parse(data: bytes, found: Found) -> dict[str, Any]:
-    """The file's object; doubled keys, NaN and a byte order mark are reported. Raises UnreadableFile if it is none."""
+    """The object of the file. Duplicate keys, NaN and a byte order mark are reported.
+
+    Raises UnreadableFile if it is none.
+    """
     try:
         value = exact(data)
     except NotJson as error:
@@ -92,13 +95,13 @@ def _laxities(value: dict[str, Any], constants: bool) -> Iterator[tuple[str, lis
     """What the first parse takes though it is no good JSON, and where: keys of the file, or instances."""
     instances = value.get("Instances")
     listed = instances if isinstance(instances, list) else []
-    pairs = value.pairs if isinstance(value, Doubled) else list(value.items())
+    pairs = value.pairs if isinstance(value, DuplicateKey) else list(value.items())
     # Instances are reported one by one, but not such a list as another of the same name hides.
     outside = [(key, item) for key, item in pairs if item is not instances or not listed]
     later = "found only when a first parse fails"
-    key = value.key if isinstance(value, Doubled) else doubled_key([item for _, item in outside])
+    key = value.key if isinstance(value, DuplicateKey) else duplicate_key([item for _, item in outside])
     yield f"a duplicate key, {later} (ingest refuses the file)", [] if key is None else [printable(key)]
-    double = [name_of(item, index) for index, item in enumerate(listed) if doubled_key(item) is not None]
+    double = [name_of(item, index) for index, item in enumerate(listed) if duplicate_key(item) is not None]
     yield f"a duplicate key in an instance, {later} (ingest refuses them)", double
     if constants:
         passes = "NaN passes: a bare NaN or infinity, which JSON does not have"

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import NotJson, doubled_key, exact, is_text, not_text, raw_text
+from nightjar.core.json_text import NotJson, duplicate_key, exact, is_text, not_text, raw_text
 from nightjar.core.tables import ArtifactWriter
 from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, file_size, open_file
 from stages.ingest.training_inputs import ROWS_PER_PART, ingest_training_inputs, is_split
@@ -129,7 +129,7 @@ def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
     def refuse(reason: str, detail: str = "") -> Refused:
         return Refused(reason, raw_text(value), known, detail)
 
-    key = doubled_key(value)
+    key = duplicate_key(value)
     if key is not None:
         return refuse("a duplicate key", raw_text(key))
     if "text" not in value:

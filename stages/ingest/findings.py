@@ -75,7 +75,7 @@ CHECKS = (
         13,
         "json",
         "the file is JSON and has no duplicate key",
-        "doubled keys and NaN pass, as a second parse that would see them runs only when the first fails; a byte "
+        "duplicate keys and NaN pass, as a second parse that would see them runs only when the first fails; a byte "
         "order mark fails",
     ),
     Check(14, "task_list", "named once in tasks/README.md, in the order of numbers; a name in lower case"),

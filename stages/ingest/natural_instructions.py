@@ -72,7 +72,7 @@ def ingest_natural_instructions(path: Path, output: Path, progress: Progress | N
         numbers.collection = describe(heads, taken)
         statistics = ledger.close(path)
         statistics.lists = _copy_lists(path / "splits", writer)
-    _tell_lists(path, files[0].parent, statistics.lists)
+    _log_lists(path, files[0].parent, statistics.lists)
     return statistics
 
 
@@ -161,7 +161,7 @@ def _copy_lists(folder: Path, writer: ArtifactWriter) -> dict[str, dict[str, int
     return names
 
 
-def _tell_lists(path: Path, tasks: Path, lists: dict[str, dict[str, int]]) -> None:
+def _log_lists(path: Path, tasks: Path, lists: dict[str, dict[str, int]]) -> None:
     """Log which published lists were copied, or where there are none; warn of those beside the folder."""
     folder, beside = path / "splits", tasks.parent / "splits"
     if lists:

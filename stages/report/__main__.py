@@ -20,7 +20,7 @@ from stages._runtime import stage as harness
 from stages.report import leaderboard, pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
-from stages.report.project import calls, contamination, ran
+from stages.report.project import calls, contamination, stage_runs
 from stages.report.project.calls import Tool
 from stages.report.read import facts, systems
 
@@ -83,7 +83,7 @@ def run(stage: harness.Stage) -> None:
         stage.reads(*(paths.PREDICTIONS / name / system for system in models))
         listed = [params.predict.systems[f"{name}-{system}"] for system in models]
         read += [path for system in listed if (path := instances.evidence(system))]
-    stage.reads(*sorted({*read, *ran.steps_files(nodes)}))
+    stage.reads(*sorted({*read, *stage_runs.steps_files(nodes)}))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
     stage.writes(own / paths.REPORT)

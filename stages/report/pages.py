@@ -13,7 +13,7 @@ from stages.report import leaderboard
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import Benchmark, Number
-from stages.report.project import augmented, contamination, data, provenance, ran
+from stages.report.project import augmented, contamination, data, provenance, stage_runs
 from stages.report.project.calls import Tool
 from stages.report.read import facts
 from stages.report.site import Menu, Site
@@ -40,12 +40,12 @@ def build(
     track_title = _track_title(params, benchmarks)
     origin = provenance.read(params, nodes, [one.systems for one in benchmarks], root)
     other = {
-        "training": ran.training(nodes, roles),
+        "training": stage_runs.training(nodes, roles),
         "calls": augmented.sections(tools, nodes),
         "data": data.sections(nodes, cards, track_title),
         "contamination": contamination.sections(overlaps, nodes, cards),
         "provenance": origin.sections,
-        "stages": ran.sections(nodes),
+        "stages": stage_runs.sections(nodes),
     }
     menus: list[Menu] = [
         ("Benchmarks", [(f"{card.name}.html", card.title) for card in cards]),

@@ -108,10 +108,12 @@ def without_equal(columns: Sequence[Column], rows: Sequence[Row], caption: str =
         for at, first in enumerate(rows[0].cells if len(rows) > 2 else ())
         if at and isinstance(first, str) and all(row.cells[at] == first for row in rows)
     }
-    told = ", ".join(f"{columns[at].title} = {text}".replace("= n<", "n<") for at, text in equal.items())
+    explanation = ", ".join(
+        f"{columns[at].title} = {text}".replace("= n<", "n<") for at, text in equal.items()
+    )
     kept = [Row([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows]
     heads = [it for at, it in enumerate(columns) if at not in equal]
-    return Table(heads, kept, ". ".join(filter(None, (caption.removesuffix("."), told))))
+    return Table(heads, kept, ". ".join(filter(None, (caption.removesuffix("."), explanation))))
 
 
 def cell(it: Cell) -> dict[str, Any]:

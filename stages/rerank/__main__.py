@@ -23,7 +23,7 @@ def run(stage: Stage) -> None:
     settings, card = stage.params.rerank, registry.card(stage.item)
     if (reranking := card.capability(Reranking)) is None:
         raise NightjarError(
-            f"{card.name} has no texts for a reranker", "rerank.benchmarks", "take it off the list"
+            f"{card.name} has no texts for a reranker", "rerank.benchmarks", "remove it from the list"
         )
     source, ranked, output = (
         paths.QUESTIONS / card.name,

@@ -72,16 +72,16 @@ def sources(card: Card, questions: Path, split: Path | None) -> list[Source]:
 
     These are the training and dev instances of `split`, or the card's own questions of these sides, if it has any.
     """
-    asked: list[Source] = [Source("test", questions, QUESTIONS)]
+    tests: list[Source] = [Source("test", questions, QUESTIONS)]
     if split is not None:
-        return [Source("train", split, TRAIN), Source("dev", split, DEV), *asked]
+        return [Source("train", split, TRAIN), Source("dev", split, DEV), *tests]
     if card.capability(Training):
-        asked = [
+        tests = [
             Source("train", questions, TRAIN_QUESTIONS),
             Source("dev", questions, DEV_QUESTIONS),
-            *asked,
+            *tests,
         ]
-    return asked
+    return tests
 
 
 def write_found(

@@ -54,10 +54,10 @@ class Corpus:
         outer = _Texts(as_words(pa.chunked_array([queries], pa.large_string())))
         pairs: dict[tuple[int, int], bool] = {}
         for start, there in self._chunks:
-            found = [(query, passage) for passage, query in _held(there, outer)]
+            found = [(query, passage) for passage, query in _contained(there, outer)]
             if beside:
                 longest = outer.lengths + beside
-                found += [it for it in _held(outer, there) if there.lengths[it[1]] <= longest[it[0]]]
+                found += [it for it in _contained(outer, there) if there.lengths[it[1]] <= longest[it[0]]]
             for query, passage in found:
                 pairs[query, start + passage] = outer.words[query] == there.words[passage]
         order = sorted(pairs)
@@ -109,7 +109,7 @@ def _rolled(sums: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     return found
 
 
-def _held(inner: _Texts, outer: _Texts) -> Iterator[tuple[int, int]]:
+def _contained(inner: _Texts, outer: _Texts) -> Iterator[tuple[int, int]]:
     """The pairs (n, m) in which text n of `inner` is in text m of `outer`; a pair may come more than once."""
     for size in RUNS:
         beginnings, own = inner.beginnings(size)

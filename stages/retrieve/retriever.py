@@ -58,7 +58,7 @@ class Retriever:
             self._lexical = LexicalIndex.load(index / "lexical")
             parts.append(self._lexical)
         if {len(part) for part in parts} != {len(self.passages)}:
-            raise NightjarError("passages and index do not fit", index, "run: nightjar rebuild index")
+            raise NightjarError("passages and index do not match", index, "run: nightjar rebuild index")
 
     def rank(self, texts: Sequence[str], k: int, beside: float = 0) -> Found:
         """The `k` best passages for each text, best first; fewer if fewer are there or share a word (bm25).

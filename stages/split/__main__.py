@@ -17,7 +17,7 @@ def run(stage: Stage) -> None:
     stage.details["rows"] = {table.name: outcome.rows[table.name] for table in (TRAIN, DEV, TEST, SUPERVISED)}
     stage.details["reasons"] = {reason: n for reason, n in sorted(outcome.not_used.items()) if n}
     if apart := len(outcome.details["disagreements"]):
-        log.warning("warning: the published lists and the rule part on %d tasks; the facts say why", apart)
+        log.warning("warning: the published lists and the rule differ on %d tasks; the facts say why", apart)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from nightjar.core.contracts import SPLIT_TASKS, TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Split
 from stages.split.choose import choose_balanced, choose_dev, choose_tasks
-from stages.split.disagree import disagreements
+from stages.split.disagreements import disagreements
 from stages.split.roles import (
     ROLES,
     TRACKS,

@@ -24,7 +24,7 @@ CONFIGURATIONS = Path("profiles/accelerate")
 def launch(name: str, params: Params) -> dict[str, Any]:
     """Train the recipe `name` with `params.train.launcher`; returns the facts of the run.
 
-    Raises NightjarError if there is no such configuration, or if the processes fail; they tell why themselves.
+    Raises NightjarError if there is no such configuration, or if the processes fail; they print why.
     """
     configuration = CONFIGURATIONS / f"{params.train.launcher}.yaml"
     if not configuration.is_file():

@@ -84,7 +84,8 @@ class Trained:
 
 
 class Trainer:
-    """One run. `report` is told every step and the number of steps; `checkpoints` is where it can be resumed from."""
+    """One run. `report` is called with every step and the number of steps; `checkpoints` is where it can be
+    resumed from."""
 
     def __init__(
         self,

@@ -80,7 +80,7 @@ def test_open_questions_are_answered_by_the_corpus_and_by_no_training_task() -> 
         assert town in article and year in article
 
 
-def test_held_out_texts_are_not_in_the_corpus() -> None:
+def test_validated_out_texts_are_not_in_the_corpus() -> None:
     known = {it["text"] for it in corpus()}
     texts = [it["text"] for it in lines("tool_use/held_out/documents.jsonl")]
     assert len(texts) == len(set(texts)) == 24 and not known & set(texts)

@@ -262,7 +262,7 @@ def cases(found: Evaluated, made: Ranked) -> Section:
     """What was retrieved for some questions, and what reranking made of it (the paper's table 3); a block a task."""
     systems = compared(made)
     chosen = choose(made, systems, found.params.seed)
-    asked = {one.key: one for one in found.questions}
+    by_key = {one.key: one for one in found.questions}
     listed = list(found.card.tracks)
     tasks = sorted(chosen, key=lambda task: (listed.index(task) if task in listed else len(listed), task))
     blocks: list[Block] = [
@@ -275,7 +275,7 @@ def cases(found: Evaluated, made: Ranked) -> Section:
         )
     ]
     for task in tasks:
-        some = [case(found.card, made, asked[key], systems) for key in chosen[task]]
+        some = [case(found.card, made, by_key[key], systems) for key in chosen[task]]
         title = initial(found.card.task(task).title or task)
         blocks.append(Fold(f"{title} ({counted_as(len(some), 'question')})", some, open=task == tasks[0]))
     return Section("cases", "Passages before and after reranking", blocks)

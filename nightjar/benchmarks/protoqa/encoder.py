@@ -55,9 +55,9 @@ class EncoderSimilarity:
     def probabilities(self, question: Question, answers: Sequence[str]) -> Floats:
         """The probability of each answer, cleaned already, to belong to each cluster: shape (answers, clusters).
 
-        A string of a cluster, cleaned as well, belongs to each cluster that has it with 1, to others with 0. A blank
-        answer belongs to none. A cluster that has all strings of the question, such as the only cluster, has only its
-        strings: nothing tells them from others.
+        A string of a cluster, cleaned as well, belongs to each cluster that has it with 1, to others with
+        0. A blank answer belongs to none. A cluster that has all strings of the question, such as the only
+        cluster, has only its strings: nothing distinguishes them from others.
         """
         text, clusters = str(question.parts["question"]), clusters_of(question.parts)
         distinct = tuple(dict.fromkeys(answers))

@@ -163,7 +163,9 @@ def sections(found: Evaluated) -> list[Section]:
             Text(
                 f"Over the categories whose published metric is {x.title}: each point is a system on a category, with "
                 f"its {y.title} against its {x.title}.{text}",
-                items=[f"{initial(found.card.track_title(one['track']))}: {_said(one)}" for one in entries],
+                items=[
+                    f"{initial(found.card.track_title(one['track']))}: {_sentence(one)}" for one in entries
+                ],
             ),
             Points(
                 f"correlation-{found.card.name}",
@@ -179,7 +181,7 @@ def sections(found: Evaluated) -> list[Section]:
     return [section]
 
 
-def _said(entry: Mapping[str, Any]) -> str:
+def _sentence(entry: Mapping[str, Any]) -> str:
     if entry["r"] is None:
         return f"not enough points ({entry['points']})"
     text = f"r = {number(entry['r'], 3)} over {entry['points']} points"

@@ -94,12 +94,12 @@ def _prompts(found: Evaluated) -> dict[tuple[str, str], list[str]]:
 
     Answers from a file have no prompts.
     """
-    asked = {question.key: question for question in found.questions}
+    by_key = {question.key: question for question in found.questions}
     read: dict[tuple[str, str], list[tuple[int, float | None]]] = {}
     for system in found.systems:
         for row in found.predictions(system, ["task_id", "id", "track", "prompt", "prompt_tokens"]):
             if row["prompt"]:
-                part = cut_part(asked[row["task_id"], row["id"]], row["prompt"])
+                part = cut_part(by_key[row["task_id"], row["id"]], row["prompt"])
                 read.setdefault((system, row["track"]), []).append((row["prompt_tokens"], part))
     cells = {}
     for of, prompts in read.items():

@@ -72,7 +72,8 @@ def save(weights: dict[str, torch.Tensor], folder: Path) -> str:
 
 
 def read_record(folder: Path) -> tuple[dict[str, Any], ReaderRecipe]:
-    """What reader.json tells of trained readers (`base`, `base_sha256`, `recipe`, `tasks`), and how they were trained.
+    """What reader.json has of trained readers (`base`, `base_sha256`, `recipe`, `tasks`), and how they were
+    trained.
 
     Raises NightjarError if the file is missing or damaged.
     """

@@ -42,13 +42,13 @@ def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | No
     by_category = [row for row in listed("category", results.categories) if row["baseline"] == models[0]]
     if not overall:
         return None
-    told = (
+    explanation = (
         "Instances are resampled in pairs, so what makes one hard for both systems cancels out. p is two-sided, of "
         "a permutation test that swaps the two systems' answers; better, worse and equal count instances. A "
         f"difference is significant if p is at most {1 - CONFIDENCE:g}. Fewer than {MINIMUM} instances have "
         f"neither interval nor p ({too_few(0)}). p is not corrected for the number of rows."
     )
-    blocks: list[Block] = [Text(told, note=True), _table(results, overall)]
+    blocks: list[Block] = [Text(explanation, note=True), _table(results, overall)]
     if by_category:
         note = "Each by the metric that is published for it. So many tests find some differences by chance."
         table = _table(results, by_category, by_category=True)
@@ -121,13 +121,13 @@ def ablation(results: Results) -> Section | None:
             tables.append(Table((*heads, Column("significant", "text")), lines, caption))
     if not tables:
         return None
-    told = (
+    explanation = (
         "The same instances train each of these systems; they differ only in what is added to the training texts and "
         f"the prompts. Differences are paired, from {CONTROL}, which adds neither; p is two-sided and not corrected "
         "for the number of rows. Each system was trained once, so the intervals hold for these weights, not for "
         "another training."
     )
-    return Section("arms", "What helps", [Text(told), *tables])
+    return Section("ablation", "What helps", [Text(explanation), *tables])
 
 
 def texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:

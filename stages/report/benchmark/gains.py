@@ -23,8 +23,8 @@ def section(card: Card, improvements: Rows) -> Section | None:
         metric = card.metric(next(iter(systems.values()))[0]["metric"])
         plot = Gains(f"gains-{card.name}-{track}", metric, systems)
         blocks += [Text(f"**{initial(card.track_title(track))}, {metric.title}**"), plot]
-    told = (
+    explanation = (
         "The score of each task minus that of the best baseline there. Tasks with the largest mean gain come first; "
         f"lines are {CONFIDENCE:.0%} intervals over the task's instances, where there are enough."
     )
-    return Section("gains", "Gains per task", [Text(told), *blocks])
+    return Section("gains", "Gains per task", [Text(explanation), *blocks])

@@ -156,8 +156,8 @@ class _System:
             for metric, value in scores[:HEADLINE]
         ]
         form = self._card.capability(Form)
-        if form and form.asked in parts:
-            shown.append(["form", "as asked" if parts[form.asked] == 1 else "other"])
+        if form and form.metric in parts:
+            shown.append(["form", "as asked" if parts[form.metric] == 1 else "other"])
         right = parts.get(self._card.right)
         return {
             "verdict": "x" if row is None else "-" if right is None else "1" if right == 1 else "0",

@@ -80,13 +80,13 @@ def read(
     Raises NightjarError if a table is missing.
     """
     card = systems.card
-    scored, predicted, asked = (
+    scored, predicted, questions_path = (
         folder / it / card.name for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS)
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
     given = calls.read(card, systems.models, predicted, scores)
-    questions = questions_of(tables.read_rows(asked, contracts.QUESTIONS))
+    questions = questions_of(tables.read_rows(questions_path, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return Benchmark(
         systems,
@@ -181,8 +181,8 @@ def _heat(found: Results) -> Table:
     lines = _lines(found)
     metrics = {numbers.heading(row.metric) for *_, row in lines}
     metric = f"{metrics.pop()}. " if len(metrics) == 1 else ""
-    told = f"{metric}Bold: significantly better than every other system."
-    return _table("", lines, found, told, noted=len(lines) <= _NOTED, heat=True)
+    explanation = f"{metric}Bold: significantly better than every other system."
+    return _table("", lines, found, explanation, noted=len(lines) <= _NOTED, heat=True)
 
 
 def _table(

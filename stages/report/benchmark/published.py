@@ -44,11 +44,11 @@ def section(card: Card, found: Results, lines: Sequence[ByCall]) -> Section | No
             blocks += [made, *([Text(table.note, note=True)] if table.note else [])]
     if not blocks:
         return None
-    told = f"{_NOTE}, with {CONFIDENCE:.0%} intervals." if with_intervals else f"{_NOTE}."
+    explanation = f"{_NOTE}, with {CONFIDENCE:.0%} intervals." if with_intervals else f"{_NOTE}."
     return Section(
         "published",
         "Published results: other models, other test set",
-        [Text(told, note=True), *blocks],
+        [Text(explanation, note=True), *blocks],
     )
 
 
@@ -82,8 +82,8 @@ def _metrics(card: Card, table: PublishedTable, found: Results, columns: Sequenc
             n = _range(counts) + (f", {too_few(max(counts))}" if few else "")
             rows.append(Line((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
     if distances := _distances(table.reference, track, found, columns):
-        told = "differences on the same instances; * is significant (by p)"
-        rows += [Line((f"Distance to {table.reference}: {told}",), heading=True), *distances]
+        explanation = "differences on the same instances; * is significant (by p)"
+        rows += [Line((f"Distance to {table.reference}: {explanation}",), heading=True), *distances]
     heads = (Column("system", "text"), Column("n"), *(Column(table.metrics[name]) for name in names))
     return Table(heads, rows, table.title)
 

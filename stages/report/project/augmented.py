@@ -31,7 +31,7 @@ def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
     if not tools:
         return []
     steps = sorted({step for tool in tools for step, _ in tool.thresholds})
-    told = (
+    explanation = (
         "A sampled call is kept when the call with its result lowers the loss of the following tokens by at least the "
         "tool's threshold, against no call and against the call alone. "
     )
@@ -44,7 +44,7 @@ def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
     heads = [*texts("tool"), *numbered("own threshold", *(it.replace("_", " ") for it in STATUSES))]
     heads += numbered(*(f"≥ {step:g}" for step in steps))
     first: list[Block] = [
-        Text(f"{told}{_merged(nodes)}".strip()),
+        Text(f"{explanation}{_merged(nodes)}".strip()),
         kinds.histograms("calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]),
         *_examples(tools, nodes),
         Table(
@@ -71,7 +71,7 @@ def _cells(it: Example) -> tuple[str, ...]:
 
 def _extremes(tools: Sequence[Tool]) -> list[Section]:
     best, worst = best_and_worst(tools)
-    told = (
+    explanation = (
         "Of all tools, kept or not, in the form of table 10 of Toolformer. Useful there is a person's judgement; here "
         f"the last column says whether the result occurs in the text after the call. Published (table 10): {TABLE_10}."
     )
@@ -85,7 +85,7 @@ def _extremes(tools: Sequence[Tool]) -> list[Section]:
         for which, some in (("most", best), ("least", worst))
     ]  # fmt: skip
     return (
-        [Section("extremes", "The calls that save most and least", [Text(told, note=True), *folds])]
+        [Section("extremes", "The calls that save most and least", [Text(explanation, note=True), *folds])]
         if best
         else []
     )

@@ -55,14 +55,14 @@ def sections(found: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequ
     shown = {card.name: card for card in cards if card.name in facts["benchmarks"]}
     counts = {name: facts["benchmarks"][name] for name in shown}
     return [
-        Section("told", "", [Text(_TOLD.format(ngram=facts["ngram"])), Text(_NOT_CHECKED)]),
+        Section("about", "", [Text(_EXPLANATION.format(ngram=facts["ngram"])), Text(_NOT_CHECKED)]),
         Section("training", "Training texts", _training(shown, counts, facts["texts"])),
         Section("passages", "Retrieved passages", [Text(_COPIED, note=True), *_passages(found, shown)]),
         Section("more", "Tasks and examples", [*_tasks(found, shown), *_examples(found)]),
     ]
 
 
-_TOLD = (
+_EXPLANATION = (
     "Test questions that share {ngram} words in a row with a training text (lower-cased, without punctuation), in "
     "their input or in a reference. A shorter input of five words or more counts if all its words are in a training "
     "text in a "

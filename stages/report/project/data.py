@@ -47,11 +47,11 @@ def _rule(split: Mapping[str, Any], track_title: Callable[[str], str]) -> Sectio
             Row((it["task_id"], track_title(it["track"]), it["listed"], it["rule"], it["reason"]))
             for it in lines
         ]
-        told = (
+        explanation = (
             "Tasks that the published lists assign to another part than the rule of categories, languages and sources "
             "does."
         )
-        blocks = [Text(told), Fold(f"{len(lines)} tasks", [Table(heads, rows)], open=len(lines) <= 12)]
+        blocks = [Text(explanation), Fold(f"{len(lines)} tasks", [Table(heads, rows)], open=len(lines) <= 12)]
     elif tracks := ", ".join(track_title(track) for track in split.get("lists") or ()):
         blocks = [Text(f"They agree on every task of these data ({tracks}).")]
     else:
@@ -82,13 +82,15 @@ def _dataset(name: str, paper: Collection, found: Mapping[str, Any]) -> Section:
         full = every.get(key + _IN_FULL, every[key])
         rows = [Row((value, numbers.count(tasks), numbers.count(of))) for value, tasks, of in full]
         title = category_title(key)
-        told = f"All {len(full)}" + (", with subdivisions" if full != every[key] else "")
+        explanation = f"All {len(full)}" + (", with subdivisions" if full != every[key] else "")
         blocks += [
             Text(f"**{title}**"),
             kinds.bars(f"data-{name}-{key}", f"{title}: tasks and instances", fold(every[key])),
         ]
         if full != every[key] or len(fold(full)) < len(full):
-            blocks.append(Fold(told, [Table([*texts("value"), *numbered("tasks", "instances")], rows)]))
+            blocks.append(
+                Fold(explanation, [Table([*texts("value"), *numbered("tasks", "instances")], rows)])
+            )
     return Section(f"data-{name}", "", blocks)
 
 

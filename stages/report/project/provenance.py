@@ -66,9 +66,13 @@ def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], r
         package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
     }
     heads = [*texts("system"), *(texts("benchmarks") if several else ()), Column("what it is", "words")]
-    told = [Row((it["name"], *([it["benchmarks"]] if several else ()), it["sentence"])) for it in listed]
+    listed_systems = [
+        Row((it["name"], *([it["benchmarks"]] if several else ()), it["sentence"])) for it in listed
+    ]
     pages = [
-        Section("systems", "Systems", [Text(systems.prompt(params, benchmarks)), Table(heads, told)]),
+        Section(
+            "systems", "Systems", [Text(systems.prompt(params, benchmarks)), Table(heads, listed_systems)]
+        ),
         Section("models", "Models", [Table(texts(*_OF_MODELS), [Row(it) for it in models])]),
         _datasets(data, by_name),
         _profile(values, profile, changes, unreadable),
@@ -103,8 +107,8 @@ def _datasets(data: Sequence[Mapping[str, Any]], by_name: Mapping[str, Node]) ->
     blocks: list[Block] = [Table(heads, rows)]
     split = by_name.get("split")
     if parts := (split.details.get("rows") or {}) if split else {}:
-        told = ", ".join(f"{part} {numbers.count(count)}" for part, count in sorted(parts.items()))
-        blocks.append(Text(f"Instances after the split: {told}.", note=True))
+        explanation = ", ".join(f"{part} {numbers.count(count)}" for part, count in sorted(parts.items()))
+        blocks.append(Text(f"Instances after the split: {explanation}.", note=True))
     return Section("datasets", "Datasets", blocks)
 
 
@@ -130,8 +134,8 @@ def _profile(
             )
             for one in changes
         ]
-        told = f"{near}: {len(changes)} of the {n} values that results depend on differ from it."
-        blocks = [Text(told), Table(texts("parameter", f"profile {profile}", "here"), rows)]
+        explanation = f"{near}: {len(changes)} of the {n} values that results depend on differ from it."
+        blocks = [Text(explanation), Table(texts("parameter", f"profile {profile}", "here"), rows)]
     blocks += [Text(f"A profile was not compared: {line}", note=True) for line in unreadable]
     table = Table([*texts("parameter"), Column("value", "words")], parameters)
     blocks.append(Fold(f"All parameters that results depend on ({n})", [table]))
@@ -166,12 +170,14 @@ def _ran_on(nodes: Sequence[Node], machines: Sequence[Mapping[str, str]]) -> Sec
         rows = [Row(tuple(it.values())) for it in machines]
         blocks.append(Table([*heads, Column("stages", "words")], rows))
     if without:
-        told = (
+        explanation = (
             "These stages did not record their machine, because they ran with an earlier version of the code"
         )
-        blocks.append(Text(f"{told}: {', '.join(without)}."))
-    told = "Each machine is the one where the stages ran, also if DVC restored their results on another."
-    blocks.append(Text(told, note=True))
+        blocks.append(Text(f"{explanation}: {', '.join(without)}."))
+    explanation = (
+        "Each machine is the one where the stages ran, also if DVC restored their results on another."
+    )
+    blocks.append(Text(explanation, note=True))
     blocks.append(Text(", ".join(f"{it['name']} {it['version']}" for it in _libraries(nodes)) + "."))
     return Section("machines", "Machines and libraries", blocks)
 

@@ -41,13 +41,15 @@ class Systems:
 def of(params: Params, name: str, nodes: Sequence[Node] = ()) -> Systems:
     """The systems of the benchmark `name`. Raises NightjarError for one that there is not."""
     facts = {node.item: node.details for node in nodes if node.stage == "predict"}
-    asked = {system: prompting(facts.get(f"{name}-{system}", {})) for system in params.predict.of(name)}
+    promptings = {system: prompting(facts.get(f"{name}-{system}", {})) for system in params.predict.of(name)}
     card = registry.card(name)
     settings = registry.settings(card, params.benchmarks[name].settings())
     baselines = card.baselines(settings)
-    chats = {system: how for system, how in asked.items() if how != PLAIN}
-    roles = dict.fromkeys(baselines, "baseline") | {system: _role(params, name, system) for system in asked}
-    return Systems(card, baselines, list(asked), roles, chats)
+    chats = {system: how for system, how in promptings.items() if how != PLAIN}
+    roles = dict.fromkeys(baselines, "baseline") | {
+        system: _role(params, name, system) for system in promptings
+    }
+    return Systems(card, baselines, list(promptings), roles, chats)
 
 
 # What the roles are, in the legend.

@@ -16,7 +16,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import (
     MAX_DEPTH,
     NotJson,
-    doubled_key,
+    duplicate_key,
     exact,
     parse,
     plain,
@@ -70,7 +70,7 @@ def test_doubled_keys_are_found_wherever_they_are(tree: Any, blank: str, escape:
     text = write(tree, blank, escape)
     value = exact(text.encode())
     assert value == json.loads(text)
-    found = doubled_key(value)
+    found = duplicate_key(value)
     # A double inside a value that its own double hides is found through the outer one.
     assert (found is not None) == has_double(tree)
 

@@ -19,7 +19,7 @@ from nightjar.models.row import Prompt
 from nightjar.models.samples import generator_for
 from nightjar.params import load as load_params
 from nightjar.predict import extracted
-from nightjar.tools.lines import lines
+from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.question_answering import HEAD, prompt
 from tests.conftest import ROOT
 from tests.nightjar.models.test_samples import HEAT, TOP_P, alone
@@ -120,7 +120,7 @@ def test_answers_from_passages_have_the_sums_of_their_scores(
     for question, row in zip(QUESTIONS, predictions(folder, "retrieval"), strict=True):
         sums: dict[str, float] = {}
         for title, text, score in evidence.get(question.id, []):
-            (line,) = lines(lm, HEAD, [prompt(question.parts["question"], [(title, text)])], 5)
+            (line,) = generate_lines(lm, HEAD, [prompt(question.parts["question"], [(title, text)])], 5)
             if answer := answer_of(f"{line}."):
                 sums[answer] = sums.get(answer, 0.0) + max(score, 0.0)
         assert json.loads(row["text"])["answers"] == sums
@@ -144,7 +144,7 @@ def test_an_answer_is_not_cut_at_a_full_stop_in_it(
     tiny_model: Path, monkeypatch: pytest.MonkeyPatch, required: bool
 ) -> None:
     written = ["dr. pepper", "st. louis.", "dr. pepper", "", "water", "the"]
-    monkeypatch.setattr(extracted, "lines", lambda lm, head, prompts, most: written)
+    monkeypatch.setattr(extracted, "generate_lines", lambda lm, head, prompts, most: written)
     asked = Question("protoqa", "dev", "q1", {"question": "name a drink", "clusters": []}, ())
     reading = extracted.Reading(asked, ["p"] * len(written), [3.0, 2.0, 1.0, 9.0, 1.0, 9.0])
     settings = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("protoqa")

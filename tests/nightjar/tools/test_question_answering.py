@@ -9,7 +9,7 @@ import pyarrow as pa
 from nightjar.models.load import load
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make
-from nightjar.tools.lines import lines
+from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.passages import Passages
 from nightjar.tools.question_answering import HEAD, LONGEST, QuestionAnswering, prompt
 from nightjar.tools.reader import Reader
@@ -25,9 +25,9 @@ def passages(*rows: tuple[str, str]) -> Passages:
 
 def test_what_the_model_reads() -> None:
     found = [("Best", "The best\npassage."), ("", "The next " + "word " * 200)]
-    lines = prompt("Which is\nbest?", found).split("\n")
-    assert lines[0].startswith("Passage: The next word") and len(lines[0].split()) == 101
-    assert lines[1:] == ["Passage: Best > The best passage.", "Question: Which is best?", "Answer:"]
+    generate_lines = prompt("Which is\nbest?", found).split("\n")
+    assert generate_lines[0].startswith("Passage: The next word") and len(generate_lines[0].split()) == 101
+    assert generate_lines[1:] == ["Passage: Best > The best passage.", "Question: Which is best?", "Answer:"]
     assert HEAD.endswith("\n\n") and HEAD.count("Passage: ") == HEAD.count("Question: ") == HEAD.count(
         "Answer: "
     )
@@ -44,8 +44,8 @@ def test_results(tiny_model: Path, tmp_path: Path) -> None:
     lm = load(tiny_model)
     # The tiny model answers nonsense: what it was given decides.
     best = [("Harbour", shown), ("Harbour", "Boats lie in the harbour.")]
-    assert answers[0] == lines(lm, HEAD, [prompt("Where is the harbour?", best)], 16)[0]
-    assert answers[4] == lines(lm, HEAD, [prompt("harbour", best[1:])], 16)[0]
+    assert answers[0] == generate_lines(lm, HEAD, [prompt("Where is the harbour?", best)], 16)[0]
+    assert answers[4] == generate_lines(lm, HEAD, [prompt("harbour", best[1:])], 16)[0]
     assert "too long" in tool.why(asked[2])
     (boxed,) = Toolbox([tool]).run([Call("QA", "Where is the harbour?")])
     assert boxed == " ".join((answers[0] or "").split())

@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.tools.syntax import TOOLS, Call, Found, asked, find, find_asked, insert, parse, remove, write
+from nightjar.tools.syntax import (
+    TOOLS,
+    Call,
+    Found,
+    find,
+    find_request,
+    insert,
+    parse,
+    parse_request,
+    remove,
+    write,
+)
 
 # Texts rich in the signs that the syntax is made of.
 SIGNS = st.text(st.sampled_from('[]()\\"->→ \nab1*QAMT,é'), max_size=30)
@@ -127,15 +138,15 @@ HOSTILE = ["[QA(", "\\[QA(", "[QA(x\\] -> ", "(", "[Calculator(1)", " [Calculato
 def test_hostile_text_takes_no_time(piece: str, end: str) -> None:
     started = time.process_time()
     assert find(piece * 30_000 + end) == []
-    assert (find_asked("[QA(" + piece * 30_000 + end, TOOLS) is None) or (piece.endswith(")") and end)
+    assert (find_request("[QA(" + piece * 30_000 + end, TOOLS) is None) or (piece.endswith(")") and end)
     assert time.process_time() - started < 2
 
 
 def test_backslashes_are_read_in_one_way() -> None:
     # With a choice at each of them this would take hours.
-    assert asked("QA(" + "\\" * 5_000 + "[[", TOOLS) is False
+    assert parse_request("QA(" + "\\" * 5_000 + "[[", TOOLS) is False
     # The second of two belongs to the first: the bracket is bare.
-    assert asked("QA(x) \\\\]->", TOOLS) is False
+    assert parse_request("QA(x) \\\\]->", TOOLS) is False
 
 
 UNESCAPED = ["[", "]", "QA(", "Calculator(", ")", "->", "→", " ", "1", "\n", '"', "(", "Foo(", "-"]
@@ -147,8 +158,8 @@ def test_the_first_call_that_asks_is_the_one_that_decoding_would_see(text: str, 
     text = f" [QA({text}" if begun else text
     wanted = None
     for start, end in itertools.combinations(range(len(text) + 1), 2):
-        call = asked(text[start + 1 : end], TOOLS) if text[start] == "[" else False
+        call = parse_request(text[start + 1 : end], TOOLS) if text[start] == "[" else False
         if isinstance(call, Call) and text[end - 1] in ">→":
             wanted = (start - text.startswith(" [", max(start - 1, 0)), end, call)
             break
-    assert find_asked(text, TOOLS) == wanted
+    assert find_request(text, TOOLS) == wanted

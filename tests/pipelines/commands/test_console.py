@@ -74,24 +74,24 @@ def test_data_are_exact_but_for_a_terminal(
 
 def test_a_bar_names_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = terminal(monkeypatch, 100, "stderr")
-    with bytes_bar("reading :train: [red]x\x1b[2J") as tell:
-        assert tell is not None
-        tell(1, 2)
+    with bytes_bar("reading :train: [red]x\x1b[2J") as update:
+        assert update is not None
+        update(1, 2)
     assert "reading :train: [red]x\\x1b[2J" in shown.getvalue()
 
 
 def test_a_bar_is_there_at_once_and_says_what_is_done_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = terminal(monkeypatch, 100, "stderr")
-    with bar("starting [red]\x1b[2J") as tell:
-        assert tell is not None and "starting [red]\\x1b[2J" in shown.getvalue()
-        tell("questions", 0, 200)
-        tell("questions", 50, 200)
-        tell("questions", 200, 200)
+    with bar("starting [red]\x1b[2J") as update:
+        assert update is not None and "starting [red]\\x1b[2J" in shown.getvalue()
+        update("questions", 0, 200)
+        update("questions", 50, 200)
+        update("questions", 200, 200)
     assert "questions" in shown.getvalue() and "200 of 200" in shown.getvalue()
     assert "/?" not in shown.getvalue(), "nothing is said of what is not known"
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with bar("starting") as tell:
-        assert tell is None
+    with bar("starting") as update:
+        assert update is None
 
 
 def test_the_time_that_is_left_is_as_long_as_the_speed_says() -> None:

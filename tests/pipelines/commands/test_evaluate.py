@@ -127,7 +127,7 @@ def test_precision_threads_batch_and_device_are_options_and_each_question_is_a_l
     ("model", "given", "match"),
     [
         ("models/base/language_model", ("--device", "tpu"), "--device tpu: no such device; give cpu, cuda"),
-        ("models/base/language_model", ("--device", "cuda"), "torch sees no such GPU"),
+        ("models/base/language_model", ("--device", "cuda"), "torch finds no such GPU"),
         ("server:http://127.0.0.1:9", ("--batch-size", "3"), "leave --batch-size out"),
     ],
 )
@@ -420,7 +420,7 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
             None,
             ": a server gets no chat template; give a chat: server as --model",
         ),
-        ((*SERVER, "--system-message", "x"), None, "settings of a chat, and the model is asked without one"),
+        ((*SERVER, "--system-message", "x"), None, "settings of a chat, but the model gets no chat prompts"),
         (
             ("--model", "models/base/language_model", "--chat-template", "--token-limit", "9"),
             None,

@@ -165,7 +165,7 @@ def test_nightjars_own_references_are_enough_without_the_ingested_tasks(
         "".join(json.dumps(line | {"id": id}) + "\n" for line in lines[:1] for id in TWICE)
     )
     told = refused("judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
-    assert "r.jsonl:2: task1_colours:n-0 is there twice; give every id once" in told
+    assert "r.jsonl:2: task1_colours:n-0 occurs twice; give every id once" in told
     rows = [{"id": id, "prediction": "x"} for id in TWICE]
     Path("twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:1]))

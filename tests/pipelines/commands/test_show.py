@@ -165,8 +165,8 @@ def test_stages_are_shown_by_their_names(
     escaped = "[bold]{1} %d :train: \\x1b]0;title\\x07\\x9b2J\\rover\\u202e"
     with show.Progress(Path(), [name], verbose=True) as progress:
         for state in ("waiting", "running", "running"):
-            progress.tell(Result(name, state, why=line))
-        progress.tell(Result(name, "failed", 1.0, error=line, log="x.log"))
+            progress.update(Result(name, state, why=line))
+        progress.update(Result(name, "failed", 1.0, error=line, log="x.log"))
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())  # without rich's own styles and moves
     assert f"{name}: {escaped}\n" in text
     assert f"{name}: starts: {escaped}\n" in text
@@ -192,8 +192,8 @@ def test_a_stage_is_one_line_and_what_was_stopped_or_left_out_is_said_once(
     names = [it.stage for it in SEVERAL]
     with show.Progress(tmp_path, names, verbose=False, quiet=quiet) as progress:
         for result in SEVERAL:
-            progress.tell(Result(result.stage, "running", why="never run"))
-            progress.tell(result)
+            progress.update(Result(result.stage, "running", why="never run"))
+            progress.update(result)
     # The time that is left depends on how long the test took.
     left = re.compile(r"(, \d+ s left)? +(?=ran|failed)")
     lines = [left.sub("  ", line) for line in capsys.readouterr().out.splitlines()]
@@ -210,8 +210,8 @@ def test_nothing_is_wider_than_the_terminal_and_no_number_breaks(
     shown = terminal(monkeypatch, 60)
     why = "predict.systems.a_name_that_is_rather_long.evidence: 1234567 → 7654321"
     with show.Progress(tmp_path, ["predict@classification"], verbose=False) as progress:
-        progress.tell(Result("predict@classification", "running", why="12,345 of 67,890 instances"))
-        progress.tell(Result("predict@classification", "failed", 1.0, error=why, log="x.log"))
+        progress.update(Result("predict@classification", "running", why="12,345 of 67,890 instances"))
+        progress.update(Result("predict@classification", "failed", 1.0, error=why, log="x.log"))
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
     assert max(map(len, re.split("[\r\n]", text))) <= 60
     assert "1234567" in text and "7654321" in text
@@ -236,12 +236,12 @@ def test_the_bar_of_all_stages_is_as_far_as_their_seconds_or_their_number(
     with show.Progress(tmp_path, ["a", "b", "c"], False) as progress:
         whole = progress._bars.tasks[0]
         for line in ("never run", "40 of 200 instances", "loads"):
-            progress.tell(Result("a", "running", why=line))
-        progress.tell(Result("b", "running", why="never run"))
+            progress.update(Result("a", "running", why=line))
+        progress.update(Result("b", "running", why="never run"))
         _, a, b = progress._bars.tasks
         assert [(bar.completed, bar.total) for bar in (a, b)] == [(40, 200), (0, None)]
         found.append((whole.completed, whole.total))
         for name, state in (("a", "ran"), ("b", "unchanged"), ("c", "ran")):
-            progress.tell(Result(name, state))
+            progress.update(Result(name, state))
             found.append((whole.completed, whole.total))
     assert found == done

@@ -19,7 +19,7 @@ def test_one_thread_holds_the_lock_and_the_others_wait_or_fail(tmp_path: Path) -
 
     with ThreadPoolExecutor() as threads:
         with lock.rebuild_lock(tmp_path):
-            with pytest.raises(lock.Held, match="a rebuild is running"):
+            with pytest.raises(lock.LockHeld, match="a rebuild is running"):
                 threads.submit(take, False).result()
             stop = threading.Event()
             stopped, waiting = threads.submit(take, True, stop), threads.submit(take, True)

@@ -54,7 +54,7 @@ def test_the_end_of_a_run_counts_its_results(states: list[str], cancelled: bool,
 @pytest.mark.parametrize(
     ("fault", "end"),
     [
-        (lock.Held("a rebuild is running", "rebuild.lock", "wait"), "skipped"),
+        (lock.LockHeld("a rebuild is running", "rebuild.lock", "wait"), "skipped"),
         (lock.WaitStopped(), "cancelled"),
         (NightjarError("no such stage", "a", "b"), "failed"),
         (ZeroDivisionError(), "failed"),

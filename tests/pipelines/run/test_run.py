@@ -59,7 +59,7 @@ class Played:
         options = {"listen": self.heard.append} | options
         return Run(graph, cast(Any, self), self.root / "logs", stop=self.stop, **options)
 
-    def conduct(self, *changed: str, attempts: int = 1, **options: Any) -> dict[str, tuple[str, str]]:
+    def run_all(self, *changed: str, attempts: int = 1, **options: Any) -> dict[str, tuple[str, str]]:
         """Run the graph, of which these stages have changed; the state and the reason or error of each."""
         stages = [stage(name, before, name in changed, attempts=attempts) for name, before in CHAIN.items()]
         run = self.run_of(*stages, jobs=2, **options)
@@ -101,7 +101,7 @@ def played(tmp_path: Path) -> Played:
 def test_dvc_looks_at_every_stage_and_those_without_a_change_do_not_run(played: Played) -> None:
     played.finds = dict.fromkeys("bc", "up to date")
     played.states["other"] = "restored"
-    assert played.conduct("a") == {
+    assert played.run_all("a") == {
         "a": ("ran", "edited"),
         "b": ("unchanged", "no difference in what it needs (a ran)"),
         "c": ("unchanged", "nothing changed"),
@@ -109,13 +109,13 @@ def test_dvc_looks_at_every_stage_and_those_without_a_change_do_not_run(played: 
     }
     assert sorted(played.ran) == [("a", False), ("other", False)]
     played.states["a"] = "unchanged"  # it changed back while it waited
-    assert played.conduct("a")["a"] == ("unchanged", "no difference in what it needs (edited)")
+    assert played.run_all("a")["a"] == ("unchanged", "no difference in what it needs (edited)")
 
 
 @pytest.mark.parametrize(("finds", "error"), [("failed", "cannot be read"), ("would fail", "found by DVC")])
 def test_a_stage_that_cannot_run_fails_with_the_reason(played: Played, finds: str, error: str) -> None:
     played.finds["a"] = finds
-    found = played.conduct()
+    found = played.run_all()
     assert found["a"] == ("failed", error) and found["b"] == ("skipped", "a")
     assert sorted(name for name, _ in played.ran) == ["other"]
 
@@ -164,14 +164,14 @@ def test_a_stage_is_tried_until_it_does_not_fail_with_a_log_each(
     played.states["a"] = "failed"
     tried = ["attempt 1 of 3 failed (exit status 4: went wrong); next in 0 s"]
     tried += [tried[0].replace("1 of", "2 of")]
-    assert played.conduct("a", attempts=3)["a"] == ("failed", "exit status 4: went wrong (3 attempts)")
+    assert played.run_all("a", attempts=3)["a"] == ("failed", "exit status 4: went wrong (3 attempts)")
     assert played.logs == ["a.log", "a.attempt-2.log", "a.attempt-3.log"]
     assert [it.why for it in played.heard if it.why.startswith("attempt")] == tried
     played.acts["a"] = lambda stop: played.states.update(a="failed" if len(played.logs) < 5 else "ran")
-    assert played.conduct("a", attempts=3)["a"] == ("ran", "after 2 attempts (edited)")
+    assert played.run_all("a", attempts=3)["a"] == ("ran", "after 2 attempts (edited)")
     played.states["a"], played.code = "failed", runs.BAD_INPUT
     played.acts.clear()
-    assert played.conduct("a", attempts=3)["a"] == ("failed", "exit status 2: went wrong")
+    assert played.run_all("a", attempts=3)["a"] == ("failed", "exit status 2: went wrong")
 
 
 def test_pauses_double_up_to_the_longest(played: Played) -> None:
@@ -193,7 +193,7 @@ def test_only_affected_stages_are_looked_at_and_wait_for_the_nearest_before_them
 
 def test_a_failure_skips_what_depends_on_it_and_nothing_else(played: Played) -> None:
     played.states["a"] = "failed"
-    found = played.conduct(*CHAIN)
+    found = played.run_all(*CHAIN)
     assert found["a"] == ("failed", "exit status 4: went wrong")
     assert (found["b"], found["c"]) == (("skipped", "a"), ("skipped", "a"))
     assert found["other"][0] == "ran" and not played.cancelled
@@ -202,7 +202,7 @@ def test_a_failure_skips_what_depends_on_it_and_nothing_else(played: Played) -> 
 def test_without_keep_going_a_failure_ends_all(played: Played) -> None:
     played.states["a"] = "failed"
     played.acts["other"] = lambda stop: stop.wait(30)
-    found = played.conduct(*CHAIN, keep_going=False)
+    found = played.run_all(*CHAIN, keep_going=False)
     reason = "stopped because a failed"
     assert (found["a"][0], found["other"][0]) == ("failed", "stopped")
     assert (found["b"], found["c"]) == (("stopped", reason), ("stopped", reason))
@@ -211,7 +211,7 @@ def test_without_keep_going_a_failure_ends_all(played: Played) -> None:
 
 def test_a_stop_ends_what_runs_and_starts_nothing_more(played: Played) -> None:
     played.acts["a"] = lambda stop: played.stop.set()
-    found = played.conduct("a", "b", "c")
+    found = played.run_all("a", "b", "c")
     assert {name: state for name, (state, _) in found.items() if name != "other"} == dict.fromkeys(
         "abc", "stopped"
     )
@@ -223,7 +223,7 @@ def test_an_error_of_our_own_fails_the_stage_and_its_traceback_is_kept(played: P
         raise ZeroDivisionError("by hand")
 
     played.acts["a"] = fault
-    assert played.conduct("a")["a"] == ("failed", "ZeroDivisionError: by hand")
+    assert played.run_all("a")["a"] == ("failed", "ZeroDivisionError: by hand")
     (result,) = [it for it in played.heard if it.stage == "a" and it.ended]
     assert result.lines[0].startswith("Traceback")
 
@@ -232,17 +232,17 @@ def test_in_a_clone_every_stage_is_forced_and_unchecked(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs.checks, "checked", lambda *_: pytest.fail("its outputs were checked"))
-    found = played.conduct(clone=played.root / "clone", force=True)
+    found = played.run_all(clone=played.root / "clone", force=True)
     assert set(found.values()) == {("ran", "force")} and sorted(played.ran) == [(it, True) for it in CHAIN]
     played.states["a"] = "unchanged"
-    assert played.conduct(clone=played.root, force=True)["a"] == (
+    assert played.run_all(clone=played.root, force=True)["a"] == (
         "failed",
         "DVC did not run it; is it frozen?",
     )
 
 
 def test_listeners_get_the_lines_of_a_stage_between_its_start_and_its_end(played: Played) -> None:
-    played.conduct("a")
+    played.run_all("a")
     of_a = [(it.state, it.why, it.lines) for it in played.heard if it.stage == "a"]
     assert of_a[1] == ("running", "a of 2", ("a began", "a of 2"))
     assert (of_a[0][0], of_a[0][2]) == ("running", ()) and of_a[-1][0] == "ran"

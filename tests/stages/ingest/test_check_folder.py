@@ -109,7 +109,7 @@ def test_the_list_of_tasks(whole: Path, make_task: MakeTask) -> None:
         ("task003_x3", "not in tasks/README.md"),
         ("task004_X", "a capital letter in the name"),
         ("task004_X", "not in tasks/README.md"),
-        (None, "lines stand in tasks/README.md more than once"),
+        (None, "duplicate lines in tasks/README.md"),
         (None, "in tasks/README.md"),
         (None, "tasks/README.md is not in the order of numbers"),
     }

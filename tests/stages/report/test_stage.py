@@ -371,7 +371,7 @@ def test_an_evaluation_of_another_model_has_no_sampled_calls_and_names_what_it_l
 
 def test_what_helps(built_with_two: Path, built_report: Path) -> None:
     with contextlib.chdir(built_report):
-        assert "arms" not in parsed().ids, "none of the halves"
+        assert "ablation" not in parsed().ids, "none of the halves"
     with contextlib.chdir(built_with_two):
         rows = [[cell.strip() for cell in row] for row in parsed().rows]
         compared = tables.read_rows(SCORED, contracts.COMPARISONS)

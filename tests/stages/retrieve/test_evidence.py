@@ -199,7 +199,7 @@ def test_errors(made: Path, tmp_path: Path) -> None:
     build(tmp_path / "corpus", made / "encoder", tmp_path / "index", short, 1)
     shutil.rmtree(tmp_path / "index" / "dense")
     shutil.copytree(made / "index" / "dense", tmp_path / "index" / "dense")
-    with pytest.raises(NightjarError, match="do not fit"):
+    with pytest.raises(NightjarError, match="do not match"):
         Retriever(tmp_path / "index", made / "encoder", "hybrid")
 
 

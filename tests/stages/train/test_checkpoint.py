@@ -198,7 +198,7 @@ def test_only_the_last_and_the_best_stay(tmp_path: Path) -> None:
 def test_the_same_training_does_not_run_twice_at_once(tmp_path: Path) -> None:
     with (
         Checkpoints(tmp_path / "run").locked(),
-        pytest.raises(NightjarError, match="another process is at this work"),
+        pytest.raises(NightjarError, match="another process is doing this work"),
         Checkpoints(tmp_path / "run").locked(),
     ):
         pass

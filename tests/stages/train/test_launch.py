@@ -100,10 +100,10 @@ def losses(folder: Path, file: str) -> list[float]:
 
 
 @pytest.mark.parametrize(("launcher", "method"), [("one_cpu", "lora"), ("fsdp", "full")], ids=str)
-def test_two_processes_learn_what_one_does_also_when_killed(
+def test_two_processes_learn_what_one_does(
     tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, python: str, launcher: str, method: str
 ) -> None:
-    """By DDP, and by FSDP, which spreads the model over them; both on the processor, by gloo."""
+    """By DDP, and by FSDP, which spreads the model over them and is killed; both on the processor, by gloo."""
     # Small passes, so that a step has several, and at times an odd number of them.
     made = recipe(
         method=method,
@@ -121,16 +121,18 @@ def test_two_processes_learn_what_one_does_also_when_killed(
     (two / "worker.py").write_text(WORKER)
     processes = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     worker = [*processes, "--module", "worker", launcher, "tk_instruct", "facts.json"]
-    died = subprocess.run([*worker, "5"], cwd=two, capture_output=True, text=True)
-    assert died.returncode != 0
-    assert not (two / "models/train/tk_instruct").exists()
-    assert [path.name for path in two.glob(".nightjar/checkpoints/*/step-*")] == ["step-000000004"], (
-        died.stderr
-    )
+    if launcher == "fsdp":
+        died = subprocess.run([*worker, "5"], cwd=two, capture_output=True, text=True)
+        assert died.returncode != 0
+        assert not (two / "models/train/tk_instruct").exists()
+        assert [path.name for path in two.glob(".nightjar/checkpoints/*/step-*")] == ["step-000000004"], (
+            died.stderr
+        )
     done = subprocess.run([*worker, "0"], cwd=two, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    # The resumed run takes the last two steps alone, and one process says so.
-    assert (done.stderr.count("step 1 of 6"), done.stderr.count("step 6 of 6, loss")) == (0, 1)
+    # A resumed run takes the last two steps alone, and one process says so.
+    said = [done.stderr.count(f"step {number} of 6, loss") for number in (1, 6)]
+    assert said == [int(launcher != "fsdp"), 1]
     assert json.loads((two / "models/train/tk_instruct/recipe.json").read_text())["processes"] == 2
     for file in ("steps.jsonl", "dev.jsonl"):
         assert losses(two, file) == pytest.approx(losses(one, file), rel=1e-5)

@@ -34,7 +34,7 @@ def test_no_text_is_lost(tmp_path: Path, content: str) -> None:
     assert "".join(it.references[0] for it in rows) == content.removeprefix(" \n")
 
 
-def test_held_out_documents(tmp_path: Path) -> None:
+def test_validated_out_documents(tmp_path: Path) -> None:
     put_lines(
         tmp_path,
         "held_out/a.jsonl",

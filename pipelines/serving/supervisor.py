@@ -28,7 +28,7 @@ LAST_SECONDS = 15.0
 RECORD_SECONDS = 5.0
 
 
-class Attended:
+class Supervisor:
     """The server of the project at `root` for the time of one command, `kind`, which starts one if none runs: at `port`
     if that is free.
     """

@@ -31,7 +31,7 @@ def _state(lm: LanguageModel, head: str) -> Prefix:
     return prefill(lm, lm.tokenizer.encode(head))
 
 
-def lines(lm: LanguageModel, head: str, prompts: Sequence[str], most: int) -> list[str]:
+def generate_lines(lm: LanguageModel, head: str, prompts: Sequence[str], most: int) -> list[str]:
     """The likeliest line after `head` and each of `prompts`, of at most `most` tokens; `head` is computed once.
 
     A line depends on its own prompt alone, as far as texts of the decode engine do (docs/reliability.md).

@@ -15,7 +15,7 @@ from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import metrics_file
 from nightjar.statistics import holm
-from stages.report import against
+from stages.report import comparison
 from tests.stages.report.building import NAME, QUESTIONS, SCORED
 from tests.stages.report.building_others import NAME as LONG
 from tests.stages.report.test_stage import Page
@@ -55,7 +55,7 @@ def by_cell(found: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]
 
 
 def test_equal_versions_are_unchanged(before: Path) -> None:
-    found = against.compare(Path("data"), before)
+    found = comparison.compare(Path("data"), before)
     assert {row["verdict"] for row in found["numbers"] if row["track"] == "default"} == {"unchanged"}
     few = [row for row in found["numbers"] if row["track"] == "xlingual"]
     assert few and {row["verdict"] for row in few} == {"not comparable"}
@@ -72,11 +72,11 @@ def test_a_system_that_is_asked_in_another_way_is_named(before: Path) -> None:
         (root / facts.parent).mkdir(parents=True, exist_ok=True)
         (root / facts).write_text(json.dumps({"stage": "predict", **more}))
     shutil.copytree("there/data/metrics", before / "metrics", dirs_exist_ok=True)
-    found = against.compare(Path("data"), before)
+    found = comparison.compare(Path("data"), before)
     ways = {"before": "no chat template", "now": "chat template"}
     assert found["prompts"] == [{"benchmark": NAME, "system": "combined", **ways}]
     told = "The prompts of combined differ. before: no chat template; now: chat template."
-    assert told in against.files(found, "v1")["index.html"]
+    assert told in comparison.files(found, "v1")["index.html"]
 
 
 def test_what_moved_and_the_answers_that_changed(before: Path) -> None:
@@ -89,7 +89,7 @@ def test_what_moved_and_the_answers_that_changed(before: Path) -> None:
             row["answers"] = ["<b>another</b>", "second"]
 
     change(before / "predict" / NAME / "combined", contracts.PREDICTIONS, other)
-    found = against.compare(Path("data"), before)
+    found = comparison.compare(Path("data"), before)
     cells = by_cell(found)
     scores = {
         (row["system"], row["track"], row["metric"]): row["value"]
@@ -100,19 +100,19 @@ def test_what_moved_and_the_answers_that_changed(before: Path) -> None:
         row = cells.pop(("combined", "default", metric))
         assert row["verdict"] == "better" and row["before"] == 0
         assert row["value"] == row["now"] == pytest.approx(scores["combined", "default", metric], abs=1e-4)
-        assert 0 < row["low"] < row["value"] < row["high"] and row["p_corrected"] <= against.ALPHA
+        assert 0 < row["low"] < row["value"] < row["high"] and row["p_corrected"] <= comparison.ALPHA
     assert row["better"] == len(right)
     assert {row["verdict"] for row in cells.values()} == {"unchanged", "not comparable"}
     known = [row for row in found["numbers"] if row["p"] is not None]
     assert [row["p_corrected"] for row in known] == holm([row["p"] for row in known])
     (answers,) = [row for row in found["answers"] if row["system"] == "combined"]
-    assert answers["changed"] == len(right) and len(answers["examples"]) == against.EXAMPLES
+    assert answers["changed"] == len(right) and len(answers["examples"]) == comparison.EXAMPLES
     example = answers["examples"][0]
     assert example["now"] == {"answer": "right", "score": 100.0}
     assert example["before"]["answer"] == "<b>another</b>"
     assert example["references"] == ["right", "also right"] and example["input"].startswith("Input | of <")
 
-    pages = against.files(found, "v<1>")
+    pages = comparison.files(found, "v<1>")
     assert json.loads(pages["comparison.json"]) == found
     page = Page()
     page.feed(pages["index.html"])
@@ -127,7 +127,7 @@ def test_a_question_that_changed_is_not_compared(before: Path) -> None:
         row["references"] = ["other"]
 
     change(before / "questions" / NAME, contracts.QUESTIONS, reworded)
-    found = by_cell(against.compare(Path("data"), before))
+    found = by_cell(comparison.compare(Path("data"), before))
     assert found["combined", "default", "rougeL"]["verdict"] == "not comparable"
     assert "another input or other references" in found["combined", "default", "rougeL"]["reason"]
     assert Path(QUESTIONS).is_dir()
@@ -137,7 +137,7 @@ def test_the_average_of_a_benchmark(workdir: Path, built_with_long: Path) -> Non
     """The mean counts the instances of all ten tasks, whatever one has: its row is that of the leaderboard."""
     shutil.copytree(built_with_long / "data", "data")
     shutil.copytree("data", "before")
-    found = by_cell(against.compare(Path("data"), Path("before")))
+    found = by_cell(comparison.compare(Path("data"), Path("before")))
     row = found["tk_instruct", "score", "score"]
     rows = tables.read_rows(Path("data/evaluate", LONG), contracts.SCORES)
     (score,) = [it for it in rows if (it["system"], it["track"]) == ("tk_instruct", "score")]
@@ -168,17 +168,17 @@ def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:
     """As the leaderboard's: of the tasks that papers have, whatever the number of their instances."""
     write_tasks(Path("now"), {"svamp": (30, 40), "asdiv": (60, 80), "dateset": (1, 30)})
     write_tasks(Path("then"), {"svamp": (20, 40), "asdiv": (20, 80), "dateset": (1, 30)})
-    found = against.compare(Path("now"), Path("then"))
+    found = comparison.compare(Path("now"), Path("then"))
     (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]
     assert row["track"] == "mean of 3 tasks" and row["n"] == 150
     now, before = (100 / 30 + 75 + 75) / 3, (100 / 30 + 50 + 25) / 3
     assert (row["now"], row["before"], row["value"]) == pytest.approx((now, before, now - before), abs=1e-3)
     assert row["low"] < row["value"] < row["high"] and row["verdict"] == "better"
 
-    (line,) = [it for it in against.lines(found) if it["track"] == "mean of 3 tasks"]
+    (line,) = [it for it in comparison.lines(found) if it["track"] == "mean of 3 tasks"]
     assert (line["metric"], line["now"], line["difference"]) == ("accuracy (%)", "51.1", "+25.0")
     write_tasks(Path("then"), {"svamp": (20, 40), "asdiv": (20, 70), "dateset": (1, 30)})
-    found = against.compare(Path("now"), Path("then"))
+    found = comparison.compare(Path("now"), Path("then"))
     (row,) = [row for row in found["numbers"] if row["track"].startswith("mean of")]
     assert (row["verdict"], row["value"]) == ("not comparable", None)
     assert row["before"] == pytest.approx(27.301, abs=1e-3)
@@ -193,15 +193,15 @@ def test_a_system_that_only_one_version_has(before: Path) -> None:
             row["system"] = "earlier"
 
     change(before / "evaluate" / NAME, contracts.INSTANCE_SCORES, renamed)
-    found = against.compare(Path("data"), before)
+    found = comparison.compare(Path("data"), before)
     cells = by_cell(found)
     assert "has no such score" in cells["combined", "default", "rougeL"]["reason"]
     assert cells["earlier", "default", "rougeL"]["now"] is None
     assert [row["system"] for row in found["answers"]] == ["supervised", "tk_instruct", "untuned"]
-    assert "earlier" in against.files(found, "x")["index.html"]
+    assert "earlier" in comparison.files(found, "x")["index.html"]
 
 
 def test_a_folder_without_an_evaluation_is_an_error(before: Path) -> None:
     shutil.rmtree(before / "evaluate")
     with pytest.raises(NightjarError, match="there is no evaluation"):
-        against.compare(Path("data"), before)
+        comparison.compare(Path("data"), before)

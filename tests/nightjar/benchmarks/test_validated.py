@@ -12,7 +12,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import EvaluationFacts
 from nightjar.benchmarks.question import Sources
-from nightjar.benchmarks.registry import held
+from nightjar.benchmarks.registry import validated
 from nightjar.benchmarks.sections import ReportSections
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
@@ -213,7 +213,7 @@ def test_two_packages_with_one_benchmark_are_refused(own: Callable[[str], None],
 @pytest.mark.parametrize("name", registry.OWN)
 def test_nightjars_own_cards_are_held_to_the_same(name: str) -> None:
     card = registry.card(name)
-    found = held(card, name, "here")
+    found = validated(card, name, "here")
     assert [(one.name, one.parts, one.range) for one in found.metrics] == [
         (one.name, one.parts, one.range) for one in card.metrics
     ]

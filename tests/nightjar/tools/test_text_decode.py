@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from nightjar.tools import Request, Tool, Toolbox
-from nightjar.tools.by_text import CALL_TOKENS, Piece, answer
+from nightjar.tools.text_decode import CALL_TOKENS, Piece, answer
 from nightjar.tools.toolbox import Answered, Executed
 
 

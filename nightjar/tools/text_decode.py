@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from nightjar.tools.syntax import END, Call, asked, find_asked, remove, write
+from nightjar.tools.syntax import END, Call, find_request, parse_request, remove, write
 from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 # Tokens that a call may have beyond the limit of the answer.
@@ -50,7 +50,7 @@ def answer(
     while left > 0:
         piece = _piece(write_on, prompt + text, left, toolbox.names)
         tokens += piece.tokens
-        found = find_asked(piece.text, toolbox.names) if len(executed) < max_calls else None
+        found = find_request(piece.text, toolbox.names) if len(executed) < max_calls else None
         if found is None:
             text += piece.text
             break
@@ -81,7 +81,7 @@ def _piece(write_on: Continue, prompt: str, left: int, names: Sequence[str]) -> 
     more = write_on(prompt + piece.text, CALL_TOKENS)
     whole = piece.text + more.text
     # What follows the call is beyond the limit.
-    found = find_asked(whole, names)
+    found = find_request(whole, names)
     return Piece(whole[: found[1]] if found else piece.text, piece.tokens + more.tokens, True)
 
 
@@ -90,6 +90,6 @@ def _finished(text: str, names: Sequence[str]) -> str:
     begun = text.rfind("[")
     if begun < 0 or not re.match(r"[A-Za-z]\w*\(", text[begun + 1 :]):
         return text
-    if asked(text[begun + 1 :], names) is not True:
+    if parse_request(text[begun + 1 :], names) is not True:
         return text
     return text[:begun].removesuffix(" ")

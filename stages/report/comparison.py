@@ -77,12 +77,12 @@ def _scores(folder: Path) -> Rows:
     """The rows of contracts.INSTANCE_SCORES, each with what was asked, by which a changed question is recognised."""
     found: Rows = []
     for name in _benchmarks(folder):
-        asked = {
+        questions = {
             (row["task_id"], row["id"]): json.dumps([row["shared"], row["parts"], row["references"]])
             for row in tables.read_rows(folder / "questions" / name, contracts.QUESTIONS)
         }
         rows = tables.read_rows(folder / "evaluate" / name, contracts.INSTANCE_SCORES)
-        found += [row | {"content": asked.get((row["task_id"], row["id"]))} for row in rows]
+        found += [row | {"content": questions.get((row["task_id"], row["id"]))} for row in rows]
     return found
 
 
@@ -186,7 +186,7 @@ def _changed(
     changed.sort(key=lambda key: (-abs(moves[key][0][1] - moves[key][1][1]), key))
     chosen = changed[:EXAMPLES]
     rows = tables.read_rows(folder / "questions" / card.name, contracts.QUESTIONS) if chosen else []
-    asked = {(row["task_id"], row["id"]): row for row in rows}
+    questions = {(row["task_id"], row["id"]): row for row in rows}
     return {
         "n": len(both),
         "changed": len(changed),
@@ -194,8 +194,12 @@ def _changed(
             {
                 "task": key[0],
                 "id": key[1],
-                "input": cut(card.shown(json.loads(asked[key]["parts"])), 280) if key in asked else "",
-                "references": [cut(text) for text in asked[key]["references"][:3]] if key in asked else [],
+                "input": cut(card.shown(json.loads(questions[key]["parts"])), 280)
+                if key in questions
+                else "",
+                "references": [cut(text) for text in questions[key]["references"][:3]]
+                if key in questions
+                else [],
                 "metric": moves[key][0][0],
                 **{
                     name: {"answer": cut(_shown(card, of[key])), "score": round(move[1], 4)}
@@ -247,14 +251,14 @@ def other_prompts(found: Mapping[str, Any]) -> Iterator[str]:
 
 def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
     """The page of a comparison, and its values as JSON."""
-    site, told = Site(), (
+    site, explanation = Site(), (
         "The first metrics of every track and system, now and before, on the same instances. p is that of a paired "
         "permutation test; for the mean of several tasks, instances are swapped within a task. It is corrected for the "
         "number of rows by Holm's method: a number is better or worse if the corrected p is at most "
         f"{ALPHA:g}."
     )  # fmt: skip
     shown = [
-        Section("told", "", [Text(told), *(Text(f"**{text}**") for text in other_prompts(found))]),
+        Section("about", "", [Text(explanation), *(Text(f"**{text}**") for text in other_prompts(found))]),
         Section("changed", "What changed", _lines(list(lines(found)))),
     ]
     counts = [

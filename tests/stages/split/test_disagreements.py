@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.split import roles
-from stages.split.disagree import disagreements
+from stages.split.disagreements import disagreements
 from stages.split.roles import ROLES, TRACKS, Lists, Task, read_lists
 
 ENGLISH, GERMAN = ("English",), ("English", "German")

@@ -37,16 +37,16 @@ def sections(nodes: Sequence[Node]) -> list[Section]:
         Fold("The same as a table", [Table(heads, ran)]),
     ]
     rejected = [Row(line) for line in _rejected(nodes)]
-    told: list[Block] = [Text("No stage rejected a row.")]
+    rejection: list[Block] = [Text("No stage rejected a row.")]
     if rejected:
-        told = [
+        rejection = [
             Text(
                 "Every row that a stage reads is either written or rejected. Rejected rows are kept with their text in "
                 "the artifact named here."
             ),
             Table([*texts("stage", "reason"), *numbered("rows"), *texts("kept in")], rejected),
         ]
-    found = [Section("graph", "", blocks), Section("rejected", "Rejected rows", told)]
+    found = [Section("graph", "", blocks), Section("rejected", "Rejected rows", rejection)]
     remarks = [
         Row((node.name, remark, numbers.count(count)))
         for node in nodes
@@ -132,15 +132,15 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
     kept = {recipe: node.details.get("chosen_step") for recipe, node in trained.items()}
     made: list[Section] = []
     if losses:
-        told = (
+        explanation = (
             "Mean loss a target token: of every step of training in grey, on the dev split in colour. The star is the "
             "step whose weights were kept."
         )
         label = "Loss of every step of training, and on the dev split, by recipe"
         plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, kept)
-        made.append(Section("losses", "", [Text(told), plot]))
+        made.append(Section("losses", "", [Text(explanation), plot]))
     if perplexity:
-        told = (
+        explanation = (
             "Perplexity of the held-out documents, without calls, by step: exp of the mean loss a token. Step 0 is the "
             "model before the training. The star is the step whose weights were kept."
         )
@@ -151,7 +151,7 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
             *numbered("texts", "held-out texts", "before", "kept", "at the end", "step kept"),
         ]
         rows = [_perplexities(recipe, trained[recipe].details) for recipe in perplexity]
-        made.append(Section("perplexity", "", [Text(told), plot, Table(heads, rows)]))
+        made.append(Section("perplexity", "", [Text(explanation), plot, Table(heads, rows)]))
     return made
 
 

@@ -13,8 +13,8 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load
 from nightjar.models.weights import digest
-from nightjar.tools import lines as module
-from nightjar.tools.lines import lines
+from nightjar.tools import line_generation as module
+from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.reader import Reader, model_folder
 
 PROMPTS = [f"{number} boxes of {'pens ' * (number % 5)}is" for number in range(7)]
@@ -22,11 +22,11 @@ PROMPTS = [f"{number} boxes of {'pens ' * (number % 5)}is" for number in range(7
 
 def test_a_line_depends_on_its_own_prompt_alone(tiny_model: Path) -> None:
     lm = load(tiny_model)
-    alone = [lines(lm, "Input: ", [text], 8)[0] for text in PROMPTS]
+    alone = [generate_lines(lm, "Input: ", [text], 8)[0] for text in PROMPTS]
     assert len(set(alone)) > 3
-    assert lines(lm, "Input: ", PROMPTS, 8) == alone
-    assert lines(lm, "Input: ", PROMPTS[::-1], 8) == alone[::-1]
-    assert lines(lm, "Input: ", [], 8) == []
+    assert generate_lines(lm, "Input: ", PROMPTS, 8) == alone
+    assert generate_lines(lm, "Input: ", PROMPTS[::-1], 8) == alone[::-1]
+    assert generate_lines(lm, "Input: ", [], 8) == []
 
 
 def test_a_model_that_is_loaded_is_shared(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,8 +50,8 @@ def test_a_model_that_is_loaded_is_shared(tiny_model: Path, monkeypatch: pytest.
 
 def test_an_encoder_decoder_reads_too(tiny_t5: Path) -> None:
     lm = load(tiny_t5)
-    alone = [lines(lm, "Input: ", [text], 4)[0] for text in PROMPTS[:3]]
-    assert lines(lm, "Input: ", PROMPTS[:3], 4) == alone
+    alone = [generate_lines(lm, "Input: ", [text], 4)[0] for text in PROMPTS[:3]]
+    assert generate_lines(lm, "Input: ", PROMPTS[:3], 4) == alone
     assert all("\n" not in line for line in alone)
 
 
