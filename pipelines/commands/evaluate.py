@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from nightjar.core import paths
-from nightjar.core.display import log_to_stderr, number
+from nightjar.core.display import log_to_stderr
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, printed
+from pipelines.project.text import interval
 
 # Options of how weights are computed, and of a chat.
 ENGINE = ("precision", "threads", "batch_size", "device")
@@ -27,7 +28,7 @@ def _print(record: dict[str, Any]) -> None:
     for row in record["scores"]:
         for metric in (key.removesuffix("_low") for key in row if key.endswith("_low")):
             low, high = row[f"{metric}_low"], row[f"{metric}_high"]
-            ends = "" if low is None else f"[{number(low, 2)}, {number(high, 2)}]"
+            ends = interval({"n": row["n"], "low": low, "high": high}, 2)
             named = {key: row[key] for key in ("benchmark", "track", "system")}
             rows.append(
                 {**named, "metric": metric, "value": row[metric], "95% interval": ends, "n": row["n"]}

@@ -23,6 +23,7 @@ from nightjar.core import contracts, tables
 from nightjar.models.http_client import KEY
 from nightjar.models.weights import digest, write_checksums
 from pipelines.cli import main
+from pipelines.commands.evaluate import _print
 from tests import tiny_models
 from tests.completions_server import completion, said, serving
 from tests.conftest import ROOT
@@ -458,3 +459,17 @@ def test_evidence_that_the_project_has_not(project: Path, capsys: pytest.Capture
     model = ("--model", "models/train/combined", "--output", "../run", "--benchmark")
     assert run(*model, "supernatinst") == 2
     assert "run: nightjar rebuild retrieve@supernatinst" in capsys.readouterr().err
+
+
+def test_few_instances_have_a_mark_in_place_of_an_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "data/report/headline.txt"
+    page.parent.mkdir(parents=True)
+    page.write_text("system  b\n\nb: accuracy\n")
+    of = {"benchmark": "b", "system": "s", "accuracy": 12.5}
+    few = {**of, "track": "few", "n": 8, "accuracy_low": None, "accuracy_high": None}
+    enough = {**of, "track": "enough", "n": 24, "accuracy_low": 2.659, "accuracy_high": 32.36}
+    _print({"left_out": {}, "scores": [few, enough], "output": tmp_path, "unscored": []})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:3]]
+    assert [line[5:] for line in lines] == [["n<20", "8"], ["[2.66,", "32.36]", "24"]]
