@@ -63,7 +63,7 @@ def candidates(lm: LanguageModel, folder: Path) -> list[tuple[Text, Tokens, list
     placed = []
     for text, calls in found:
         tokens = Tokens.of(lm.tokenizer, text)
-        placed.append((text, tokens, [(n, *call, "") for n in range(len(tokens.body)) for call in calls]))
+        placed.append((text, tokens, [(n, *call) for n in range(len(tokens.body)) for call in calls]))
     return placed
 
 
@@ -74,7 +74,7 @@ def test_losses_and_decisions_are_those_of_plain_passes(lm: LanguageModel, real_
     once = cache(lambda ids: plain.log_probabilities(lm, list(ids)))
     decided = set()
     for (text, _, calls), found in zip(texts, losses_at(lm, [one[1:] for one in texts]), strict=True):
-        for (place, call, result, _), losses in zip(calls, found, strict=True):
+        for (place, call, result), losses in zip(calls, found, strict=True):
             truth = plain.losses(lm, text, place, call, result, lambda _, ids: once(tuple(ids)))
             assert losses.no_call == pytest.approx(truth.no_call, abs=1e-4)
             assert losses.without_result == pytest.approx(truth.without_result, abs=1e-4)

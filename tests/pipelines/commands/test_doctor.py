@@ -59,7 +59,7 @@ def test_missing_data_name_the_command_that_fetches_them(project: Path) -> None:
     one = found()["data"]
     assert one["state"] == "failed"
     assert "data/elsewhere (ingest.protoqa.path) is missing" in one["text"]
-    assert one["fix"] == "fetch it: nightjar fetch protoqa --use"
+    assert one["fix"] == "fetch it: nightjar fetch protoqa --accept-licence --use"
 
 
 def test_data_of_which_dvc_has_a_version_are_pulled(project: Path) -> None:
@@ -72,7 +72,7 @@ def test_data_of_which_dvc_has_a_version_are_pulled(project: Path) -> None:
         "ProtoQA" in one["text"] and "CC-BY-4.0" in one["text"] and "https://github.com/iesl" in one["text"]
     )
     pull = "bring it from a remote: dvc pull data/fetched/protoqa.dvc"
-    assert one["fix"] == f"{pull}; or fetch it: nightjar fetch protoqa"
+    assert one["fix"] == f"{pull}; or fetch it: nightjar fetch protoqa --accept-licence"
 
 
 def test_data_of_which_parts_were_not_fetched_are_named(project: Path) -> None:
@@ -83,7 +83,7 @@ def test_data_of_which_parts_were_not_fetched_are_named(project: Path) -> None:
     assert found()["data"]["state"] == "ok", "a folder of the user's own has no parts"
     (project / "data/fetched/protoqa.json").write_text('{"questions": {}}')
     one = found()["data"]
-    assert (one["state"], one["fix"]) == ("warning", "fetch it: nightjar fetch protoqa")
+    assert (one["state"], one["fix"]) == ("warning", "fetch it: nightjar fetch protoqa --accept-licence")
     assert "data/fetched/protoqa (ingest.protoqa.path) lacks gpt2_text, train" in one["text"]
 
 

@@ -59,7 +59,7 @@ Path("split.json").write_text(json.dumps(facts))
 
 
 def states(output: str) -> dict[str, str]:
-    lines = re.findall(r"^ *\d+ of \d+  (ran|unchanged|failed) .*?  (\S+)(?:  |$)", output, re.MULTILINE)
+    lines = re.findall(r"^ *\d+ of \d+.*?  (ran|unchanged|failed) .*?  (\S+)(?:  |$)", output, re.MULTILINE)
     return {name: state for state, name in lines}
 
 
@@ -217,7 +217,7 @@ def test_only_outputs_of_the_graph_and_the_folders_that_are_named_are_looked_at(
     assert outside.nightjar("check", "out").returncode == 0
     for repo, words, said in (
         (built, [""], "an empty name"),
-        (built, ["aside"], "aside: no artifact is there"),
+        (built, ["aside"], "aside: it is neither an artifact nor an output"),
         (built, ["x"], "x: no such file"),
         (outside, [], "not a DVC repository"),
     ):

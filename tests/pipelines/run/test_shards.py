@@ -102,7 +102,7 @@ def test_a_share_that_fails_fails_the_stage_with_its_last_line(repo: Repo) -> No
     done = repo.nightjar("rebuild")
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
     failed = re.search(
-        r"^ *1 of 1  failed +(\S+) s  work  shard 2/3: exit status 2: no such thing.*log: (\S+)\)$",
+        r"^ *1 of 1 +failed +(\S+) s  work  shard 2/3: exit status 2: no such thing.*log: (\S+)\)$",
         done.stdout,
         re.M,
     )
