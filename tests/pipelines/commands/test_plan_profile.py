@@ -81,7 +81,10 @@ def test_a_data_set_of_which_a_part_was_fetched_is_incomplete(project: Path) -> 
     (project / "data/fetched/zeroscrolls").mkdir(parents=True)
     (project / "data/fetched/zeroscrolls.json").write_text('{"qmsum": {}, "squality": {}}')
     row = supply("real")["data/fetched/zeroscrolls"]
-    assert (row["state"], row["fix"]) == ("incomplete", "fetch it: nightjar fetch zeroscrolls --accept-licence")
+    assert (row["state"], row["fix"]) == (
+        "incomplete",
+        "fetch it: nightjar fetch zeroscrolls --accept-licence",
+    )
 
 
 @pytest.mark.parametrize("name", ["real", "quick"])
