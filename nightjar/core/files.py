@@ -229,6 +229,21 @@ def replace(temporary: Path, path: Path) -> None:
         temporary.replace(path)
 
 
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name beside `path` for a file or a directory: made in the block, it takes the place of `path` at its end.
+
+    If the block ends with an error, `path` stays as it was, and what was made is removed.
+    """
+    made = temporary_sibling(path)
+    try:
+        yield made
+        replace(made, path)
+    except BaseException:
+        remove(made)
+        raise
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a small text file whole or not at all."""
     temporary = temporary_sibling(path)

@@ -31,6 +31,7 @@ from nightjar.core.files import (
     kind,
     remove,
     replace,
+    replacing,
     temporary_sibling,
 )
 from nightjar.core.rules import Finding, Keys, broken_values
@@ -83,9 +84,8 @@ def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> N
     """
     table = pa.Table.from_pylist(list(rows), schema=contract.schema)
     check(contract, table, path)
-    temporary = temporary_sibling(path)
-    _write_part(table, temporary)
-    replace(temporary, path)
+    with replacing(path) as made:
+        _write_part(table, made)
 
 
 def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -> pa.Table:

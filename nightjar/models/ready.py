@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import folder_output, replace, temporary_sibling
+from nightjar.core.files import folder_output, replacing
 from nightjar.models.headers import AGAIN, check_sizes, refusing
 from nightjar.models.tokenizer import PROBE, load_tokenizer
 from nightjar.models.weights import CHECKSUMS, INDEX, KEPT, check, digest, find, weight_files, write_checksums
@@ -69,24 +69,21 @@ def make_ready(
     """
     folder = _found(source)
     found = digest(folder)
-    temporary = temporary_sibling(output)
-    temporary.mkdir()
-    try:
-        if weight_files(folder)[0].suffix == ".gguf":
-            _convert_gguf(weight_files(folder)[0], temporary)
-        else:
-            _copy(folder, temporary)
-        if add:
-            add(folder, temporary)
-        else:
-            check_complete(temporary)
-        ready = write_checksums(temporary)
-        replace(temporary, output)
-    except BaseException as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, NightjarError):  # what was copied is named where the user has it
-            error.where = error.where.replace(str(temporary), str(folder))
-        raise
+    with replacing(output) as made:
+        made.mkdir()
+        try:
+            if weight_files(folder)[0].suffix == ".gguf":
+                _convert_gguf(weight_files(folder)[0], made)
+            else:
+                _copy(folder, made)
+            if add:
+                add(folder, made)
+            else:
+                check_complete(made)
+            ready = write_checksums(made)
+        except NightjarError as error:  # what was copied is named where the user has it
+            error.where = error.where.replace(str(made), str(folder))
+            raise
     return facts(source.source, folder, output, found, ready, language=not add)
 
 

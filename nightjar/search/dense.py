@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nightjar.core.arguments import AnyPath, as_path, check_count
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, temporary_sibling, write_text
+from nightjar.core.files import replacing, write_text
 from nightjar.core.identity import sha256_of
 from nightjar.core.json_text import recorded
 from nightjar.search.rankings import Rankings
@@ -195,9 +195,8 @@ class DenseIndex:
         folder = as_path(folder, "folder")
         old = recorded(folder / RECORD).get("file")
         name = _OTHER_VECTORS if old == VECTORS else VECTORS
-        temporary = temporary_sibling(folder / name)
-        faiss.write_index(self._index, str(temporary))
-        replace(temporary, folder / name)
+        with replacing(folder / name) as made:
+            faiss.write_index(self._index, str(made))
         record = {
             "encoder": dict(encoder),
             "faiss": FAISS_VERSION,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.files import replacing
 from nightjar.core.identity import digest as digest_of_values
 from nightjar.models.ready import PIN, make_ready
 from nightjar.params.data import EncoderSource
@@ -40,10 +40,9 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     if source.sha256 and found != source.sha256:
         what = f"this encoder's sha256 is {found}, params.yaml pins {source.sha256}"
         raise NightjarError(what, source.source, PIN)
-    temporary = temporary_sibling(output)
-    temporary.mkdir()
     record = {"entry": name, "identity": recorded}
-    (temporary / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    replace(temporary, output)
+    with replacing(output) as made:
+        made.mkdir()
+        (made / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     facts = {"source": source.source, "files": [RECORD], "architecture": None}
     return {**facts, "source_sha256": found, "sha256": found}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from nightjar.benchmarks import evaluation, registry
 from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.files import replacing
 from nightjar.core.tables import read_rows
 from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
@@ -97,15 +96,10 @@ def _calls(tool: str, settings: Augment) -> Tool:
 
 def _publish(files: Mapping[str, str], output: Path) -> None:
     """Write all files or none."""
-    temporary = temporary_sibling(output)
-    try:
+    with replacing(output) as made:
         for name, text in files.items():
-            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-            (temporary / name).write_text(text, encoding="utf-8")
-        replace(temporary, output)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

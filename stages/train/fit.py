@@ -16,7 +16,7 @@ from accelerate import Accelerator
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replace, temporary_sibling
+from nightjar.core.files import replacing
 from nightjar.core.identity import code, digest, sha256_of
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.params import Params
@@ -104,20 +104,15 @@ def fit(name: str, params: Params) -> dict[str, Any]:
 
 def publish(trained: Trained, output: Path, record: dict[str, Any], curve: Log) -> str:
     """Write model, recipe.json, steps.jsonl, dev.jsonl and the loss curve, all or nothing; returns the digest."""
-    temporary = temporary_sibling(output)
-    try:
-        temporary.mkdir()
-        sha256 = save(trained.model, temporary, trained.weights)
+    with replacing(output) as made:
+        made.mkdir()
+        sha256 = save(trained.model, made, trained.weights)
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
-        (temporary / "recipe.json").write_text(text, encoding="utf-8")
+        (made / "recipe.json").write_text(text, encoding="utf-8")
         for file, rows in (("steps", trained.history.steps), ("dev", trained.history.dev)):
             lines = "".join(json.dumps(asdict(row)) + "\n" for row in rows)
-            (temporary / f"{file}.jsonl").write_text(lines, encoding="utf-8")
-        curve.publish(temporary / "dvclive")
-        replace(temporary, output)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+            (made / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+        curve.publish(made / "dvclive")
     return sha256
 
 

@@ -13,7 +13,7 @@ import torch
 from nightjar.benchmarks import registry
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import remove, replace, temporary_sibling
+from nightjar.core.files import remove, replacing
 from nightjar.core.identity import code, digest, safe_name
 from nightjar.models.load import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
@@ -100,21 +100,16 @@ def publish(work: Path, output: Path, record: dict[str, Any]) -> None:
 
     Raises NightjarError for a task whose weights are missing or not those that were trained.
     """
-    temporary = temporary_sibling(output)
-    try:
-        temporary.mkdir()
+    with replacing(output) as made:
+        made.mkdir()
         for task, facts in record["tasks"].items():
             folder = work / safe_name(task)
             if not folder.is_dir() or verify(folder) != facts["sha256"]:
                 what = f"the weights of the task {task}, which an earlier run trained, are missing or damaged"
                 raise NightjarError(what, folder, f"remove {paths.CHECKPOINTS} and run it again")
-            shutil.copytree(folder, temporary / folder.name)
+            shutil.copytree(folder, made / folder.name)
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
-        (temporary / RECORD).write_text(text, encoding="utf-8")
-        replace(temporary, output)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        (made / RECORD).write_text(text, encoding="utf-8")
 
 
 def _curve(trained: Trained) -> str:

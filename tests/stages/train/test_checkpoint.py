@@ -37,6 +37,7 @@ import transformers.models.llama.modeling_llama, transformers.models.t5.modeling
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 import stages.train.__main__, stages.train.fit, stages.train.launch
 from nightjar import params
+from nightjar.core import files
 from stages._runtime import stage as harness
 from stages.train import checkpoint, loop
 
@@ -46,7 +47,7 @@ gc.freeze()  # a child that looked for garbage in all this would copy it
 
 def child(name, call, function, log):
     module = {"flush": checkpoint, "_publish": checkpoint.Checkpoints, "_step": loop.Trainer,
-              "replace": stages.train.fit, "_evaluate": loop.Trainer}[function] if function else None
+              "replace": files, "_evaluate": loop.Trainer}[function] if function else None
     if module:
         inner, seen = getattr(module, function), [0]
         def dying(*arguments, **named):
