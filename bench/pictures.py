@@ -331,16 +331,16 @@ def plots(text: str) -> dict[str, bytes]:
 
 
 def photograph(url: str, file: Path, width: int, height: int) -> None:
-    """A screenshot of a page."""
+    """A screenshot of a page, after a minute of its own clock: the chart of a run takes long to settle."""
     browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
     if browser is None:
         raise NightjarError("Chromium is not installed", "--screenshots", "install chromium-headless-shell")
     with tempfile.TemporaryDirectory() as folder:
         taken = Path(folder) / "page.png"
         size = f"--window-size={width},{height}"
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=15000", size]
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=60000", size]
         subprocess.run(
-            [browser, *options, f"--screenshot={taken}", url], check=True, timeout=120, capture_output=True
+            [browser, *options, f"--screenshot={taken}", url], check=True, timeout=300, capture_output=True
         )
         file.write_bytes(taken.read_bytes())
 
