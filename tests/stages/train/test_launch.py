@@ -136,10 +136,18 @@ def test_two_processes_learn_what_one_does(
     assert json.loads((two / "models/train/tk_instruct/recipe.json").read_text())["processes"] == 2
     for file in ("steps.jsonl", "dev.jsonl"):
         assert losses(two, file) == pytest.approx(losses(one, file), rel=1e-5)
+        mine, others = (
+            [json.loads(line) | {"loss": None} for line in published(it)[file].splitlines()]
+            for it in (one, two)
+        )
+        assert mine == others
     theirs = weights(two)
     for name, value in weights(one).items():
         assert float((value - theirs.pop(name)).abs().max()) < 2e-5, name
     assert not theirs
+    if method == "full":
+        start = load_file(model / "model.safetensors")
+        assert any(float((value - start[name]).abs().max()) > 1e-3 for name, value in weights(two).items())
     # What is published can be loaded and has learnt: its loss is that of the steps.
     assert losses(two, "steps.jsonl")[-1] < losses(two, "steps.jsonl")[0] - 0.1
 
