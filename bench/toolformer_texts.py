@@ -6,8 +6,11 @@ PATH has the folders natural-instructions, tool-benchmarks and corpora/wikitext-
 
     DIR/documents   texts to annotate and to train on: word problems of MAWPS and AI2 (tasks 745, 866, 867 and 868 of
                     Super-NaturalInstructions), statements of T-REx, questions of WebQuestions' training part,
-                    paragraphs of WikiText-2's validation part, inputs of other tasks
+                    paragraphs of WikiText-2's validation part, inputs of other tasks, and parts of news of August
+                    1996 (task 610, CoNLL-2003) that name a time, with their date for the tool Calendar
     DIR/passages    what the tools search: the other sentences of T-REx and the snippets of Google-RE
+    DIR/reading     train.json, dev.json and test.json: questions with passages in SQuAD's form that train a reader for
+                    the tool QA, of T-REx and three reading tasks; see bench/reading_pairs.py
     DIR/evaluation  the evaluations, without the subjects of T-REx that are in DIR/documents
 
 No text of an evaluation is a document. A sentence of T-REx that is a statement, in a document or in the evaluation, is
@@ -17,41 +20,22 @@ paper's Wikipedia.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
+from bench import dated_texts, reading_pairs
 from bench.harness import options
-from nightjar.benchmarks.rows import InvalidRow
-from nightjar.benchmarks.tool_use.formats import before_mask, load_asdiv, load_svamp
+from bench.public_sets import google_re, tasks, trained, trex, words
+from nightjar.benchmarks.tool_use.formats import load_asdiv, load_svamp
 
 WORD_PROBLEMS = ("task745_", "task866_", "task867_", "task868_")
 # Documents of each kind, and words of the longest.
 PROBLEMS, STATEMENTS, QUESTIONS, PARAGRAPHS, INPUTS, WORDS = 1000, 2500, 300, 300, 300, 90
 ARTICLES = 12  # of WikiText-2's test part: their perplexity is measured
 OWN = ("asdiv", "svamp", "webquestions", "nq-open")  # evaluations that are used as they are
-
-
-def words(text: str) -> str:
-    """The letters and digits of a text, by which texts are compared."""
-    return " ".join(re.findall(r"\w+", text.lower()))
-
-
-def trained(subject: str) -> bool:
-    """Whether the statements of a subject of T-REx are documents; otherwise they are evaluated."""
-    return hashlib.blake2b(subject.encode()).digest()[0] % 2 == 0
-
-
-def tasks(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Inputs and first outputs of the instances of tasks."""
-    for name in names:
-        for path in sorted(folder.glob(f"{name}*.json")):
-            for one in json.loads(path.read_text("utf-8"))["Instances"]:
-                yield one["input"].strip(), one["output"][0].strip()
 
 
 def word_problems(source: Path) -> Iterator[str]:
@@ -66,22 +50,6 @@ def word_problems(source: Path) -> Iterator[str]:
         if re.fullmatch(r"-?\d+(\.\d+)?", answer) and words(problem) not in evaluated:
             evaluated.add(words(problem))
             yield f"{problem} The answer is {float(answer):g}."
-
-
-def trex(source: Path) -> Iterator[tuple[Path, str, dict[str, Any], list[str], str | None]]:
-    """Rows of T-REx: file, line, row, its sentences, and the one that can be completed."""
-    for path in sorted((source / "tool-benchmarks/lama/TREx").glob("*.jsonl")):
-        for line in path.read_text("utf-8").splitlines():
-            row, sentences, statement = json.loads(line), list[str](), None
-            for one in row["evidences"]:
-                whole = one["masked_sentence"].replace("[MASK]", one["obj_surface"])
-                sentences.append(whole)
-                try:
-                    before_mask(one["masked_sentence"], "[MASK]")
-                except InvalidRow:
-                    continue
-                statement = statement or whole
-            yield path, line, row, sentences, statement
 
 
 def drawn(seed: int, texts: Iterable[str], most: int) -> list[str]:
@@ -126,10 +94,8 @@ def passages(source: Path) -> Iterator[tuple[str, str]]:
         for text in own:
             if words(text) not in statements:
                 yield subject, text
-    for path in sorted((source / "tool-benchmarks/lama/Google_RE").glob("*.jsonl")):
-        for line in path.read_text("utf-8").splitlines():
-            row = json.loads(line)
-            yield from ((row["sub_label"], one["snippet"]) for one in row["evidences"])
+    for row in google_re(source):
+        yield from ((row["sub_label"], one["snippet"]) for one in row["evidences"])
 
 
 def evaluation(source: Path, output: Path) -> None:
@@ -156,16 +122,21 @@ def main() -> None:
     given = parser.parse_args()
     if given.output.exists():
         parser.error(f"{given.output} exists: give a new folder")
-    for name in ("documents", "passages", "evaluation/lama/TREx", "evaluation/wikitext"):
+    for name in ("documents", "passages", "reading", "evaluation/lama/TREx", "evaluation/wikitext"):
         (given.output / name).mkdir(parents=True)
     with (given.output / "documents/documents.jsonl").open("w", encoding="utf-8") as file:
-        for number, (kind, text) in enumerate(documents(given.input, given.seed)):
+        own = [(kind, text, None) for kind, text in documents(given.input, given.seed)]
+        dated = [("dated", text, day) for day, text in dated_texts.drawn(given.input, given.seed)]
+        for number, (kind, text, day) in enumerate((*own, *dated)):
             row = {"id": f"{kind}-{number:05d}", "title": "", "text": text}
+            if day is not None:
+                row["url"] = f"https://example.com/{day:%Y/%m/%d}/{row['id']}"
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
     with (given.output / "passages/passages.jsonl").open("w", encoding="utf-8") as file:
         for number, (title, text) in enumerate(dict.fromkeys(passages(given.input))):
             row = {"id": f"passage-{number:06d}", "title": title, "text": text}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    reading_pairs.write(given.input, given.output / "reading", given.seed)
     evaluation(given.input, given.output / "evaluation")
 
 

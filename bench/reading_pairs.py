@@ -1,0 +1,233 @@
+"""Questions with passages for the reader of the tool QA, in SQuAD's form: train.json, dev.json, test.json.
+
+The questions are put to sentences of T-REx, worded by reading_questions.yaml, and are those of three reading tasks of
+Super-NaturalInstructions (eQASC, CoQA, TellMeWhy). A quarter of the training and development pairs have no answer:
+their passage is another sentence on the subject, without the object, or one that answers the question for another
+subject. test.json asks for the relations HELD_OUT, of which no training pair has a question: how well the reader does
+with what it was not trained to be asked. An article's title is the subject of its passage; an id ends with the relation
+or the task.
+
+No pair is about a subject that is evaluated (T-REx, Google-RE), shows a statement that is evaluated, or asks a question
+that WebQuestions or Natural Questions has.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.public_sets import google_re, tasks, trained, trex, words
+
+QUESTIONS = Path(__file__).with_name("reading_questions.yaml")
+# Named after, religion, record label, original network, member of, instrument: none is a trained one in other words.
+HELD_OUT = frozenset({"P138", "P140", "P264", "P449", "P463", "P1303"})
+A_RELATION, DEV, TEST = 600, 400, 1500  # pairs
+UNANSWERED = 4  # one pair in so many has no answer
+PASSAGE_WORDS, ANSWER_WORDS = 100, 8
+# Tasks whose input has the passage, and what separates it from the question. Questions of HybridQA, HotpotQA and
+# Natural Questions come without a passage, and DoQA's are of a conversation that they do not repeat.
+READING = {
+    "task1581_": r"statement: (.*), question: (.*)",
+    "task918_": r"story: (.*), question: (.*)",
+    "task332_": r"(.*)\n(.*)",
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A question to a passage; without an answer in it, `answer` is empty and `start` 0."""
+
+    kind: str
+    title: str
+    question: str
+    passage: str
+    answer: str
+    start: int
+
+    def squad(self, id: str) -> dict[str, Any]:
+        """As an article of SQuAD with one paragraph and one question."""
+        answers = [{"text": self.answer, "answer_start": self.start}] if self.answer else []
+        asked = {
+            "id": id,
+            "question": self.question,
+            "answers": answers,
+            "is_impossible": not answers,
+        }
+        return {"title": self.title, "paragraphs": [{"context": self.passage, "qas": [asked]}]}
+
+
+@dataclass
+class Fact:
+    """A subject and a relation of T-REx: its answers in sentences, best first, and all names of its objects."""
+
+    subject: str
+    relation: str
+    sentences: list[tuple[bool, str, int, str]]
+    objects: set[str]
+
+
+def around(passage: str, start: int, answer: str) -> tuple[str, int]:
+    """At most PASSAGE_WORDS words of a passage with the answer in their middle, and where it starts in them."""
+    places = [found.span() for found in re.finditer(r"\S+", passage)]
+    first = sum(end <= start for _, end in places)
+    length = sum(begin < start + len(answer) for begin, _ in places) - first
+    left = max(0, min(first - (PASSAGE_WORDS - length) // 2, len(places) - PASSAGE_WORDS))
+    begin, end = places[left][0], places[min(left + PASSAGE_WORDS, len(places)) - 1][1]
+    return passage[begin:end], start - begin
+
+
+def names(text: str, all: Iterable[str]) -> bool:
+    """Whether a text has one of the names, which are given by `words`."""
+    whole = f" {words(text)} "
+    return any(f" {name} " in whole for name in all if name)
+
+
+def evaluated_questions(source: Path) -> set[str]:
+    """The open questions of the evaluation, by `words`."""
+    benchmarks = source / "tool-benchmarks"
+    asked = [
+        row["qText"]
+        for path in sorted((benchmarks / "webquestions").glob("*.json"))
+        for row in json.loads(path.read_text("utf-8"))
+    ]
+    for path in sorted((benchmarks / "nq-open").glob("*.jsonl")):
+        asked += [json.loads(line)["question"] for line in path.read_text("utf-8").splitlines()]
+    return set(map(words, asked))
+
+
+class Facts:
+    """What T-REx says of the subjects that are not evaluated."""
+
+    def __init__(self, source: Path) -> None:
+        self.facts: dict[tuple[str, str], Fact] = {}
+        # Of a subject: all of its sentences.
+        self.sentences: dict[str, dict[str, None]] = defaultdict(dict)
+        barred = {words(row["sub_label"]) for row in google_re(source)}
+        statements: set[str] = set()
+        rows = []
+        for path, _, row, sentences, statement in trex(source):
+            if trained(row["sub_uri"]):
+                rows.append((path.stem, row, sentences))
+            else:
+                barred.add(words(row["sub_label"]))
+                statements.update([words(statement)] if statement else [])
+        for relation, row, sentences in rows:
+            if words(row["sub_label"]) not in barred:
+                self._add(relation, row, [(one, words(one) not in statements) for one in sentences])
+
+    def _add(self, relation: str, row: dict[str, Any], sentences: list[tuple[str, bool]]) -> None:
+        subject, object = row["sub_label"], row["obj_label"]
+        fact = self.facts.setdefault((words(subject), relation), Fact(subject, relation, [], {words(object)}))
+        fact.objects.add(words(object))
+        for one, (sentence, free) in zip(row["evidences"], sentences, strict=True):
+            answer, masked = one["obj_surface"], one["masked_sentence"]
+            fact.objects.add(words(answer))
+            if not free:
+                continue
+            self.sentences[words(subject)][sentence] = None
+            if answer.strip() and "[MASK]" in masked:
+                # "Scottish" is a worse answer to "Where was he born?" than "Scotland", and "He was born" says less.
+                good = words(object) in words(answer) and words(subject) in words(sentence)
+                fact.sentences.append((good, sentence, masked.index("[MASK]"), answer))
+
+    def answered(self, fact: Fact, chance: random.Random, questions: list[str]) -> Pair | None:
+        """A question about a fact, to one of the best of its sentences."""
+        best = [one for one in fact.sentences if one[0]] or fact.sentences
+        if not best:
+            return None
+        _, sentence, start, answer = chance.choice(best)
+        passage, start = around(sentence, start, answer)
+        question = chance.choice(questions).format(fact.subject)
+        return Pair(fact.relation, fact.subject, question, passage, answer, start)
+
+    def silent(self, fact: Fact, chance: random.Random, questions: list[str]) -> Pair | None:
+        """A question about a fact, to a sentence on its subject that has no name of an object."""
+        free = [one for one in self.sentences[words(fact.subject)] if not names(one, fact.objects)]
+        if not free:
+            return None
+        passage, _ = around(chance.choice(free), 0, "")
+        return Pair(
+            fact.relation, fact.subject, chance.choice(questions).format(fact.subject), passage, "", 0
+        )
+
+
+def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: list[str]) -> Pair | None:
+    """A question about a fact, to a sentence that answers it for another subject, which it names."""
+    for other in chance.sample(others, min(len(others), 10)):
+        own = {words(fact.subject), *fact.objects}
+        free = [one for good, one, *_ in other.sentences if good and not names(one, own)]
+        if free and words(other.subject) != words(fact.subject):
+            passage, _ = around(chance.choice(free), 0, "")
+            asked = chance.choice(questions).format(fact.subject)
+            return Pair(fact.relation, other.subject, asked, passage, "", 0)
+    return None
+
+
+def reading(source: Path) -> Iterator[Pair]:
+    """The pairs of the reading tasks whose answer is a part of the passage."""
+    evaluated = evaluated_questions(source)
+    for name, form in READING.items():
+        known = set()
+        for text, output in tasks(source / "natural-instructions/tasks", [name]):
+            found, answer = re.fullmatch(form, text, re.DOTALL), output.rstrip(".").strip()
+            if not found or not 1 <= len(answer.split()) <= ANSWER_WORDS or words(found[2]) in evaluated:
+                continue
+            place = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", found[1], re.IGNORECASE)
+            if place and found.groups() not in known:
+                known.add(found.groups())
+                passage, start = around(found[1], place.start(), place[0])
+                yield Pair(name.rstrip("_"), "", found[2].strip(), passage, place[0], start)
+
+
+def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
+    """The pairs of each part: train, dev and test."""
+    questions = yaml.safe_load(QUESTIONS.read_text("utf-8"))
+    chance, facts = random.Random(f"{seed} reading"), Facts(source)
+    by_relation: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts.facts.values():
+        by_relation[fact.relation].append(fact)
+    kept = [fact for own in by_relation.values() for fact in chance.sample(own, min(len(own), A_RELATION))]
+    chance.shuffle(kept)
+
+    def answered(chosen: Iterable[Fact]) -> list[Pair]:
+        made = (facts.answered(fact, chance, questions[fact.relation]) for fact in chosen)
+        return [pair for pair in made if pair]
+
+    def unanswered(chosen: list[Fact], most: int) -> list[Pair]:
+        """Sentences on the subject first; few subjects have one that does not name the object."""
+        made = [facts.silent(fact, chance, questions[fact.relation]) for fact in chosen]
+        others: dict[str, list[Fact]] = defaultdict(list)
+        for fact in chosen:
+            others[fact.relation].append(fact)
+        made += [mistaken(one, others[one.relation], chance, questions[one.relation]) for one in chosen]
+        return [pair for pair in made if pair][:most]
+
+    known = [fact for fact in kept if fact.relation not in HELD_OUT]
+    subjects = {words(fact.subject) for fact in known[:DEV]}
+    parts: dict[str, list[Pair]] = {}
+    for name in ("dev", "train"):
+        chosen = [fact for fact in known if (words(fact.subject) in subjects) == (name == "dev")]
+        own = answered(chosen)
+        own = own[: DEV - DEV // UNANSWERED] if name == "dev" else own + list(reading(source))
+        # One without an answer for each three with one.
+        own += unanswered(chosen, len(own) // (UNANSWERED - 1))
+        chance.shuffle(own)
+        parts[name] = own
+    parts["test"] = answered(fact for fact in kept if fact.relation in HELD_OUT)[:TEST]
+    return parts
+
+
+def write(source: Path, folder: Path, seed: int) -> None:
+    """The files of the parts in a folder that is there."""
+    for name, own in pairs(source, seed).items():
+        data = [pair.squad(f"{name}-{number:05d}-{pair.kind}") for number, pair in enumerate(own)]
+        text = json.dumps({"version": "1", "data": data}, ensure_ascii=False)
+        (folder / f"{name}.json").write_text(text + "\n", "utf-8")
