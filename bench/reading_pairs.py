@@ -173,12 +173,11 @@ def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: l
 
 def reading(source: Path) -> Iterator[Pair]:
     """The pairs of the reading tasks whose answer is a part of the passage."""
-    evaluated = evaluated_questions(source)
     for name, form in READING.items():
         known = set()
         for text, output in tasks(source / "natural-instructions/tasks", [name]):
             found, answer = re.fullmatch(form, text, re.DOTALL), output.rstrip(".").strip()
-            if not found or not 1 <= len(answer.split()) <= ANSWER_WORDS or words(found[2]) in evaluated:
+            if not found or not 1 <= len(answer.split()) <= ANSWER_WORDS:
                 continue
             place = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", found[1], re.IGNORECASE)
             if place and found.groups() not in known:
@@ -190,6 +189,7 @@ def reading(source: Path) -> Iterator[Pair]:
 def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
     """The pairs of each part: train, dev and test."""
     questions = yaml.safe_load(QUESTIONS.read_text("utf-8"))
+    evaluated = evaluated_questions(source)
     chance, facts = random.Random(f"{seed} reading"), Facts(source)
     by_relation: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts.facts.values():
@@ -197,9 +197,11 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
     kept = [fact for own in by_relation.values() for fact in chance.sample(own, min(len(own), A_RELATION))]
     chance.shuffle(kept)
 
+    def fitting(made: Iterable[Pair | None]) -> list[Pair]:
+        return [pair for pair in made if pair and words(pair.question) not in evaluated]
+
     def answered(chosen: Iterable[Fact]) -> list[Pair]:
-        made = (facts.answered(fact, chance, questions[fact.relation]) for fact in chosen)
-        return [pair for pair in made if pair]
+        return fitting(facts.answered(fact, chance, questions[fact.relation]) for fact in chosen)
 
     def unanswered(chosen: list[Fact], most: int) -> list[Pair]:
         """Sentences on the subject first; few subjects have one that does not name the object."""
@@ -208,7 +210,7 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
         for fact in chosen:
             others[fact.relation].append(fact)
         made += [mistaken(one, others[one.relation], chance, questions[one.relation]) for one in chosen]
-        return [pair for pair in made if pair][:most]
+        return fitting(made)[:most]
 
     known = [fact for fact in kept if fact.relation not in HELD_OUT]
     subjects = {words(fact.subject) for fact in known[:DEV]}
@@ -216,7 +218,7 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
     for name in ("dev", "train"):
         chosen = [fact for fact in known if (words(fact.subject) in subjects) == (name == "dev")]
         own = answered(chosen)
-        own = own[: DEV - DEV // UNANSWERED] if name == "dev" else own + list(reading(source))
+        own = own[: DEV - DEV // UNANSWERED] if name == "dev" else own + fitting(reading(source))
         # One without an answer for each three with one.
         own += unanswered(chosen, len(own) // (UNANSWERED - 1))
         chance.shuffle(own)
