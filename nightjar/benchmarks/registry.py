@@ -43,6 +43,7 @@ OWN = {
     "classification": "nightjar.benchmarks.classification.card",
     "protoqa": "nightjar.benchmarks.protoqa.card",
     "zeroscrolls": "nightjar.benchmarks.zeroscrolls.card",
+    "reading": "nightjar.benchmarks.reading.card",
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 PARAMS_FILE = Path("params.yaml")
 BASE_MODELS = Path("models/base")
 LANGUAGE_MODEL, SENTENCE_ENCODER = BASE_MODELS / "language_model", BASE_MODELS / "sentence_encoder"
-TRAINED, READERS = Path("models/train"), Path("models/readers")
+TRAINED, READERS, QA_READERS = Path("models/train"), Path("models/readers"), Path("models/qa")
 
 DATA = Path("data")
 # An empty file that Git has: what params.yaml names where a stage depends on nothing.
@@ -47,7 +47,7 @@ STUDY_LOGS = LOGS / "study"
 
 # Unfinished work of stages, which they resume, and the curves of a training in progress.
 CHECKPOINTS, CURVES = OWN / "checkpoints", OWN / "dvclive"
-READERS_WORK = OWN / "readers"
+READERS_WORK, QA_WORK = OWN / "readers", OWN / "qa"
 
 # Kept between runs: the seconds and rows of stages, the outcome of checks, scores of runs, entries that the ledger
 # could not take, the profile, params.yaml as it was before `nightjar use` removed entries that no profile has, and the

@@ -156,6 +156,12 @@ def check(folder: Path) -> None:
             raise NightjarError("it names weight files that are missing", folder / INDEX, AGAIN)
 
 
+def is_extractive(folder: Path) -> bool:
+    """Whether the model of a directory points at answers; other models write them."""
+    kinds = read_json_object(folder / CONFIG).get("architectures") if (folder / CONFIG).is_file() else None
+    return isinstance(kinds, list) and any(str(kind).endswith("ForQuestionAnswering") for kind in kinds)
+
+
 def read_recipe(folder: Path) -> dict[str, Any]:
     """How a trained model was trained: the parameters that predict must repeat (calls, evidence).
 

@@ -1,4 +1,4 @@
-"""The group readers of params.yaml: the recipes that train readers."""
+"""The groups readers and qa_readers of params.yaml: the recipes that train readers."""
 
 from __future__ import annotations
 
@@ -95,3 +95,18 @@ class Readers(Defaults[ReaderRecipe], extra="allow"):
             what = f"readers.{name}.passages = {recipe.passages}, and readers.recipes.{name}.evidence is {paths.NONE}"
             raise NightjarError(what, where, "name the artifact with its passages, or set passages to 0")
         return recipe
+
+
+class QaReader(Model):
+    """How an extractive reader is trained on the training questions of a benchmark whose questions have a passage.
+
+    `base` is an encoder, which gets a head, or a model for question answering. The rate rises over the first tenth of
+    the steps and falls to 0. The epoch with the highest exact match on the dev side is kept.
+    """
+
+    benchmark: Item
+    base: Name
+    learning_rate: Annotated[float, Field(gt=0, le=1)]
+    batch_size: Positive
+    epochs: Positive
+    precision: Literal["float32", "bfloat16"]

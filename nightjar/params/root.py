@@ -18,7 +18,7 @@ from nightjar.params.benchmarks import Benchmark, Consistency, Contamination
 from nightjar.params.data import Encoding, Ingest, Models, Split
 from nightjar.params.drivers import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.params.predict import Predict
-from nightjar.params.readers import Readers
+from nightjar.params.readers import QaReader, Readers
 from nightjar.params.search import Index, Rerank, Retrieve
 from nightjar.params.train import Train
 
@@ -39,6 +39,7 @@ class Params(Model):
     rerank: Rerank
     train: Train
     readers: Readers
+    qa_readers: dict[Item, QaReader]
     predict: Predict
     benchmarks: dict[Item, Benchmark]
     contamination: Contamination

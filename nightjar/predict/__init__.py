@@ -1,9 +1,9 @@
 """Predictors: how a system answers the questions of a benchmark.
 
 A system is a predictor, a model is a backend. The `kind` of a system in params.yaml names its predictor: `model`,
-`reader` (fusion-in-decoder), `knn`, `extractive` or `file`. `predictor` opens the one of a `Job`; the stage predict and
-`nightjar evaluate` publish its answers. `nightjar.predict.ask` answers single questions (`nightjar ask`) by the same
-functions.
+`reader` (fusion-in-decoder), `knn`, `extractive`, `span` or `file`. `predictor` opens the one of a `Job`; the stage
+predict and `nightjar evaluate` publish its answers. `nightjar.predict.ask` answers single questions (`nightjar ask`) by
+the same functions.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ def predictor(job: Job) -> Iterator[Predictor]:
             from nightjar.predict.extracted import ExtractivePredictor
 
             yield ExtractivePredictor(job)
+        case "span":
+            from nightjar.predict.span import SpanPredictor
+
+            yield SpanPredictor(job)
         case "model":
             from nightjar.predict.model import model_predictor
 

@@ -1,7 +1,8 @@
-"""Question answering: BM25 finds passages, and a language model reads them and answers in a few words.
+"""Question answering: BM25 finds passages, and a model reads them and answers in a few words.
 
-The paper asks Atlas, a retrieval-augmented model fine-tuned on Natural Questions. Here any language model
-reads, by default the project's own, and the passages are those of WikiSearch.
+The paper asks Atlas, a retrieval-augmented model fine-tuned on Natural Questions. Here any language model reads, by
+default the project's own, or an extractive reader, which points at the answer (stage train_qa). The passages are those
+of WikiSearch.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from pathlib import Path
 
 from nightjar.core import paths
 from nightjar.core.config import Model, Positive
+from nightjar.models.weights import is_extractive
 from nightjar.prompts.tool_prompts import head
 from nightjar.tools.passages import Passages, on_one_line
-from nightjar.tools.reader import Reader
+from nightjar.tools.reader import Extractor, Reader, model_folder
 from nightjar.tools.tool import Request, Tool
 
 # Words of a passage that the model reads, characters of a question, tokens of an answer.
@@ -40,7 +42,9 @@ Answer: a painter
 
 
 class Settings(Model):
-    """`model` reads the `passages` best passages: a directory, or hub:NAME@REVISION."""
+    """`model` reads the `passages` best passages: a directory, or hub:NAME@REVISION, of a language model or of a model
+    for question answering.
+    """
 
     model: str = paths.LANGUAGE_MODEL.as_posix()
     passages: Positive = 3
@@ -57,24 +61,31 @@ class QuestionAnswering(Tool):
     seconds = 600.0
     settings = Settings
 
-    def __init__(self, passages: Passages, reader: Reader, most: int = 3) -> None:
+    def __init__(self, passages: Passages, reader: Reader | Extractor, most: int = 3) -> None:
         self.passages, self.reader, self.most = passages, reader, most
         self.version = f"1 {passages.version} {reader.sha256[:16]} {most}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> QuestionAnswering:
-        return cls(Passages.load(resource), Reader(settings.model, HEAD), settings.passages)
+        folder = model_folder(settings.model)
+        reader = Extractor(folder) if is_extractive(folder) else Reader(settings.model, HEAD)
+        return cls(Passages.load(resource), reader, settings.passages)
 
     def run(self, requests: Sequence[Request]) -> list[str | None]:
         """The model's answer from the passages that the text of the call does not contain; None without passages."""
-        answers: list[str | None] = [None] * len(requests)
-        prompts = {}
+        asked = {}
         for place, request in enumerate(requests):
             if len(request.input) <= LONGEST and (found := self.passages.find(request, self.most)):
-                prompts[place] = prompt(request.input, [(one.title, one.text) for one in found])
-        for place, line in zip(prompts, self.reader.lines(list(prompts.values()), TOKENS), strict=True):
-            answers[place] = line or None
-        return answers
+                asked[place] = request.input, [(one.title, one.text) for one in found]
+        answers = dict(zip(asked, self._read(list(asked.values())), strict=True))
+        return [answers.get(place) or None for place in range(len(requests))]
+
+    def _read(self, asked: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> list[str]:
+        if isinstance(self.reader, Extractor):
+            return self.reader.answers(
+                [(question, list(map(shown, passages))) for question, passages in asked]
+            )
+        return self.reader.lines([prompt(*one) for one in asked], TOKENS)
 
     def why(self, request: Request) -> str:
         if len(request.input) > LONGEST:
@@ -84,8 +95,11 @@ class QuestionAnswering(Tool):
 
 def prompt(question: str, passages: Sequence[tuple[str, str]]) -> str:
     """What follows HEAD: the passages, best last and so nearest to the question, and the question, a line each."""
-    shown = [
-        " > ".join(filter(None, [" ".join(title.split()), on_one_line(text, PASSAGE_WORDS)]))
-        for title, text in reversed(passages)
-    ]
-    return "".join(f"Passage: {one}\n" for one in shown) + f"Question: {' '.join(question.split())}\nAnswer:"
+    lines = "".join(f"Passage: {shown(one)}\n" for one in reversed(passages))
+    return f"{lines}Question: {' '.join(question.split())}\nAnswer:"
+
+
+def shown(passage: tuple[str, str]) -> str:
+    """The title and the text of a passage on one line."""
+    title, text = passage
+    return " > ".join(filter(None, [" ".join(title.split()), on_one_line(text, PASSAGE_WORDS)]))

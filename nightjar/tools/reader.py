@@ -1,12 +1,19 @@
-"""A language model that writes one short line after each prompt, for the tools that ask one."""
+"""What the tools read with: a language model that writes one short line after each prompt, or a reader that points at
+the answer in a passage.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nightjar.models.weights import find, verify
 from nightjar.params.data import ModelSource
+
+if TYPE_CHECKING:
+    from nightjar.models.spans import ExtractiveReader
 
 
 def model_folder(source: str) -> Path:
@@ -32,3 +39,24 @@ class Reader:
         from nightjar.tools.line_generation import generate_lines, model
 
         return generate_lines(model(self.folder, self.sha256), self.head, prompts, most)
+
+
+class Extractor:
+    """The reader of a directory of a model for question answering (`models.spans`), loaded when it is first asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sha256 = verify(folder)
+
+    @cached_property
+    def _reader(self) -> ExtractiveReader:
+        from nightjar.models.spans import load
+
+        return load(self.folder)
+
+    def answers(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+        """The best span of the passages of each question; empty where no span is likelier than that there is none."""
+        flat = [(question, passage) for question, passages in asked for passage in passages]
+        spans = iter(self._reader.spans(flat))
+        best = (max((next(spans) for _ in passages), key=lambda span: span.score) for _, passages in asked)
+        return [span.text if span.score > 0 else "" for span in best]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
+import torch
 
+from nightjar.models import spans
 from nightjar.models.load import load
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make
@@ -13,6 +16,7 @@ from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.passages import Passages
 from nightjar.tools.question_answering import HEAD, LONGEST, QuestionAnswering, prompt
 from nightjar.tools.reader import Reader
+from tests import tiny_models
 from tests.nightjar.tools.test_wiki_search import corpus
 
 
@@ -55,3 +59,28 @@ def test_the_version_follows_the_model_and_the_settings(tiny_model: Path) -> Non
     reader = Reader(str(tiny_model), HEAD)
     versions = {QuestionAnswering(passages(("a", "b")), reader, most).version for most in (1, 2)}
     assert len(versions) == 2 and all(reader.sha256[:16] in version for version in versions)
+
+
+def test_an_extractive_model_points_at_the_answer(tmp_path: Path) -> None:
+    encoder, folder = tmp_path / "encoder", tmp_path / "reader"
+    encoder.mkdir()
+    tiny_models.sentence_encoder(encoder)
+    torch.manual_seed(0)
+    reader = spans.load(encoder, fresh=True)
+    reader.model.save_pretrained(folder)
+    for file in encoder.glob("tokenizer*"):
+        shutil.copy(file, folder)
+    settings = {"model": str(folder), "passages": 2}
+    tool = make("question_answering", corpus(tmp_path / "corpus"), settings)
+    asked = [
+        Request("Where is the harbour?"),
+        Request("zzz"),
+        Request("x" * (LONGEST + 1)),
+        Request("the museum"),
+    ]
+    texts = ["The harbour museum opened in 1994.", "Boats lie in the harbour."]
+    found = reader.spans([(asked[0].input, f"Harbour > {text}") for text in texts])
+    best = max(found, key=lambda span: span.score)
+    answers = tool.run(asked)
+    assert answers[:3] == [best.text if best.score > 0 else None, None, None]
+    assert spans.load(folder).sha256[:16] in tool.version

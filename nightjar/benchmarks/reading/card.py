@@ -1,0 +1,174 @@
+"""Reading comprehension (Rajpurkar et al. 2016 and 2018): questions with a passage, in the form of SQuAD's files.
+
+It evaluates any model, and its training questions train the extractive readers that the tool QA reads with. The scores
+are those of SQuAD 2.0: an answer is right, or shares words, after `normalised`; no answer is right where a question has
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from nightjar.benchmarks import records
+from nightjar.benchmarks.capabilities import Floats, Query, Tracks, Training
+from nightjar.benchmarks.card import OTHERS, Card, Metric, Task
+from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_value, need, objects_of, text
+from nightjar.benchmarks.text.f1 import f1, normalised
+from nightjar.core.config import Limit, Model
+from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import raw_text
+
+NAME = "reading"
+
+
+class Settings(Model):
+    """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: the questions that are
+    answered, and the training and dev sides of readers. `evaluated` is None for the one file that there is, `train` and
+    `dev` if no reader trains on them.
+
+    `questions`, `train_questions`, `dev_questions`: at most so many, drawn by the seed; None means all.
+    """
+
+    evaluated: str | None = None
+    train: str | None = None
+    dev: str | None = None
+    questions: Limit = None
+    train_questions: Limit = None
+    dev_questions: Limit = None
+
+
+def load(folder: Path) -> Iterator[Record | Refused]:
+    """The questions of SQuAD's files *.json in `folder`, versions 1.1 and 2.0; the task is the name of the file.
+
+    The parts are `title`, `passage`, `question`, and `start`, the first character of the first answer (None where the
+    passage has no answer; the reference is "" then). Raises NightjarError if there is no such file, or one is no JSON.
+    """
+    for path in files_of(folder, "", ("*.json",), of=" of SQuAD"):
+        whole = json_value(path)
+        if not isinstance(whole, dict) or not isinstance(whole.get("data"), list):
+            raise NightjarError('no list "data" in this file', path, FIX)
+        for title, passage, one in _questions(whole["data"]):
+            id = str(one.get("id")) if isinstance(one, dict) else None
+            try:
+                yield _record(path, title, passage, one)
+            except InvalidRow as error:
+                yield Refused(path.name, str(error), raw_text(one), id)
+
+
+def _questions(articles: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Title, passage and each question; what is of another form is passed on where a question should be."""
+    for article in articles:
+        try:
+            paragraphs = objects_of(need(article, "paragraphs"), "paragraphs")
+        except (InvalidRow, AttributeError):
+            yield None, None, article
+            continue
+        for paragraph in paragraphs:
+            asked = paragraph.get("qas")
+            for one in asked if isinstance(asked, list) else [paragraph]:
+                yield article.get("title"), paragraph.get("context"), one
+
+
+def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
+    if not isinstance(one, dict):
+        raise InvalidRow("not an object")
+    parts: dict[str, Any] = {
+        "title": title.replace("_", " ") if isinstance(title, str) else "",
+        "passage": passage if isinstance(passage, str) and passage.strip() else text(passage, "context"),
+        "question": text(one.get("question"), "question"),
+        "start": None,
+    }
+    answers = objects_of(one.get("answers"), "answers", least=0 if one.get("is_impossible") else 1)
+    references = distinct(text(it.get("text"), "text of an answer") for it in answers)
+    if references and not one.get("is_impossible"):
+        parts["start"], first = answers[0].get("answer_start"), answers[0]["text"]
+        if type(parts["start"]) is not int or not parts["passage"].startswith(first, max(parts["start"], 0)):
+            raise InvalidRow("the first answer is not at its answer_start")
+    return Record(
+        path.stem,
+        text(one.get("id"), "id"),
+        path.name,
+        parts,
+        references if parts["start"] is not None else ("",),
+    )
+
+
+def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
+    """The questions of the file `evaluated`. Raises NightjarError if it was not ingested."""
+    yield from _side(sources, "evaluated", settings.evaluated, settings.questions, seed)
+
+
+def training(
+    sources: Sources, settings: Settings, seed: int
+) -> Iterator[tuple[Literal["train", "dev"], Question]]:
+    """The questions of the files `train` and `dev`. Raises NightjarError if one was not ingested."""
+    sides: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
+        ("train", settings.train, settings.train_questions),
+        ("dev", settings.dev, settings.dev_questions),
+    )
+    for side, file, most in sides:
+        if file is not None:
+            yield from ((side, one) for one in _side(sources, side, file, most, seed))
+
+
+def _side(sources: Sources, key: str, file: str | None, most: int | None, seed: int) -> Sequence[Question]:
+    every = list(records.questions(NAME, sources.data))
+    files = sorted({one.task_id for one in every})
+    if file is None and len(files) == 1:
+        file = files[0]
+    if file not in files:
+        what = f"benchmarks.{NAME}.{key} is {file}, which is not in it"
+        raise NightjarError(what, sources.data, f"files are {', '.join(files)}")
+    found = [one._replace(track=DEFAULT_TRACK) for one in every if one.task_id == file]
+    return drawn(found, most, seed, attrgetter("key"))
+
+
+def prompt(question: Question, asking: Asking) -> str:
+    """The passage and the question, a line each, written for this project."""
+    parts = question.parts
+    passage = " ".join(f"{parts['title']} > {parts['passage']}".removeprefix(" > ").split())
+    return f"Passage: {passage}\nQuestion: {parts['question']}\nAnswer:"
+
+
+def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+    """Exact match and F1 of the first answer, from 0 to 1, each with the reference that gives most."""
+    first = [given[0] if given else "" for given in answers]
+    pairs = list(zip(questions, first, strict=True))
+    exact = [
+        max(normalised(one) == normalised(answer) for one in asked.references) for asked, answer in pairs
+    ]
+    shared = [max(_f1(answer, one) for one in asked.references) for asked, answer in pairs]
+    return {"exact_match": np.array(exact, dtype=float), "f1": np.array(shared, dtype=float)}
+
+
+def _f1(answer: str, reference: str) -> float:
+    """F1 of words; where one of the two has no word, 1 if neither has one (SQuAD 2.0)."""
+    words, own = normalised(answer), normalised(reference)
+    return f1(answer, reference) if words and own else float(words == own)
+
+
+CARD = Card(
+    name=NAME,
+    version=1,
+    title="Reading comprehension",
+    source="Rajpurkar et al. 2016, arXiv 1606.05250, and 2018, arXiv 1806.03822",
+    datasets=(NAME,),
+    metrics=(Metric("exact_match", "exact match", right=True), Metric("f1", "F1")),
+    questions=questions,
+    prompt=prompt,
+    score=score,
+    settings=Settings,
+    load=load,
+    tasks={OTHERS: Task(max_new_tokens=16, stop=("\n",))},
+    capabilities=(
+        Tracks({DEFAULT_TRACK: "questions with a passage"}),
+        Query(lambda parts: str(parts["question"])),
+        Training(training),
+    ),
+)

@@ -1,0 +1,172 @@
+"""Extractive readers: an encoder with a head that points at the answer in a passage (Devlin et al. 2019, section 4.2).
+
+Any model of transformers for question answering is one, such as BertForQuestionAnswering. A span's score is the sum of
+the logits of its first and last token, less that of the first token of the input, which stands for "no answer"
+(section 4.3): above 0, the span is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tokenizers
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoModel, AutoModelForQuestionAnswering
+
+from nightjar.models.headers import refusing
+from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+from nightjar.models.tokenizer import PROBE, like_length
+from nightjar.models.weights import verify
+
+# As published for SQuAD (google-research/bert, run_squad.py): tokens of an input, tokens that windows of a long passage
+# share, tokens of a question, and of the longest answer.
+LONGEST, STRIDE, LONGEST_QUESTION, LONGEST_ANSWER = 384, 128, 64, 30
+# Tokens of a pass without gradients, padding included.
+PASS_TOKENS = 8192
+FIX = "give a model for question answering, or an encoder such as BERT"
+
+
+class Span(NamedTuple):
+    """Text of a passage, and its score in logits: above 0, it is likelier than that the passage has no answer."""
+
+    text: str
+    score: float
+
+
+class Window(NamedTuple):
+    """A question with a passage, or with a part of a long one, as a model reads it.
+
+    `places` are the tokens of the passage in `ids`, and `offsets` their characters in it.
+    """
+
+    ids: list[int]
+    types: list[int]
+    places: range
+    offsets: list[tuple[int, int]]
+
+    def tokens(self, start: int, end: int) -> tuple[int, int] | None:
+        """The first and the last token of the characters `start` to `end` of the passage; None if one is not here."""
+        inside = [
+            place
+            for place, (first, last) in zip(self.places, self.offsets, strict=True)
+            if first < end and last > start
+        ]
+        whole = bool(inside) and self.offsets[0][0] <= start and end <= self.offsets[-1][1]
+        return (inside[0], inside[-1]) if whole else None
+
+
+def shown(title: str, text: str) -> str:
+    """A passage as a reader sees it, its title first."""
+    return " > ".join(filter(None, [title.strip(), text]))
+
+
+@dataclass(frozen=True)
+class ExtractiveReader:
+    """A model for question answering on its device, its tokenizer, and the digest of its weights."""
+
+    model: Any
+    tokenizer: tokenizers.Tokenizer
+    sha256: str
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = self.model.device
+        return device
+
+    def windows(self, question: str, passage: str) -> list[Window]:
+        """The question, cut to LONGEST_QUESTION tokens, with the passage, in windows of LONGEST tokens."""
+        asked = self.tokenizer.encode(question, add_special_tokens=False)
+        asked.truncate(LONGEST_QUESTION)
+        read = self.tokenizer.encode(passage, add_special_tokens=False)
+        longest = min(LONGEST, int(getattr(self.model.config, "max_position_embeddings", LONGEST)))
+        room = longest - len(asked.ids) - self.tokenizer.num_special_tokens_to_add(True)
+        read.truncate(room, stride=min(STRIDE, room // 2))
+        found = []
+        for part in [read, *read.overflowing]:
+            made = self.tokenizer.post_process(asked, part)
+            first = next((n for n, text in enumerate(made.sequence_ids) if text == 1), len(made.ids))
+            places = range(first, first + len(part.ids))
+            found.append(Window(made.ids, made.type_ids, places, list(part.offsets)))
+        return found
+
+    def logits(self, windows: Sequence[Window]) -> tuple[torch.Tensor, torch.Tensor]:
+        """The logits of the first and of the last token of an answer, each (windows, length); -inf where padded."""
+        ids = pad_sequence([torch.tensor(one.ids) for one in windows], batch_first=True)
+        types = pad_sequence([torch.tensor(one.types) for one in windows], batch_first=True)
+        lengths = torch.tensor([len(one.ids) for one in windows])
+        mask = (torch.arange(ids.shape[1]) < lengths[:, None]).to(self.device)
+        more = {"token_type_ids": types.to(self.device)} if _has_types(self.model) else {}
+        made = self.model(input_ids=ids.to(self.device), attention_mask=mask.long(), **more)
+        hidden = ~mask
+        return (
+            made.start_logits.float().masked_fill(hidden, -torch.inf),
+            made.end_logits.float().masked_fill(hidden, -torch.inf),
+        )
+
+    @torch.inference_mode()
+    def spans(self, asked: Sequence[tuple[str, str]]) -> list[Span]:
+        """The best span of each passage for its question, both given in this order; ("", -inf) without a token."""
+        windows = [
+            (number, one)
+            for number, (question, passage) in enumerate(asked)
+            for one in self.windows(question, passage)
+            if one.places
+        ]
+        best = [Span("", -torch.inf)] * len(asked)
+        for batch in like_length([len(one.ids) for _, one in windows], PASS_TOKENS):
+            some = [windows[place] for place in batch]
+            starts, ends = self.logits([one for _, one in some])
+            for (number, one), start, end in zip(some, starts, ends, strict=True):
+                first, last, score = _best(start, end, one.places)
+                if score > best[number].score:
+                    begin, stop = one.offsets[first][0], one.offsets[last][1]
+                    best[number] = Span(asked[number][1][begin:stop], score)
+        return best
+
+
+def _best(start: torch.Tensor, end: torch.Tensor, places: range) -> tuple[int, int, float]:
+    """The first and the last token of the best span among `places`, from the first of them on, and its score."""
+    own = slice(places.start, places.stop)
+    sums = start[own, None] + end[None, own]
+    allowed = torch.ones_like(sums, dtype=torch.bool).triu().tril(LONGEST_ANSWER - 1)
+    sums = sums.masked_fill(~allowed, -torch.inf)
+    place = int(sums.argmax())
+    first, last = divmod(place, len(places))
+    return first, last, float(sums.flatten()[place] - start[0] - end[0])
+
+
+def _has_types(model: Any) -> bool:
+    return int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
+
+
+def load(folder: Path, fresh: bool = False) -> ExtractiveReader:
+    """The reader of a directory in float32, on the GPU if there is one. Checksums are verified.
+
+    `fresh`: the directory has an encoder, which gets a head of random weights, drawn by torch's seed. Raises
+    NightjarError if the directory is missing, damaged or of another kind.
+    """
+    sha256 = verify(folder)
+    tokenizer = read_tokenizer(folder)
+    with refusing("this tokenizer cannot be used", folder, FIX):
+        backend = tokenizer.backend_tokenizer
+        backend.no_truncation()
+        backend.no_padding()
+        probe = backend.encode(PROBE, PROBE).ids
+    model = read_model(folder, AutoModel if fresh else AutoModelForQuestionAnswering, torch.float32, fix=FIX)
+    if fresh:
+        with refusing("this model takes no head for question answering", folder, FIX):
+            made = AutoModelForQuestionAnswering.from_config(model.config)
+            made.base_model.load_state_dict(_without_pooler(model.state_dict()))
+        model = made
+    check_vocabulary(backend.get_vocab().values(), model, folder)
+    check_finite(model, probe, folder)
+    model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    return ExtractiveReader(model, backend, sha256)
+
+
+def _without_pooler(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in weights.items() if not name.startswith("pooler.")}

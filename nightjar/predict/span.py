@@ -1,0 +1,54 @@
+"""Answers of an extractive reader: the best span of the passage that a question comes with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
+from nightjar.models.load import prepare
+from nightjar.models.spans import load, shown
+from nightjar.models.weights import is_extractive
+from nightjar.predict.predictor import Job, Predictor, Row, about
+
+# The parts of a question that a reader needs.
+PARTS = ("title", "passage", "question")
+
+
+class SpanPredictor(Predictor):
+    """The answers of the reader in `weights`; an answer is empty where none is likelier than every span.
+
+    Raises NightjarError for a benchmark whose questions have no passage.
+    """
+
+    def __init__(self, job: Job) -> None:
+        job.check_kind(is_extractive(job.weights), "a model for question answering")
+        if any(not isinstance(one.parts.get(part), str) for one in job.questions for part in PARTS):
+            what = f"the questions of {job.card.name} have no passage"
+            raise NightjarError(what, job.key("benchmark"), "name another benchmark, such as reading")
+        prepare(job.params.seed, job.params.threads)
+        self.questions, self._size = job.questions, job.settings.batch_size
+        self._reader = reader = load(job.weights)
+        self._asked = [
+            (one.parts["question"], shown(one.parts["title"], one.parts["passage"])) for one in job.questions
+        ]
+        self.keys = len(job.questions)
+        self.cache_key = job.cache_key(model=reader.sha256, questions=digest({"all": self._asked}))
+
+    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        for first in range(0, len(numbers), self._size):
+            some, started = numbers[first : first + self._size], time.monotonic()
+            spans = self._reader.spans([self._asked[number] for number in some])
+            seconds = round((time.monotonic() - started) / len(some), 6)
+            for number, span in zip(some, spans, strict=True):
+                text = span.text if span.score > 0 else ""
+                yield (
+                    number,
+                    {"answers": [text], "text": span.text, "calls": [], "new_tokens": 0, "seconds": seconds},
+                )
+
+    def about(self, number: int) -> Row:
+        question, passage = self._asked[number]
+        tokens = sum(len(one.ids) for one in self._reader.windows(question, passage))
+        return about(f"{question}\n{passage}", tokens, self._reader.sha256)

@@ -1,0 +1,1 @@
+"""Trains extractive readers, which point at the answer in a passage."""

@@ -1,0 +1,179 @@
+"""The training of an extractive reader: AdamW on the first and the last token of the answer (Devlin et al. 2019, 4.2).
+
+A window without the whole answer, and a passage without one, learn the first token of the input (section 4.3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.text.f1 import normalised
+from nightjar.core.errors import NightjarError
+from nightjar.core.files import remove
+from nightjar.models.spans import ExtractiveReader, Window, shown
+from nightjar.params.readers import QaReader
+
+# As published (google-research/bert, optimization.py).
+WEIGHT_DECAY, CLIP, WARMUP = 0.01, 1.0, 0.1
+# Batches of so many are sorted by length, so that little is padded; their order is random.
+POOL = 32
+
+
+class Example(NamedTuple):
+    """A question, its passage as it is shown, its answer ("" for none) and the answer's first character."""
+
+    question: str
+    passage: str
+    answer: str
+    start: int
+
+
+class Target(NamedTuple):
+    """A window and the tokens that are to be pointed at; both 0 for no answer."""
+
+    window: Window
+    first: int
+    last: int
+
+
+def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Path) -> list[Example]:
+    """What is learnt of questions. Raises NightjarError if one has no passage."""
+    found = []
+    for one in questions:
+        parts = one.parts
+        if not all(isinstance(parts.get(name), str) for name in ("title", "passage", "question")):
+            raise NightjarError(
+                "its questions have no passage", source, "name another benchmark, such as reading"
+            )
+        passage, start = shown(parts["title"], parts["passage"]), parts.get("start")
+        before = len(passage) - len(parts["passage"])
+        answer = one.references[0] if start is not None else ""
+        found.append(Example(parts["question"], passage, answer, before + (start or 0)))
+    return found
+
+
+class Fit:
+    """The training of one reader. `work` keeps the weights after each epoch, and the newest moments."""
+
+    def __init__(
+        self,
+        reader: ExtractiveReader,
+        recipe: QaReader,
+        seed: int,
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        work: Path,
+    ) -> None:
+        self.reader, self.recipe, self.seed, self.dev, self.work = reader, recipe, seed, dev, work
+        self.targets = [target for one in train for target in _targets(reader, one)]
+        self.steps = math.ceil(len(self.targets) / recipe.batch_size)
+        self.optimizer = torch.optim.AdamW(
+            reader.model.parameters(), lr=recipe.learning_rate, weight_decay=WEIGHT_DECAY
+        )
+
+    def epoch(self, number: int) -> dict[str, Any]:
+        """Train the epoch of that number, from 0; its mean loss, in nats a window, and the scores on the dev side."""
+        if number:
+            self._resume(number - 1)
+        torch.manual_seed(self.seed * 1000 + number)
+        model, total, losses = self.reader.model.train(), self.steps * self.recipe.epochs, []
+        for step, batch in enumerate(self._batches(number), start=number * self.steps):
+            warmup = max(1, round(WARMUP * total))
+            factor = min((step + 1) / warmup, (total - step) / max(1, total - warmup))
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.recipe.learning_rate * factor
+            loss = self._loss(batch)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            losses.append(loss.item())
+        model.eval()
+        if not math.isfinite(sum(losses)):
+            raise NightjarError(
+                "the loss is no finite number", f"epoch {number + 1}", "lower the learning rate"
+            )
+        self._save(number)
+        return {"loss": round(sum(losses) / len(losses), 4), **self.scores()}
+
+    def scores(self) -> dict[str, float]:
+        """The share of dev questions that are answered exactly, and of those with an answer alone."""
+        spans = self.reader.spans([(one.question, one.passage) for one in self.dev])
+        right = [
+            normalised(span.text if span.score > 0 else "") == normalised(one.answer)
+            for one, span in zip(self.dev, spans, strict=True)
+        ]
+        answered = [found for one, found in zip(self.dev, right, strict=True) if one.answer]
+        return {
+            "dev_exact_match": round(sum(right) / max(1, len(right)), 4),
+            "dev_exact_match_with_answer": round(sum(answered) / max(1, len(answered)), 4),
+        }
+
+    def restore(self, number: int) -> None:
+        """The weights after an epoch."""
+        self.reader.model.load_state_dict(load_file(self._file("weights", number)))
+
+    def _loss(self, batch: Sequence[Target]) -> torch.Tensor:
+        device = self.reader.device
+        with torch.autocast(device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"):
+            starts, ends = self.reader.logits([one.window for one in batch])
+        first = torch.tensor([one.first for one in batch], device=device)
+        last = torch.tensor([one.last for one in batch], device=device)
+        cross_entropy = torch.nn.functional.cross_entropy
+        return (cross_entropy(starts, first) + cross_entropy(ends, last)) / 2
+
+    def _batches(self, epoch: int) -> Iterator[list[Target]]:
+        """All windows once, in batches of like length."""
+        generator = torch.Generator().manual_seed(self.seed * 1000 + epoch)
+        order, size = torch.randperm(len(self.targets), generator=generator).tolist(), self.recipe.batch_size
+        for pool in (order[first : first + POOL * size] for first in range(0, len(order), POOL * size)):
+            pool.sort(key=lambda place: len(self.targets[place].window.ids))
+            batches = [pool[first : first + size] for first in range(0, len(pool), size)]
+            for place in torch.randperm(len(batches), generator=generator).tolist():
+                yield [self.targets[number] for number in batches[place]]
+
+    def _file(self, kind: str, epoch: int) -> Path:
+        return self.work / f"{kind}-{epoch}.safetensors"
+
+    def _named(self) -> dict[str, torch.nn.Parameter]:
+        return dict(self.reader.model.named_parameters())
+
+    def _save(self, epoch: int) -> None:
+        self.work.mkdir(parents=True, exist_ok=True)
+        weights = {name: value.contiguous() for name, value in self.reader.model.state_dict().items()}
+        moments = {
+            f"{name}.{key}": value
+            for name, parameter in self._named().items()
+            for key, value in self.optimizer.state[parameter].items()
+        }
+        save_file(moments, self._file("moments", epoch))
+        save_file(weights, self._file("weights", epoch))
+        if epoch:
+            remove(self._file("moments", epoch - 1))
+
+    def _resume(self, epoch: int) -> None:
+        """Weights and moments after an epoch. Raises NightjarError if an earlier run left none."""
+        if not self._file("weights", epoch).is_file():
+            what = f"the weights of epoch {epoch + 1}, which an earlier run trained, are missing"
+            raise NightjarError(what, self.work, "remove .nightjar/checkpoints and run it again")
+        self.restore(epoch)
+        moments = load_file(self._file("moments", epoch))
+        for name, parameter in self._named().items():
+            self.optimizer.state[parameter] = {
+                key.removeprefix(f"{name}."): value
+                for key, value in moments.items()
+                if key.rpartition(".")[0] == name
+            }
+
+
+def _targets(reader: ExtractiveReader, one: Example) -> Iterator[Target]:
+    for window in reader.windows(one.question, one.passage):
+        found = window.tokens(one.start, one.start + len(one.answer)) if one.answer else None
+        yield Target(window, *(found or (0, 0)))

@@ -1,0 +1,129 @@
+"""Reading comprehension: SQuAD's files, what is refused, the sides, and the scores against small examples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar.benchmarks.build import opened
+from nightjar.benchmarks.question import Question, Record, Refused
+from nightjar.benchmarks.reading.card import CARD, NAME, Settings
+from nightjar.core.errors import NightjarError
+
+PASSAGE = "Ada Brock was born in Norwood in 1874."
+
+
+def asked(id: str, answer: str | None, **more: Any) -> dict[str, Any]:
+    answers = [{"text": answer, "answer_start": PASSAGE.index(answer)}] if answer else []
+    return {"id": id, "question": f"question {id}?", "answers": answers, "is_impossible": not answers} | more
+
+
+def write(folder: Path, name: str, *questions: Any) -> None:
+    articles = [{"title": "Ada_Brock", "paragraphs": [{"context": PASSAGE, "qas": list(questions)}]}]
+    (folder / f"{name}.json").write_text(json.dumps({"version": "1.1", "data": articles}))
+
+
+def rows(folder: Path) -> tuple[list[Record], list[Refused]]:
+    assert CARD.load
+    found = list(CARD.load(folder))
+    return [it for it in found if isinstance(it, Record)], [it for it in found if isinstance(it, Refused)]
+
+
+def test_the_rows_of_a_file(tmp_path: Path) -> None:
+    several = [
+        {"text": text, "answer_start": PASSAGE.index(text)} for text in ("in Norwood", "Norwood", "Norwood")
+    ]
+    write(
+        tmp_path,
+        "dev",
+        asked("a", "Norwood"),
+        asked("b", None),
+        asked("c", None, answers=several, is_impossible=False),
+    )
+    records, refused = rows(tmp_path)
+    assert not refused and [it.task_id for it in records] == ["dev"] * 3
+    assert records[0].parts == {
+        "title": "Ada Brock",
+        "passage": PASSAGE,
+        "question": "question a?",
+        "start": 22,
+    }
+    assert [it.references for it in records] == [("Norwood",), ("",), ("in Norwood", "Norwood")]
+    assert [it.parts["start"] for it in records] == [22, None, 19]
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        (asked("a", "Norwood", answers=[{"text": "Norwood", "answer_start": 3}]), "not at its answer_start"),
+        (
+            asked("a", "Norwood", answers=[{"text": "Norwood", "answer_start": "22"}]),
+            "not at its answer_start",
+        ),
+        (asked("a", "Norwood", answers=[]), "answers is not a list"),
+        (asked("a", "Norwood", question=" "), "question is blank"),
+        (asked("a", "Norwood") | {"id": 7}, "id is"),
+        ([], "not an object"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, question: Any, reason: str) -> None:
+    write(tmp_path, "dev", question, asked("good", "Norwood"))
+    records, (refused,) = rows(tmp_path)
+    assert [it.id for it in records] == ["good"] and reason in refused.reason and refused.file == "dev.json"
+
+
+@pytest.mark.parametrize(
+    "article",
+    [3, {"title": "x"}, {"paragraphs": [3]}, {"paragraphs": [{"context": "a"}]}, {"paragraphs": "a"}],
+)
+def test_articles_of_another_form_are_refused(tmp_path: Path, article: Any) -> None:
+    (tmp_path / "dev.json").write_text(json.dumps({"data": [article]}))
+    records, refused = rows(tmp_path)
+    assert not records and len(refused) == 1
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"data": 3}', "{"])
+def test_other_files(tmp_path: Path, content: str) -> None:
+    (tmp_path / "dev.json").write_text(content)
+    with pytest.raises(NightjarError):
+        rows(tmp_path)
+
+
+def test_the_sides(tmp_path: Path) -> None:
+    write(tmp_path, "test", asked("a", "Norwood"))
+    with opened(CARD, tmp_path) as (sources, _):
+        assert [it.id for it in CARD.questions(sources, Settings(), 0)] == ["a"]
+    write(tmp_path, "train", *(asked(f"t{n}", "1874") for n in range(5)))
+    settings = Settings(evaluated="test", train="train", train_questions=3)
+    with opened(CARD, tmp_path) as (sources, _):
+        assert [it.id for it in CARD.questions(sources, settings, 0)] == ["a"]
+        training = CARD.capabilities[-1].questions(sources, settings, 0)  # type: ignore[attr-defined]
+        sides = [side for side, _ in training]
+        assert sides == ["train"] * 3
+        with pytest.raises(
+            NightjarError, match=r"evaluated is None, which is not in it.*files are test, train"
+        ):
+            list(CARD.questions(sources, Settings(), 0))
+
+
+def question(*references: str) -> Question:
+    return Question(NAME, "dev", "1", {"title": "", "passage": PASSAGE, "question": "?"}, references)
+
+
+@pytest.mark.parametrize(
+    ("references", "answer", "exact", "f1"),
+    [
+        (("Norwood",), "norwood.", 1, 1),
+        (("Norwood",), "in Norwood", 0, 2 / 3),
+        (("in Norwood", "Norwood"), "the Norwood", 1, 1),
+        (("Norwood",), "", 0, 0),
+        (("",), "", 1, 1),
+        (("",), "Norwood", 0, 0),
+    ],
+)
+def test_scores(references: tuple[str, ...], answer: str, exact: float, f1: float) -> None:
+    found = CARD.score([question(*references)], [[answer]])
+    assert found["exact_match"].tolist() == [exact] and found["f1"].tolist() == [pytest.approx(f1)]

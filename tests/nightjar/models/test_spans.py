@@ -1,0 +1,119 @@
+"""Extractive readers against transformers' own tokenizer and model, and a search through every span."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.spans import LONGEST, LONGEST_ANSWER, STRIDE, ExtractiveReader, load, shown
+from nightjar.models.weights import is_extractive, write_checksums
+from tests import tiny_models
+
+LONG = " ".join(f"word{number}" for number in range(150))
+ASKED = [
+    ("Where was Ada born?", "Ada > Ada was born in Norwood in 1874."),
+    ("Who?", "x"),
+    ("What follows? " * 40, LONG),
+    ("Where?", LONG),
+]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("encoder")
+    tiny_models.sentence_encoder(folder)
+    write_checksums(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model for question answering with the encoder's weights and a random head."""
+    made = tmp_path_factory.mktemp("reader")
+    torch.manual_seed(0)
+    reader = load(encoder, fresh=True)
+    reader.model.qa_outputs.weight.data *= 50
+    reader.model.save_pretrained(made)
+    for file in encoder.glob("tokenizer*"):
+        (made / file.name).write_bytes(file.read_bytes())
+    write_checksums(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def reader(folder: Path) -> ExtractiveReader:
+    return load(folder)
+
+
+def plain(folder: Path, question: str, passage: str) -> tuple[str, float]:
+    """The best span by transformers' tokenizer and one pass a window, every span compared."""
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    model = AutoModelForQuestionAnswering.from_pretrained(str(folder)).eval()
+    ids = tokenizer(question, add_special_tokens=False)["input_ids"][:64]
+    text = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True)
+    ends = tokenizer("a", "b")["input_ids"]
+    around = len(ends) - 2
+    room = LONGEST - len(ids) - around
+    best, first = ("", -float("inf")), 0
+    while True:
+        own = text["input_ids"][first : first + room]
+        # The tiny tokenizer puts nothing around its texts.
+        whole = torch.tensor([[*ids, *own]])
+        types = torch.tensor([[0] * len(ids) + [1] * len(own)])
+        with torch.no_grad():
+            made = model(input_ids=whole, token_type_ids=types)
+        start, end = made.start_logits[0], made.end_logits[0]
+        for one in range(len(own)):
+            for last in range(one, min(one + LONGEST_ANSWER, len(own))):
+                score = float(start[len(ids) + one] + end[len(ids) + last] - start[0] - end[0])
+                if score > best[1]:
+                    offsets = text["offset_mapping"][first : first + room]
+                    best = passage[offsets[one][0] : offsets[last][1]], score
+        if first + room >= len(text["input_ids"]):
+            return best
+        first += room - min(STRIDE, room // 2)
+
+
+def test_the_best_span_is_that_of_a_search_through_all(folder: Path, reader: ExtractiveReader) -> None:
+    found = reader.spans(ASKED)
+    for (question, passage), span in zip(ASKED, found, strict=True):
+        text, score = plain(folder, question, passage)
+        assert span.text == text and span.score == pytest.approx(score, abs=1e-4)
+
+
+def test_windows_cover_the_passage_and_find_an_answer(reader: ExtractiveReader) -> None:
+    windows = reader.windows("Where?", LONG)
+    assert len(windows) > 1 and all(len(one.ids) <= LONGEST for one in windows)
+    start = LONG.index("word120")
+    inside = [one.tokens(start, start + 7) for one in windows]
+    assert any(inside) and not all(inside)
+    for window, tokens in zip(windows, inside, strict=True):
+        if tokens:
+            first, last = (place - window.places.start for place in tokens)
+            assert LONG[window.offsets[first][0] : window.offsets[last][1]].strip() == "word120"
+
+
+def test_an_empty_passage_has_no_span(reader: ExtractiveReader) -> None:
+    assert [span.text for span in reader.spans([("Who?", ""), ("Who?", "a")])] == ["", "a"]
+    assert reader.spans([]) == []
+
+
+def test_which_models_point_at_answers(encoder: Path, folder: Path, tmp_path: Path) -> None:
+    assert is_extractive(folder) and not is_extractive(encoder) and not is_extractive(tmp_path)
+    with pytest.raises(NightjarError, match=r"tensors missing: qa_outputs"):
+        load(encoder)
+
+
+def test_a_fresh_head_keeps_the_encoder(encoder: Path) -> None:
+    plain, fresh = load(encoder, fresh=True), load(encoder, fresh=True)
+    own, other = plain.model.base_model.state_dict(), fresh.model.base_model.state_dict()
+    assert own.keys() == other.keys() and all(torch.equal(own[name], other[name]) for name in own)
+    assert not torch.equal(plain.model.qa_outputs.weight, fresh.model.qa_outputs.weight)
+
+
+def test_how_a_passage_is_shown() -> None:
+    assert shown(" Ada ", "A painter.") == "Ada > A painter." and shown("", "A painter.") == "A painter."

@@ -1,0 +1,145 @@
+"""Extractive readers from questions to predictions: they learn, resume, and refuse what does not fit."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nightjar import params
+from nightjar.benchmarks.question import Question
+from nightjar.core import contracts, tables
+from nightjar.core.config import read_yaml
+from nightjar.core.errors import NightjarError
+from nightjar.core.identity import contents
+from nightjar.models.weights import verify, write_checksums
+from stages._runtime.stage import Stage
+from stages.predict.__main__ import run as predict
+from stages.train_qa.__main__ import run as train
+from tests import tiny_models
+from tests.conftest import ROOT
+from tests.killing import units_added
+
+RECIPE = {"benchmark": "reading", "base": "models/base/sentence_encoder", "learning_rate": 0.003}
+RECIPE |= {"batch_size": 8, "epochs": 2, "precision": "float32"}
+SIDES = {
+    "train": (contracts.TRAIN_QUESTIONS, 160),
+    "dev": (contracts.DEV_QUESTIONS, 20),
+    "test": (contracts.QUESTIONS, 40),
+}
+
+
+def asked(side: str, number: int) -> Question:
+    """The answer is the word of Zs; a fourth of the passages has none."""
+    draw = random.Random(f"{side} {number}")
+    words = ["".join(draw.choice("abcdef") for _ in range(3)) for _ in range(4)]
+    answer = "" if number % 4 == 3 else "ZZZ"
+    if answer:
+        words.insert(draw.randrange(5), answer)
+    passage = " ".join(words)
+    parts = {
+        "title": "",
+        "passage": passage,
+        "question": "which?",
+        "start": passage.find("Z") if answer else None,
+    }
+    return Question("reading", side, str(number), parts, (answer,))
+
+
+@pytest.fixture()
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    with tables.ArtifactWriter(tmp_path / "data/questions/reading") as writer:
+        for side, (contract, count) in SIDES.items():
+            writer.write(contract, [asked(side, number).row() for number in range(count)])
+    base = tmp_path / "models/base/sentence_encoder"
+    base.mkdir(parents=True)
+    tiny_models.sentence_encoder(base)
+    write_checksums(base)
+    monkeypatch.chdir(tmp_path)
+    configure()
+    return tmp_path
+
+
+def configure(**changes: Any) -> None:
+    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values["qa_readers"] = {"own": RECIPE | changes}
+    system = {"benchmark": "reading", "system": "own", "kind": "span", "weights": "models/qa/own"}
+    values["predict"]["systems"] = {"reading-own": system | dict.fromkeys(("evidence", "tools"), "data/none")}
+    values["predict"]["reading"] = {}
+    group = {
+        "code": "nightjar/benchmarks/reading",
+        "data": "data",
+        "split": "data/none",
+        "encoder": "data/none",
+    }
+    values["benchmarks"] = {"reading": group}
+    values["train"]["recipes"] = {}
+    Path("params.yaml").write_text(json.dumps(values))
+
+
+def finish(run: Callable[[Stage], None], name: str) -> Stage:
+    stage = Stage(name, params.load())
+    run(stage)
+    return stage
+
+
+def test_a_reader_learns_and_answers(project: Path) -> None:
+    configure(epochs=6)
+    facts = finish(train, "train_qa@own").details
+    assert facts["questions"] == {"train": 160, "dev": 20} and facts["without_answer"] == {
+        "train": 40,
+        "dev": 5,
+    }
+    best = facts["epochs"][facts["chosen_epoch"] - 1]
+    assert best["dev_exact_match"] == max(one["dev_exact_match"] for one in facts["epochs"]) >= 0.9
+    assert verify(Path("models/qa/own"))
+    finish(predict, "predict@reading-own")
+    rows = tables.read_rows(Path("data/predict/reading/own"), contracts.PREDICTIONS)
+    wanted = {str(number): asked("test", number).references[0] for number in range(40)}
+    right = [row["answers"] == [wanted[row["id"]]] for row in rows]
+    assert len(rows) == 40 and sum(right) >= 34
+
+
+def test_a_killed_run_resumes_with_the_same_bytes(project: Path) -> None:
+    finish(train, "train_qa@own")
+    wanted = contents(Path("models/qa/own"))
+    shutil.rmtree("models/qa")
+    with units_added(kill_after=1) as added:
+        finish(train, "train_qa@own")
+    assert added == [0] and not Path("models/qa/own").exists()
+    with units_added() as added:
+        finish(train, "train_qa@own")
+    assert added == [1] and contents(Path("models/qa/own")) == wanted
+    assert not list(Path(".nightjar/qa/own").glob("*"))
+    with units_added(kill_after=1):
+        finish(train, "train_qa@own")
+    shutil.rmtree(".nightjar/qa")
+    with pytest.raises(
+        NightjarError, match=r"weights of epoch 1.*are missing; remove \.nightjar/checkpoints"
+    ):
+        finish(train, "train_qa@own")
+
+
+def test_a_trained_reader_can_be_trained_further(project: Path) -> None:
+    finish(train, "train_qa@own")
+    first = contents(Path("models/qa/own"))
+    shutil.copytree("models/qa/own", "models/mine")
+    configure(base="models/mine", epochs=1, learning_rate=0.0001)
+    facts = finish(train, "train_qa@own").details
+    assert contents(Path("models/qa/own")) != first and facts["epochs"][0]["loss"] < 1.5
+
+
+def test_questions_without_a_passage(project: Path) -> None:
+    with tables.ArtifactWriter(Path("data/questions/reading")) as writer:
+        writer.write(contracts.QUESTIONS, [asked("test", 0)._replace(parts={"question": "which?"}).row()])
+    with pytest.raises(NightjarError, match=r"reading has no training questions.*benchmarks\.reading\.train"):
+        finish(train, "train_qa@own")
+    with pytest.raises(NightjarError, match="this is none"):
+        configure(base="models/base/sentence_encoder")
+        shutil.copytree("models/base/sentence_encoder", "models/qa/own")
+        finish(predict, "predict@reading-own")
