@@ -25,7 +25,7 @@ from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
 from nightjar.params.data import RecordsPath
 from nightjar.params.predict import PredictBenchmark, System
-from nightjar.params.readers import ReaderInputs, ReaderRecipe
+from nightjar.params.readers import QaReader, ReaderInputs, ReaderRecipe
 from nightjar.params.search import RerankModel, Retrieval
 from nightjar.params.train import RecipeInputs, Training
 
@@ -42,6 +42,7 @@ OPEN: Mapping[str, type[Model] | None] = {
     "ingest": RecordsPath,
     "predict": PredictBenchmark,
     "predict.systems": System,
+    "qa_readers": QaReader,
     "readers": ReaderRecipe,
     "readers.recipes": ReaderInputs,
     "rerank.benchmarks": RerankModel,
