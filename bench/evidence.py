@@ -41,6 +41,7 @@ class Run(BaseModel):
     minutes: int
     commands: tuple[str, ...]
     links: Mapping[str, str] = {}
+    makes: tuple[str, ...] = ()
     gpu: bool = False
 
     @property
@@ -74,11 +75,13 @@ def missing(run: Run, real: Path | None) -> str:
 
 
 def clone(folder: Path, wanted: str, run: Run, real: Path | None) -> None:
-    """Make, or bring up to the commit, the clone that the run works in."""
+    """Make, or bring up to the commit, the clone that the run works in. What the commands make first is removed."""
     if not folder.exists():
         subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(folder)], check=True)
     subprocess.run(["git", "fetch", "--quiet", "origin", wanted], cwd=folder, check=True)
     subprocess.run(["git", "checkout", "--quiet", "--force", "--detach", wanted], cwd=folder, check=True)
+    for path in run.makes:
+        shutil.rmtree(folder / path, ignore_errors=True)
     for path, source in run.links.items():
         link = folder / path
         if real and not link.is_symlink():

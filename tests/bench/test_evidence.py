@@ -27,6 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "evidence.yaml").write_text(
         f"""
 good: {{section: A, minutes: 1, commands: ["{PYTHON} -c \\"{counts}\\""]}}
+makes: {{section: A, minutes: 1, makes: [a], commands: ["{PYTHON} -c \\"__import__('os').mkdir('a')\\""]}}
 bad: {{section: A, minutes: 1, commands: ["{PYTHON} -V", "{PYTHON} -c \\"raise SystemExit(3)\\""]}}
 long: {{section: B, minutes: 500, commands: ["{PYTHON} -V"]}}
 real: {{section: B, minutes: 1, links: {{data/a: there}}, commands: ["{PYTHON} -c \\"print(open('data/a').read())\\""]}}
@@ -73,7 +74,15 @@ def test_what_fails_or_cannot_run_is_named(
     (data / "there").write_text("real text", encoding="utf-8")
     assert evidence.main(["real"]) == 0
     assert "real text" in (project / ".nightjar/evidence/real.log").read_text(encoding="utf-8")
-    assert set(evidence.done(evidence.commit())) == {"good", "real"}
+    assert set(evidence.done(evidence.commit())) == {"good", "makes", "real"}
+
+
+def test_what_a_run_makes_first_is_made_again(project: Path) -> None:
+    """A command that makes a folder refuses one that is there, as after a run that was stopped."""
+    assert evidence.main(["makes"]) == 0
+    (project / "text.txt").write_text("changed", encoding="utf-8")
+    git(project, "commit", "--quiet", "--all", "--message", "two")
+    assert evidence.main(["makes"]) == 0
 
 
 def test_the_list_runs_nothing(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,6 +98,8 @@ def test_a_listed_run_has_its_section_profile_and_programs(name: str) -> None:
     assert f"## {run.section}" in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     for command in run.commands:
         words = shlex.split(command)
+        if words[0] == "python" and "--output" in words and not words[-1].startswith(".nightjar/"):
+            assert words[words.index("--output") + 1] in run.makes
         if words[:2] == ["nightjar", "use"]:
             assert (ROOT / "profiles" / f"{words[2]}.yaml").is_file()
         elif words[:2] == ["python", "-m"]:
