@@ -165,6 +165,14 @@ def about(root: Path, profile: str) -> About:
     return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
 
 
+def applied_targets(root: Path) -> list[str]:
+    """The stages that the profile is for which `nightjar use` applied; none, for all, where there is no such profile."""
+    try:
+        return about(root, (root / paths.PROFILE).read_text(encoding="utf-8").strip()).targets
+    except (OSError, ValueError, NightjarError):
+        return []
+
+
 def unpin(values: Any, settings: Mapping[str, Any]) -> None:
     """Take the sha256 out of `values` if `settings` name another source and no sha256: it is of one source."""
     if (

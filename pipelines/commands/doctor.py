@@ -119,10 +119,11 @@ def _data() -> Iterator[Finding]:
     yield Finding("parameters", "ok", f"{PARAMS_FILE} is valid")
     if not Path("dvc.yaml").is_file():
         return
+    from nightjar.params.profiles import applied_targets
     from pipelines.fetch.needs import needs
 
-    absent = set()
-    for one in needs(Path(), read_yaml(PARAMS_FILE))[1]:
+    absent, targets = set(), applied_targets(Path())
+    for one in needs(Path(), read_yaml(PARAMS_FILE), targets)[1]:
         kind = "data" if one.source.startswith(f"{paths.DATA}/") else "models"
         if one.state == "missing":
             absent.add(kind)
@@ -135,7 +136,7 @@ def _data() -> Iterator[Finding]:
             yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")
     for kind in ("data", "models"):
         if kind not in absent:
-            yield Finding(kind, "ok", f"all that {PARAMS_FILE} names are there")
+            yield Finding(kind, "ok", f"all that {', '.join(targets) or PARAMS_FILE} needs is there")
 
 
 def _gpu() -> Iterator[Finding]:

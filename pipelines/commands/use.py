@@ -13,7 +13,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
-from nightjar.params.profiles import own
+from nightjar.params.profiles import applied_targets, own
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
 from pipelines.commands.plan_profile import show_missing
@@ -38,8 +38,9 @@ def _print(changes: list[dict[str, Any]]) -> None:
 
 
 def _missing() -> None:
-    """Name what the settings read and what is not there, below the changes."""
-    show_missing(needs(Path(), read_yaml(Path(PARAMS_FILE)))[1], err=True, before="nightjar: use: ")
+    """Name what the stages that the profile is for read and what is not there, below the changes."""
+    wanted = needs(Path(), read_yaml(Path(PARAMS_FILE)), applied_targets(Path()))[1]
+    show_missing(wanted, err=True, before="nightjar: use: ")
 
 
 @click.command()
@@ -53,7 +54,8 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     """Apply PROFILE to params.yaml and print what it changes.
 
     The new params.yaml is profiles/sample.yaml with the changes of the profile and of --set. It is checked
-    before it is written. The command lists missing data and weights, and what fetches them. Entries of your
+    before it is written. The command lists missing data and weights of the
+    stages that the profile is for, and what fetches them. Entries of your
     own in params.yaml are removed, unless a profile in profiles/ has them. A warning then names them and
     the copy of the file.
 

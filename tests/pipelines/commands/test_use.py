@@ -73,3 +73,17 @@ def test_parameters_do_not_change_under_a_rebuild(project: Path) -> None:
     assert done.returncode == 2 and "a rebuild is running (process " in done.stderr
     assert (project / "params.yaml").read_text() == before
     assert tried.returncode == 0 and "seed: 7 -> 42" in tried.stdout
+
+
+def test_only_what_the_profile_is_for_is_named_as_missing(project: Path) -> None:
+    """The stages of the other benchmarks have no systems in this profile, so nothing makes what they read."""
+    shutil.copy(ROOT / "dvc.yaml", project)
+    (project / "data").mkdir()
+    (project / "data/none").touch()
+    done = captured(main, ["use", "protoqa_cpu"])
+    assert done.returncode == 0 and "data/predict/" not in done.stderr
+    named = [line for line in done.stderr.splitlines() if " is missing" in line]
+    assert any("data/pgra" in line for line in named) and any("data/fetched/protoqa" in line for line in named)
+    assert not [line for line in named if "data/retrieve/" in line]
+    listed = {one["check"]: one for one in json.loads(captured(main, ["doctor", "--json"]).stdout)}
+    assert "data/predict/" not in listed["data"]["text"]
