@@ -166,7 +166,7 @@ def about(root: Path, profile: str) -> About:
 
 
 def applied_targets(root: Path) -> list[str]:
-    """The stages that the profile is for which `nightjar use` applied; none, for all, where there is no such profile."""
+    """The stages that the profile which `nightjar use` applied is for; none, for all, without such a profile."""
     try:
         return about(root, (root / paths.PROFILE).read_text(encoding="utf-8").strip()).targets
     except (OSError, ValueError, NightjarError):

@@ -83,7 +83,9 @@ def test_only_what_the_profile_is_for_is_named_as_missing(project: Path) -> None
     done = captured(main, ["use", "protoqa_cpu"])
     assert done.returncode == 0 and "data/predict/" not in done.stderr
     named = [line for line in done.stderr.splitlines() if " is missing" in line]
-    assert any("data/pgra" in line for line in named) and any("data/fetched/protoqa" in line for line in named)
+    assert any("data/pgra" in line for line in named) and any(
+        "data/fetched/protoqa" in line for line in named
+    )
     assert not [line for line in named if "data/retrieve/" in line]
     listed = {one["check"]: one for one in json.loads(captured(main, ["doctor", "--json"]).stdout)}
     assert "data/predict/" not in listed["data"]["text"]
