@@ -19,11 +19,14 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import remove
 from nightjar.models.spans import ExtractiveReader, Window, shown
 from nightjar.params.readers import QaReader
+from stages._runtime.stage import log
 
 # As published (google-research/bert, optimization.py).
 WEIGHT_DECAY, CLIP, WARMUP = 0.01, 1.0, 0.1
 # Batches of so many are sorted by length, so that little is padded; their order is random.
 POOL = 32
+# Lines of the log with a loss.
+SHOWN = 20
 
 
 class Example(NamedTuple):
@@ -95,6 +98,8 @@ class Fit:
             self.optimizer.step()
             self.optimizer.zero_grad()
             losses.append(loss.item())
+            if (step + 1) % max(1, total // SHOWN) == 0:
+                log.info("step %d of %d, loss %.3f", step + 1, total, losses[-1])
         model.eval()
         if not math.isfinite(sum(losses)):
             raise NightjarError(

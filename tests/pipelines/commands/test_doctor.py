@@ -26,8 +26,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data/none").touch()
     for folder in ("data/sample", "nightjar", "stages", "profiles"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    for folder in ("consistency", "rerank", "retrieve"):
-        (tmp_path / "data" / folder).mkdir()
+    for folder in ("data/consistency", "data/rerank", "data/retrieve", "models/qa"):
+        (tmp_path / folder).mkdir(parents=True)
     git(tmp_path, "init")
     git(tmp_path, "commit", "--allow-empty", "-m", "a")
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,7 @@ from pipelines.commands.plan import plan
 from tests.conftest import ROOT
 
 # Folders that stages write; whatever else a setting names must be supplied, or be in the repository.
-MADE = r"models/(base|train|readers)/|data/(none|ingest|split|augment|augment_merge|index|questions|retrieve|rerank)\b"
+MADE = r"models/(base|train|readers|qa)/|data/(none|ingest|split|augment|augment_merge|index|questions|retrieve|rerank)\b"
 
 
 @pytest.fixture()
@@ -29,7 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data/none").touch()
     for folder in ("nightjar", "stages", "data/sample"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    for folder in ("data/consistency", "data/rerank", "data/retrieve", "models/train"):
+    for folder in ("data/consistency", "data/rerank", "data/retrieve", "models/train", "models/qa"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -58,7 +58,17 @@ def test_every_stage_of_the_project_says_what_it_needs() -> None:
     metas = {name: (stage.get("do") or stage).get("meta", {}) for name, stage in written.items()}
     needs = resources.needs(graph(**metas), load_rebuild(ROOT / "params.yaml"))
     assert all(need.memory_gb for need in needs.values())
-    models = {"augment", "index", "retrieve", "rerank", "train", "train_reader", "predict", "consistency"}
+    models = {
+        "augment",
+        "index",
+        "retrieve",
+        "rerank",
+        "train",
+        "train_qa",
+        "train_reader",
+        "predict",
+        "consistency",
+    }
     assert {name for name, need in needs.items() if need.gpu} == models
     assert {name for name, need in needs.items() if need.attempts > 1} == {"base_model"}
 
