@@ -178,6 +178,19 @@ def check_vocabulary(ids: Iterable[int], model: Any, folder: Path) -> None:
         )
 
 
+def positions(model: Any, relative: int) -> int:
+    """The tokens that a model has positions for; `relative` where these have no end, as in T5 and XLNet.
+
+    Those of RoBERTa begin after the number of the padding token.
+    """
+    most = getattr(model.config, "max_position_embeddings", None)
+    if not isinstance(most, int) or most < 1:
+        return relative
+    embeddings = getattr(model.base_model, "embeddings", None)
+    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+    return most if padding is None else most - padding - 1
+
+
 @contextmanager
 def at_most(tensors: int, elements: int, where: Path) -> Iterator[None]:
     """Stop a model that registers many more tensors or elements than its file has, before they are filled."""

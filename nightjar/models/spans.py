@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModel, AutoModelForQuestionAnswering
 
 from nightjar.models.headers import refusing
-from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+from nightjar.models.pretrained import check_finite, check_vocabulary, positions, read_model, read_tokenizer
 from nightjar.models.tokenizer import PROBE, like_length
 from nightjar.models.weights import verify
 
@@ -78,12 +78,15 @@ class ExtractiveReader:
         return device
 
     def windows(self, question: str, passage: str) -> list[Window]:
-        """The question, cut to LONGEST_QUESTION tokens, with the passage, in windows of LONGEST tokens."""
+        """The question with the passage, in windows of LONGEST tokens, or of as many as the model has positions for.
+
+        The question is cut to LONGEST_QUESTION tokens, and to half of a window.
+        """
+        room = min(LONGEST, positions(self.model, LONGEST)) - self.tokenizer.num_special_tokens_to_add(True)
         asked = self.tokenizer.encode(question, add_special_tokens=False)
-        asked.truncate(LONGEST_QUESTION)
+        asked.truncate(min(LONGEST_QUESTION, room // 2))
+        room -= len(asked.ids)
         read = self.tokenizer.encode(passage, add_special_tokens=False)
-        longest = min(LONGEST, int(getattr(self.model.config, "max_position_embeddings", LONGEST)))
-        room = longest - len(asked.ids) - self.tokenizer.num_special_tokens_to_add(True)
         read.truncate(room, stride=min(STRIDE, room // 2))
         found = []
         for part in [read, *read.overflowing]:
@@ -124,7 +127,8 @@ class ExtractiveReader:
                 first, last, score = _best(start, end, one.places)
                 if score > best[number].score:
                     begin, stop = one.offsets[first][0], one.offsets[last][1]
-                    best[number] = Span(asked[number][1][begin:stop], score)
+                    # The first token of some tokenizers has the blank before its word.
+                    best[number] = Span(asked[number][1][begin:stop].strip(), score)
         return best
 
 

@@ -28,6 +28,8 @@ from nightjar.params.data import ModelSource
 
 # What a model directory may hold beside its weights; nothing else is copied, no code above all.
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+# What the classes of transformers for question answering end with, those of XLM and XLNet in the second way.
+_POINTS = ("ForQuestionAnswering", "ForQuestionAnsweringSimple")
 # How to come from the older form of weights to the one that is read, where that form can be trusted.
 CONVERT = "save it as safetensors where you trust it (save_pretrained), or name a revision that has them"
 
@@ -159,7 +161,7 @@ def check(folder: Path) -> None:
 def is_extractive(folder: Path) -> bool:
     """Whether the model of a directory points at answers; other models write them."""
     kinds = read_json_object(folder / CONFIG).get("architectures") if (folder / CONFIG).is_file() else None
-    return isinstance(kinds, list) and any(str(kind).endswith("ForQuestionAnswering") for kind in kinds)
+    return isinstance(kinds, list) and any(str(kind).endswith(_POINTS) for kind in kinds)
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from transformers import AutoModel, AutoModelForTextEncoding
 from nightjar.core.arguments import AnyPath, as_path, check_texts
 from nightjar.core.errors import NightjarError
 from nightjar.models.headers import read_json_object, refusing
-from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+from nightjar.models.pretrained import check_finite, check_vocabulary, positions, read_model, read_tokenizer
 from nightjar.models.tokenizer import PROBE, is_encoder_decoder, like_length
 from nightjar.models.weights import CONFIG, verify
 from nightjar.search.pooling import SETTING, Pooling, recorded
@@ -65,7 +65,9 @@ class SentenceEncoder:
         self._model = model.to(self._device).eval()
         with refusing("no encoder can be made of this model", path, _OTHER):
             self.dimension = int(model.config.hidden_size)
-            self.max_length = _max_length(path, self._tokenizer.model_max_length, _positions(model))
+            self.max_length = _max_length(
+                path, self._tokenizer.model_max_length, positions(model, LONGEST_RELATIVE)
+            )
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -183,17 +185,6 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
 def encoder_class(path: Path) -> Any:
     """The class of transformers for the encoder of a directory: of an encoder-decoder, that of its encoder alone."""
     return AutoModelForTextEncoding if is_encoder_decoder(path) else AutoModel
-
-
-def _positions(model: Any) -> int:
-    """The tokens that the model has positions for: those of RoBERTa begin after the number of the padding token.
-
-    T5's positions are relative and have no end: LONGEST_RELATIVE.
-    """
-    embeddings = getattr(model, "embeddings", None)
-    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-    most: int = getattr(model.config, "max_position_embeddings", LONGEST_RELATIVE)
-    return most if padding is None else most - padding - 1
 
 
 def _max_length(path: Path, *limits: int) -> int:
