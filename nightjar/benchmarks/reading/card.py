@@ -22,7 +22,7 @@ from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_v
 from nightjar.benchmarks.text.f1 import f1, normalised
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import raw_text
+from nightjar.core.json_text import duplicate_key, is_text, raw_text, shown
 
 NAME = "reading"
 
@@ -54,11 +54,11 @@ def load(folder: Path) -> Iterator[Record | Refused]:
         if not isinstance(whole, dict) or not isinstance(whole.get("data"), list):
             raise NightjarError('no list "data" in this file', path, FIX)
         for title, passage, one in _questions(whole["data"]):
-            id = str(one.get("id")) if isinstance(one, dict) else None
+            id = one.get("id") if isinstance(one, dict) else None
             try:
                 yield _record(path, title, passage, one)
             except InvalidRow as error:
-                yield Refused(path.name, str(error), raw_text(one), id)
+                yield Refused(path.name, str(error), raw_text(one), id if is_text(id) else None)
 
 
 def _questions(articles: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
@@ -78,18 +78,26 @@ def _questions(articles: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
 def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
     if not isinstance(one, dict):
         raise InvalidRow("not an object")
+    if (key := duplicate_key(one)) is not None:
+        raise InvalidRow(f"the key {shown(key)} occurs twice")
+    impossible = one.get("is_impossible") or False
+    if not isinstance(impossible, bool):
+        raise InvalidRow("is_impossible is neither true nor false")
+    text(passage, "context")
     parts: dict[str, Any] = {
-        "title": title.replace("_", " ") if isinstance(title, str) else "",
-        "passage": passage if isinstance(passage, str) and passage.strip() else text(passage, "context"),
+        "title": text(title, "title").replace("_", " ") if isinstance(title, str) and title.strip() else "",
+        # As it is: answers are found in it by their place.
+        "passage": passage,
         "question": text(one.get("question"), "question"),
         "start": None,
     }
-    answers = objects_of(one.get("answers"), "answers", least=0 if one.get("is_impossible") else 1)
+    answers = objects_of(one.get("answers"), "answers", least=0 if impossible else 1)
     references = distinct(text(it.get("text"), "text of an answer") for it in answers)
-    if references and not one.get("is_impossible"):
-        parts["start"], first = answers[0].get("answer_start"), answers[0]["text"]
-        if type(parts["start"]) is not int or not parts["passage"].startswith(first, max(parts["start"], 0)):
+    if references and not impossible:
+        start, first = answers[0].get("answer_start"), answers[0]["text"]
+        if type(start) is not int or start < 0 or not passage.startswith(first, start):
             raise InvalidRow("the first answer is not at its answer_start")
+        parts["start"] = start + len(first) - len(first.lstrip())
     return Record(
         path.stem,
         text(one.get("id"), "id"),
