@@ -47,7 +47,7 @@ STUDY_LOGS = LOGS / "study"
 
 # Unfinished work of stages, which they resume, and the curves of a training in progress.
 CHECKPOINTS, CURVES = OWN / "checkpoints", OWN / "dvclive"
-READERS_WORK, QA_WORK = OWN / "readers", OWN / "qa"
+READERS_WORK = OWN / "readers"
 
 # Kept between runs: the seconds and rows of stages, the outcome of checks, scores of runs, entries that the ledger
 # could not take, the profile, params.yaml as it was before `nightjar use` removed entries that no profile has, and the

@@ -33,6 +33,11 @@ KEEP = "keep"
 KEPT = 2
 
 
+def folder_of(stage: str, cache_key: Mapping[str, Any], folder: Path = paths.CHECKPOINTS) -> Path:
+    """Where the checkpoint of a run is; what else the run needs to resume may lie there and goes with it."""
+    return folder / stage.replace("@", "-") / digest(cache_key)
+
+
 @dataclass(frozen=True)
 class Shard:
     """One of `of` equal shares of a stage's units, counted from 1: every `of`-th unit."""
@@ -80,7 +85,7 @@ class Checkpoint:
         self.shard = shard
         self._keys = keys
         self._numbers = None if keys is None else {key: number for number, key in enumerate(keys)}
-        self.folder = folder / stage.replace("@", "-") / digest(cache_key)
+        self.folder = folder_of(stage, cache_key, folder)
         self.part = self.folder / (f"{shard.number}-of-{shard.of}.jsonl" if shard else f"{WHOLE}.jsonl")
         self._places: dict[int, tuple[Path, int, int]] = {}
 

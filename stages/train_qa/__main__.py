@@ -11,12 +11,22 @@ from typing import Any
 
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import remove, replacing
+from nightjar.core.files import replacing
 from nightjar.core.identity import code, digest
 from nightjar.models.weights import is_extractive, write_checksums
+from stages._runtime.checkpoint import folder_of
 from stages._runtime.stage import Stage, log, main
 
 PACKAGES = ("torch", "transformers")
+# The files of a tokenizer, of whatever kind.
+TOKENIZERS = (
+    "tokenizer*.json",
+    "vocab*",
+    "merges.txt",
+    "*.model",
+    "added_tokens.json",
+    "special_tokens_map.json",
+)
 
 
 def run(stage: Stage) -> None:
@@ -48,10 +58,7 @@ def run(stage: Stage) -> None:
         "code": [code("nightjar/models/spans.py", "stages/train_qa"), *map(version, PACKAGES)],
         "questions": [digest({"all": [list(one) for one in side]}) for side in sides.values()],
     }
-    work = paths.QA_WORK / stage.item / digest(cache_key)
-    for other in work.parent.glob("*"):
-        if other != work:
-            remove(other)
+    work = folder_of(stage.name, cache_key, stage.folder / paths.CHECKPOINTS)
     fit = Fit(reader, recipe, stage.params.seed, sides["train"], sides["dev"], work)
 
     def train(todo: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -69,7 +76,6 @@ def run(stage: Stage) -> None:
         publish(
             reader, base, output, {"name": stage.item, **recipe.model_dump(), "base_sha256": reader.sha256}
         )
-    remove(work)
     stage.reads(source, base)
     stage.writes(output)
     questions = sum(map(len, sides.values()))
@@ -82,13 +88,17 @@ def run(stage: Stage) -> None:
     }
 
 
+def tokenizer_files(folder: Path) -> list[Path]:
+    """The files of a model directory that are its tokenizer's."""
+    return sorted({file for pattern in TOKENIZERS for file in folder.glob(pattern)})
+
+
 def publish(reader: Any, base: Path, output: Path, record: dict[str, Any]) -> None:
     """Write the model with its tokenizer and how it was trained, all or nothing."""
     with replacing(output) as made:
         reader.model.save_pretrained(made)
-        for file in base.iterdir():
-            if file.name in ("vocab.txt", "special_tokens_map.json") or file.name.startswith("tokenizer"):
-                shutil.copyfile(file, made / file.name)
+        for file in tokenizer_files(base):
+            shutil.copyfile(file, made / file.name)
         (made / "qa_reader.json").write_text(
             json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8"
         )

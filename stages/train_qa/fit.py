@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.text.f1 import normalised
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import remove
+from nightjar.core.files import flush, remove
+from nightjar.models.headers import refusing
 from nightjar.models.spans import ExtractiveReader, Window, shown
 from nightjar.params.readers import QaReader
 from stages._runtime.stage import log
@@ -47,7 +48,7 @@ class Target(NamedTuple):
 
 
 def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Path) -> list[Example]:
-    """What is learnt of questions. Raises NightjarError if one has no passage."""
+    """What is learnt of questions. Raises NightjarError if one has no passage, or not the part `start`."""
     found = []
     for one in questions:
         parts = one.parts
@@ -55,7 +56,12 @@ def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Pa
             raise NightjarError(
                 "its questions have no passage", source, "name another benchmark, such as reading"
             )
-        passage, start = shown(parts["title"], parts["passage"]), parts.get("start")
+        if "start" not in parts:
+            what = "its questions do not say where the answer starts"
+            raise NightjarError(
+                what, source, "give them the part start: its first character, null for no answer"
+            )
+        passage, start = shown(parts["title"], parts["passage"]), parts["start"]
         before = len(passage) - len(parts["passage"])
         answer = one.references[0] if start is not None else ""
         found.append(Example(parts["question"], passage, answer, before + (start or 0)))
@@ -63,7 +69,10 @@ def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Pa
 
 
 class Fit:
-    """The training of one reader. `work` keeps the weights after each epoch, and the newest moments."""
+    """The training of one reader. The folder `work` keeps the weights after each epoch, and the newest moments.
+
+    An epoch counts once it is recorded, after its scores. So the moments before it stay until the next begins.
+    """
 
     def __init__(
         self,
@@ -85,6 +94,7 @@ class Fit:
         """Train the epoch of that number, from 0; its mean loss, in nats a window, and the scores on the dev side."""
         if number:
             self._resume(number - 1)
+            remove(self._file("moments", number - 2))
         torch.manual_seed(self.seed * 1000 + number)
         model, total, losses = self.reader.model.train(), self.steps * self.recipe.epochs, []
         for step, batch in enumerate(self._batches(number), start=number * self.steps):
@@ -122,8 +132,11 @@ class Fit:
         }
 
     def restore(self, number: int) -> None:
-        """The weights after an epoch."""
-        self.reader.model.load_state_dict(load_file(self._file("weights", number)))
+        """The weights after an epoch. Raises NightjarError if they are missing or damaged."""
+        weights = self._read("weights", number)
+        with torch.no_grad():
+            for name, parameter in self._named().items():
+                parameter.copy_(weights[name])
 
     def _loss(self, batch: Sequence[Target]) -> torch.Tensor:
         device = self.reader.device
@@ -151,31 +164,35 @@ class Fit:
         return dict(self.reader.model.named_parameters())
 
     def _save(self, epoch: int) -> None:
-        self.work.mkdir(parents=True, exist_ok=True)
-        weights = {name: value.contiguous() for name, value in self.reader.model.state_dict().items()}
+        weights = {name: parameter.detach().contiguous() for name, parameter in self._named().items()}
         moments = {
             f"{name}.{key}": value
             for name, parameter in self._named().items()
             for key, value in self.optimizer.state[parameter].items()
         }
-        save_file(moments, self._file("moments", epoch))
-        save_file(weights, self._file("weights", epoch))
-        if epoch:
-            remove(self._file("moments", epoch - 1))
+        self.work.mkdir(parents=True, exist_ok=True)
+        for kind, tensors in (("moments", moments), ("weights", weights)):
+            save_file(tensors, self._file(kind, epoch))
+            flush(self._file(kind, epoch))
+
+    def _read(self, kind: str, epoch: int) -> dict[str, torch.Tensor]:
+        file, fix = self._file(kind, epoch), f"remove {self.work} and run it again"
+        if not file.is_file():
+            raise NightjarError(
+                f"the {kind} of epoch {epoch + 1}, which an earlier run trained, are missing", file, fix
+            )
+        with refusing("damaged", file, fix):
+            return load_file(file)
 
     def _resume(self, epoch: int) -> None:
-        """Weights and moments after an epoch. Raises NightjarError if an earlier run left none."""
-        if not self._file("weights", epoch).is_file():
-            what = f"the weights of epoch {epoch + 1}, which an earlier run trained, are missing"
-            raise NightjarError(what, self.work, "remove .nightjar/checkpoints and run it again")
+        """Weights and moments after an epoch. Raises NightjarError if they are missing or damaged."""
         self.restore(epoch)
-        moments = load_file(self._file("moments", epoch))
-        for name, parameter in self._named().items():
-            self.optimizer.state[parameter] = {
-                key.removeprefix(f"{name}."): value
-                for key, value in moments.items()
-                if key.rpartition(".")[0] == name
-            }
+        named = self._named()
+        for key, value in self._read("moments", epoch).items():
+            name, _, what = key.rpartition(".")
+            parameter = named[name]
+            # AdamW counts its steps on the CPU; the moments lie beside the weights.
+            self.optimizer.state[parameter][what] = value if what == "step" else value.to(parameter.device)
 
 
 def _targets(reader: ExtractiveReader, one: Example) -> Iterator[Target]:

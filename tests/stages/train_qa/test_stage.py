@@ -21,9 +21,11 @@ from nightjar.models.weights import verify, write_checksums
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
 from stages.train_qa.__main__ import run as train
+from stages.train_qa.__main__ import tokenizer_files
+from stages.train_qa.fit import Fit
 from tests import tiny_models
 from tests.conftest import ROOT
-from tests.killing import units_added
+from tests.killing import Killed, units_added
 
 RECIPE = {"benchmark": "reading", "base": "models/base/sentence_encoder", "learning_rate": 0.003}
 RECIPE |= {"batch_size": 8, "epochs": 2, "precision": "float32"}
@@ -115,14 +117,72 @@ def test_a_killed_run_resumes_with_the_same_bytes(project: Path) -> None:
     with units_added() as added:
         finish(train, "train_qa@own")
     assert added == [1] and contents(Path("models/qa/own")) == wanted
-    assert not list(Path(".nightjar/qa/own").glob("*"))
+    assert not list(Path(".nightjar").rglob("*.safetensors"))
     with units_added(kill_after=1):
         finish(train, "train_qa@own")
-    shutil.rmtree(".nightjar/qa")
+    (kept,) = Path(".nightjar").rglob("weights-0.safetensors")
+    kept.unlink()
     with pytest.raises(
         NightjarError, match=r"weights of epoch 1.*are missing; remove \.nightjar/checkpoints"
     ):
         finish(train, "train_qa@own")
+
+
+def test_a_run_that_is_killed_before_its_second_epoch_counts_resumes(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights are written, then the dev side is answered, then the epoch is recorded: a kill may come between."""
+    finish(train, "train_qa@own")
+    wanted = contents(Path("models/qa/own"))
+    shutil.rmtree("models/qa")
+    scores, answered = Fit.scores, list[int]()
+
+    def killed_in_the_second(self: Fit) -> dict[str, float]:
+        answered.append(1)
+        if len(answered) == 2:
+            raise Killed
+        return scores(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Fit, "scores", killed_in_the_second)
+        with pytest.raises(Killed):
+            finish(train, "train_qa@own")
+    # The file that a kill may leave half written is one that the epoch writes again.
+    (torn,) = Path(".nightjar").rglob("weights-1.safetensors")
+    torn.write_bytes(torn.read_bytes()[:100])
+    with units_added() as added:
+        finish(train, "train_qa@own")
+    assert added == [1] and contents(Path("models/qa/own")) == wanted
+
+
+def test_a_killed_run_resumes_after_one_with_other_settings(project: Path) -> None:
+    with units_added(kill_after=1):
+        finish(train, "train_qa@own")
+    configure(epochs=1)
+    finish(train, "train_qa@own")
+    configure()
+    with units_added() as added:
+        finish(train, "train_qa@own")
+    assert added == [1]
+    assert not list(Path(".nightjar").rglob("*.safetensors"))
+
+
+@pytest.mark.parametrize("name", ["weights-0", "moments-0"])
+def test_damaged_work_is_named(project: Path, name: str) -> None:
+    with units_added(kill_after=1):
+        finish(train, "train_qa@own")
+    (damaged,) = Path(".nightjar").rglob(f"{name}.safetensors")
+    damaged.write_bytes(b"")
+    with pytest.raises(NightjarError, match=rf"{name}.*remove \.nightjar/checkpoints"):
+        finish(train, "train_qa@own")
+
+
+def test_a_trained_reader_has_all_files_of_its_tokenizer(project: Path) -> None:
+    for name in ("vocab.json", "merges.txt", "spiece.model", "added_tokens.json"):
+        Path("models/base/sentence_encoder", name).write_text("{}")
+    files = tokenizer_files(Path("models/base/sentence_encoder"))
+    names = {"vocab.json", "merges.txt", "spiece.model", "added_tokens.json", "tokenizer.json"}
+    assert {file.name for file in files} == names | {"tokenizer_config.json"}
 
 
 def test_a_trained_reader_can_be_trained_further(project: Path) -> None:
@@ -132,6 +192,15 @@ def test_a_trained_reader_can_be_trained_further(project: Path) -> None:
     configure(base="models/mine", epochs=1, learning_rate=0.0001)
     facts = finish(train, "train_qa@own").details
     assert contents(Path("models/qa/own")) != first and facts["epochs"][0]["loss"] < 1.5
+
+
+def test_questions_without_the_place_of_an_answer(project: Path) -> None:
+    with tables.ArtifactWriter(Path("data/questions/reading")) as writer:
+        for contract, _ in SIDES.values():
+            parts = {"title": "", "passage": "a ZZZ", "question": "which?"}
+            writer.write(contract, [asked("train", 0)._replace(parts=parts).row()])
+    with pytest.raises(NightjarError, match="do not say where the answer starts"):
+        finish(train, "train_qa@own")
 
 
 def test_questions_without_a_passage(project: Path) -> None:
