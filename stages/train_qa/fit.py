@@ -19,6 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush, remove
 from nightjar.models.headers import refusing
 from nightjar.models.spans import ExtractiveReader, Window, shown
+from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import QaReader
 from stages._runtime.stage import log
 
@@ -26,6 +27,9 @@ from stages._runtime.stage import log
 WEIGHT_DECAY, CLIP, WARMUP = 0.01, 1.0, 0.1
 # Batches of so many are sorted by length, so that little is padded; their order is random.
 POOL = 32
+# Tokens that are learnt from at once, padding included; a larger batch is read in parts, so that memory has a bound. 32
+# windows of the longest are fewer.
+TOKENS = 16_384
 # Lines of the log with a loss.
 SHOWN = 20
 
@@ -102,12 +106,10 @@ class Fit:
             factor = min((step + 1) / warmup, (total - step) / max(1, total - warmup))
             for group in self.optimizer.param_groups:
                 group["lr"] = self.recipe.learning_rate * factor
-            loss = self._loss(batch)
-            loss.backward()
+            losses.append(self.learn(batch))
             torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             self.optimizer.step()
             self.optimizer.zero_grad()
-            losses.append(loss.item())
             if (step + 1) % max(1, total // SHOWN) == 0:
                 log.info("step %d of %d, loss %.3f", step + 1, total, losses[-1])
         model.eval()
@@ -117,6 +119,15 @@ class Fit:
             )
         self._save(number)
         return {"loss": round(sum(losses) / len(losses), 4), **self.scores()}
+
+    def learn(self, batch: Sequence[Target]) -> float:
+        """Add the gradient of a batch, in parts of at most TOKENS tokens; returns its mean loss."""
+        total = 0.0
+        for part in like_length([len(one.window.ids) for one in batch], TOKENS):
+            loss = self._loss([batch[place] for place in part]) * (len(part) / len(batch))
+            loss.backward()
+            total += loss.item()
+        return total
 
     def scores(self) -> dict[str, float]:
         """The share of dev questions that are answered exactly, and of those with an answer alone."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from nightjar import params
 from nightjar.benchmarks.question import Question
@@ -17,12 +18,14 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
+from nightjar.models import spans
 from nightjar.models.weights import verify, write_checksums
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
+from stages.train_qa import fit
 from stages.train_qa.__main__ import run as train
 from stages.train_qa.__main__ import tokenizer_files
-from stages.train_qa.fit import Fit
+from stages.train_qa.fit import Fit, examples
 from tests import tiny_models
 from tests.conftest import ROOT
 from tests.killing import Killed, units_added
@@ -165,6 +168,36 @@ def test_a_killed_run_resumes_after_one_with_other_settings(project: Path) -> No
         finish(train, "train_qa@own")
     assert added == [1]
     assert not list(Path(".nightjar").rglob("*.safetensors"))
+
+
+def test_a_large_batch_is_learnt_in_parts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of a batch have the gradient of the whole, and none has more tokens than allowed."""
+    reader = spans.load(Path("models/base/sentence_encoder"), fresh=True)
+    for module in reader.model.modules():
+        module.p = 0.0  # no dropout
+    rows = examples(reader, [asked("train", number) for number in range(10)], project)
+    loaded = params.load().qa_readers["own"]
+    made = Fit(reader, loaded, 1, rows, rows, project / "work")
+    logits, sizes = type(reader).logits, list[tuple[int, ...]]()
+
+    def noted(self: Any, windows: Any) -> Any:
+        found = logits(self, windows)
+        sizes.append(tuple(found[0].shape))
+        return found
+
+    monkeypatch.setattr(type(reader), "logits", noted)
+    found = []
+    for most in (100_000, 60):
+        monkeypatch.setattr(fit, "TOKENS", most)
+        sizes.clear()
+        reader.model.zero_grad()
+        loss = made.learn(made.targets)
+        found.append((loss, [one.grad.clone() for one in reader.model.parameters()], list(sizes)))
+    (whole, gradients, once), (parts, others, several) = found
+    assert len(once) == 1 and len(several) > 1 and all(rows * length <= 60 for rows, length in several)
+    assert sum(rows for rows, _ in several) == 10 and parts == pytest.approx(whole, rel=1e-5)
+    for one, other in zip(gradients, others, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["weights-0", "moments-0"])
