@@ -1,4 +1,4 @@
-"""Readers of the public data sets from which the texts of a real run of Toolformer are made."""
+"""The rows of the public data sets from which the texts of a real run of Toolformer are made."""
 
 from __future__ import annotations
 

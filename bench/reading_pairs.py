@@ -7,8 +7,8 @@ subject. test.json asks for the relations HELD_OUT, of which no training pair ha
 with what it was not trained to be asked. An article's title is the subject of its passage; an id ends with the relation
 or the task.
 
-No pair is about a subject that is evaluated (T-REx, Google-RE), shows a statement that is evaluated, or asks a question
-that WebQuestions or Natural Questions has.
+No pair is about a subject that is evaluated (T-REx, Google-RE), or shows a statement that is. None asks a question that
+WebQuestions or Natural Questions has.
 """
 
 from __future__ import annotations

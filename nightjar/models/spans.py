@@ -1,8 +1,8 @@
 """Extractive readers: an encoder with a head that points at the answer in a passage (Devlin et al. 2019, section 4.2).
 
 Any model of transformers for question answering is one, such as BertForQuestionAnswering. A span's score is the sum of
-the logits of its first and last token, less that of the first token of the input, which stands for "no answer"
-(section 4.3): above 0, the span is the answer.
+the logits of its first and last token, less the two of the first token of the input, which stands for "no answer".
+Above 0, the span is the answer (section 4.3).
 """
 
 from __future__ import annotations

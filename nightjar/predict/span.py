@@ -17,7 +17,7 @@ PARTS = ("title", "passage", "question")
 
 
 class SpanPredictor(Predictor):
-    """The answers of the reader in `weights`; an answer is empty where none is likelier than every span.
+    """The answers of the reader in `weights`; an answer is empty where "no answer" is likelier than every span.
 
     Raises NightjarError for a benchmark whose questions have no passage.
     """
