@@ -23,7 +23,7 @@ from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import QaReader
 from stages._runtime.stage import log
 
-# As published (google-research/bert, optimization.py).
+# As published (google-research/bert, optimization.py), but that biases and norms decay as well.
 WEIGHT_DECAY, CLIP, WARMUP = 0.01, 1.0, 0.1
 # Batches of so many are sorted by length, so that little is padded; their order is random.
 POOL = 32
