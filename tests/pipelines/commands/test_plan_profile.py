@@ -17,7 +17,8 @@ from pipelines.commands.plan import plan
 from tests.conftest import ROOT
 
 # Folders that stages write; whatever else a setting names must be supplied, or be in the repository.
-MADE = r"models/(base|train|readers|qa)/|data/(none|ingest|split|augment|augment_merge|index|questions|retrieve|rerank)\b"
+_DATA = "none|ingest|split|augment|augment_merge|index|questions|retrieve|rerank"
+MADE = rf"models/(base|train|readers|qa)/|data/({_DATA})\b"
 
 
 @pytest.fixture()
