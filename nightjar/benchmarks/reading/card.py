@@ -131,7 +131,8 @@ def _side(sources: Sources, key: str, file: str | None, most: int | None, seed: 
     if file is None and len(files) == 1:
         file = files[0]
     if file not in files:
-        what = f"benchmarks.{NAME}.{key} is {file}, which is not in it"
+        named = "names none of several files" if file is None else f"is {file}, which is not in it"
+        what = f"benchmarks.{NAME}.{key} {named}"
         raise NightjarError(what, sources.data, f"files are {', '.join(files)}")
     found = [one._replace(track=DEFAULT_TRACK) for one in every if one.task_id == file]
     return drawn(found, most, seed, attrgetter("key"))

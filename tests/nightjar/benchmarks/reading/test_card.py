@@ -155,7 +155,7 @@ def test_the_sides(tmp_path: Path) -> None:
         sides = [side for side, _ in training]
         assert sides == ["train"] * 3
         with pytest.raises(
-            NightjarError, match=r"evaluated is None, which is not in it.*files are test, train"
+            NightjarError, match=r"evaluated names none of several files.*files are test, train"
         ):
             list(CARD.questions(sources, Settings(), 0))
 
