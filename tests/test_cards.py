@@ -26,6 +26,8 @@ GENERIC = (
 OWN = "nightjar/benchmarks/registry.py"
 # Benchmarks whose names are ordinary words, which prose may use as such.
 ORDINARY = {"classification"}
+# One whose name is a word of the code, too: it counts as a whole string, and in the path of its folder.
+OF_THE_CODE = {"reading"}
 DATASET = "natural_instructions"
 # The parameters of the dataset, two commands for files in its format, and the
 # card of an exported model, which names the data of its training.
@@ -47,6 +49,9 @@ def lines(file: Path) -> Iterator[tuple[int, str]]:
 
 def named(file: Path, name: str) -> list[int]:
     """The lines that name a benchmark; an ordinary word counts only where it is written as in code."""
+    if name in OF_THE_CODE:
+        whole = re.compile(rf"[\"']{name}[\"']|benchmarks[./]{name}\b")
+        return [number for number, line in lines(file) if whole.search(line)]
     word = re.compile(rf"(?<![A-Za-z0-9]){name}(?![A-Za-z0-9])")
     prose = re.compile(rf"(?<![\"'/@.-]){name}(?![\"'/@.-])")
     return [

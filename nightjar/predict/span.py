@@ -26,7 +26,7 @@ class SpanPredictor(Predictor):
         job.check_kind(is_extractive(job.weights), "a model for question answering")
         if any(not isinstance(one.parts.get(part), str) for one in job.questions for part in PARTS):
             what = f"the questions of {job.card.name} have no passage"
-            raise NightjarError(what, job.key("benchmark"), "name another benchmark, such as reading")
+            raise NightjarError(what, job.key("benchmark"), "name a benchmark whose questions have one")
         prepare(job.params.seed, job.params.threads)
         self.questions, self._size = job.questions, job.settings.batch_size
         self._reader = reader = load(job.weights)

@@ -67,9 +67,9 @@ class QuestionAnswering(Tool):
 
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> QuestionAnswering:
-        folder = model_folder(settings.model)
+        passages, folder = Passages.load(resource), model_folder(settings.model)
         reader = Extractor(folder) if is_extractive(folder) else Reader(settings.model, HEAD)
-        return cls(Passages.load(resource), reader, settings.passages)
+        return cls(passages, reader, settings.passages)
 
     def run(self, requests: Sequence[Request]) -> list[str | None]:
         """The model's answer from the passages that the text of the call does not contain; None without passages."""

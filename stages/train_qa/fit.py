@@ -58,7 +58,7 @@ def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Pa
         parts = one.parts
         if not all(isinstance(parts.get(name), str) for name in ("title", "passage", "question")):
             raise NightjarError(
-                "its questions have no passage", source, "name another benchmark, such as reading"
+                "its questions have no passage", source, "name a benchmark whose questions have one"
             )
         if "start" not in parts:
             what = "its questions do not say where the answer starts"
