@@ -159,7 +159,8 @@ def test_a_question_leaves_room_for_the_passage(model: Any, longest: int, tmp_pa
     assert max(len(one.ids) for one in windows) == longest and all(one.places for one in windows)
     ends = [one.offsets[-1][1] for one in windows]
     assert ends == sorted(set(ends)) and ends[-1] == len(LONG)
-    assert reader.spans([("What follows? " * 40, LONG)])[0].text
+    # The weights are random, and the best span may be a blank: a score says that every window was read.
+    assert abs(reader.spans([("What follows? " * 40, LONG)])[0].score) < float("inf")
 
 
 def test_roberta(tmp_path: Path) -> None:
