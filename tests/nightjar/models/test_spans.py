@@ -183,7 +183,7 @@ def test_roberta(tmp_path: Path) -> None:
     found = window.tokens(16, 23)
     assert found and {window.offsets[place - window.places.start] for place in found} == {(15, 23)}
     assert max(len(one.ids) for one in reader.windows("Where?", LONG)) == 128
-    assert reader.spans([("Where?", LONG)])[0].text
+    assert abs(reader.spans([("Where?", LONG)])[0].score) < float("inf")
     answers = [span.text for span in reader.spans([("Where?", " a" * n) for n in range(1, 9)])]
     assert answers == [text.strip() for text in answers]
 
