@@ -114,7 +114,7 @@ def evaluation(source: Path, output: Path) -> None:
 
 
 def main() -> None:
-    """Write the three folders; a folder that is there is an error."""
+    """Write the four folders; a folder that is there is an error."""
     parser = options(__doc__)
     parser.add_argument("--input", type=Path, required=True, metavar="PATH")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")

@@ -148,19 +148,22 @@ def saved(model: Any, folder: Path) -> ExtractiveReader:
 @pytest.mark.parametrize(
     ("model", "longest"),
     [
-        (BertModel(BertConfig(vocab_size=400, max_position_embeddings=40, **SIZES)), 40),
-        (XLNetModel(XLNetConfig(vocab_size=400, d_model=32, n_layer=2, n_head=4, d_inner=48)), LONGEST),
+        (lambda: BertModel(BertConfig(vocab_size=400, max_position_embeddings=40, **SIZES)), 40),
+        (
+            lambda: XLNetModel(XLNetConfig(vocab_size=400, d_model=32, n_layer=2, n_head=4, d_inner=48)),
+            LONGEST,
+        ),
     ],
     ids=["few positions", "relative positions"],
 )
 def test_a_question_leaves_room_for_the_passage(model: Any, longest: int, tmp_path: Path) -> None:
-    reader = saved(model, tmp_path)
+    torch.manual_seed(0)
+    reader = saved(model(), tmp_path)
     windows = reader.windows("What follows? " * 40, LONG)
     assert max(len(one.ids) for one in windows) == longest and all(one.places for one in windows)
     ends = [one.offsets[-1][1] for one in windows]
     assert ends == sorted(set(ends)) and ends[-1] == len(LONG)
-    # The weights are random, and the best span may be a blank: a score says that every window was read.
-    assert abs(reader.spans([("What follows? " * 40, LONG)])[0].score) < float("inf")
+    assert reader.spans([("What follows? " * 40, LONG)])[0].text
 
 
 def test_roberta(tmp_path: Path) -> None:
@@ -176,6 +179,7 @@ def test_roberta(tmp_path: Path) -> None:
     config = RobertaConfig(
         vocab_size=backend.get_vocab_size(), max_position_embeddings=130, type_vocab_size=1, **SIZES
     )
+    torch.manual_seed(0)
     reader = saved(RobertaModel(config, add_pooling_layer=False), tmp_path)
     (window,) = reader.windows("Where?", "Ada was born in Norwood")
     asked = len(window.ids) - len(window.places) - 4
@@ -183,7 +187,7 @@ def test_roberta(tmp_path: Path) -> None:
     found = window.tokens(16, 23)
     assert found and {window.offsets[place - window.places.start] for place in found} == {(15, 23)}
     assert max(len(one.ids) for one in reader.windows("Where?", LONG)) == 128
-    assert abs(reader.spans([("Where?", LONG)])[0].score) < float("inf")
+    assert reader.spans([("Where?", LONG)])[0].text
     answers = [span.text for span in reader.spans([("Where?", " a" * n) for n in range(1, 9)])]
     assert answers == [text.strip() for text in answers]
 
