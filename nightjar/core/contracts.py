@@ -160,10 +160,10 @@ EVIDENCE_OVERLAPS = Table(
 # variant, and of every reference, the end token last.
 TOKENS_FILE = "tokens.arrow"
 TOKENS = schema(("side task_id id", TEXT), ("prompts targets", _list(_list(SHORT))))
-# `call` is the call without its result.
+# `call` is the call without its result. Whether the filter keeps one that is measured, its readers decide.
 CANDIDATES = Table(
     "candidates",
-    1,
+    2,
     schema(
         ("tool source task_id? id", TEXT),
         ("target token offset", SHORT),
@@ -175,7 +175,7 @@ CANDIDATES = Table(
     key=("tool", "source", "task_id", "id", "target", "token", "call"),
     allowed={
         "source": frozenset({"corpus", "train"}),
-        "status": frozenset({"kept", "below_threshold", "malformed", "no_result"}),
+        "status": frozenset({"measured", "malformed", "no_result"}),
     },
     ranges={"probability": (0.0, 1.0)},
 )

@@ -14,7 +14,7 @@ class ToolParams(Model):
     """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of Toolformer.
 
     Stage augment depends on `code`, the file of the tool, and on `resource`, what it reads. `price`: nats that the
-    filter subtracts from the gain of a call.
+    filter subtracts from the gain of a call (not published).
     """
 
     code: Annotated[str, Field(min_length=1)]
@@ -24,6 +24,10 @@ class ToolParams(Model):
     samples: Positive
     filter_threshold: Annotated[float, Field(ge=-1000, le=1000)]
     price: Annotated[float, Field(ge=0, le=1000)] = 0.0
+
+    def keeps(self, gain: float) -> bool:
+        """Whether the filter keeps a call that saves `gain` nats. A gain equal to the threshold is enough."""
+        return gain - self.price >= self.filter_threshold
 
 
 class Augment(Model):

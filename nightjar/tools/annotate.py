@@ -27,23 +27,20 @@ HAS_CALL, LONG_CONTEXT = "already contains a call", "its context leaves no room 
 
 @dataclass(frozen=True)
 class Settings:
-    """tau_s, k, m and tau_f (Toolformer section 2, appendix A), and the limits of sampling. Lengths in tokens.
+    """tau_s, k and m (Toolformer section 2, appendix A), and the limits of sampling. Lengths in tokens.
 
     `max_text_tokens`: longer texts are annotated in windows of this length. `before_first_word`: whether a call may be
     put before the first word of a text without context, as published. There the loss without a call is conditioned on
-    nothing, and any words in front of the text lower it. `price`: nats that a call must save beyond `filter_threshold`
-    (not published). `batch_texts`: texts, or windows, that are sampled together.
+    nothing, and any words in front of the text lower it. `batch_texts`: texts, or windows, that are sampled together.
     """
 
     sampling_threshold: float
     positions: int
     samples: int
-    filter_threshold: float
     temperature: float
     max_call_tokens: int
     max_text_tokens: int
     before_first_word: bool = False
-    price: float = 0.0
     batch_texts: int = 8
 
 

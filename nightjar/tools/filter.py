@@ -52,12 +52,9 @@ class Losses:
         """L- minus L+: what the result saves against the better of no call and a call without result."""
         return min(self.no_call, self.without_result) - self.with_result
 
-    def kept(self, threshold: float, price: float = 0.0) -> bool:
-        """Whether the gain less the `price` of a call, in nats (not published), reaches the threshold.
-
-        A difference equal to the threshold is enough.
-        """
-        return self.gain - price >= threshold
+    def kept(self, threshold: float) -> bool:
+        """Whether the gain reaches the threshold, in nats. A gain equal to it is enough."""
+        return self.gain >= threshold
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""python -m stages.augment TOOL: data/augment/TOOL, every candidate call of one tool and whether it is kept."""
+"""python -m stages.augment TOOL: data/augment/TOOL, every candidate call of one tool and the loss that it saves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from stages._runtime.stage import Stage, main
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
-    from nightjar.params.augment import ToolParams
     from nightjar.tools.annotate import Annotated
 
 PACKAGES = ("torch", "transformers")
@@ -52,12 +51,10 @@ def run(stage: Stage) -> None:
         own.sampling_threshold,
         own.positions,
         own.samples,
-        own.filter_threshold,
         params.temperature,
         params.max_call_tokens,
         params.max_text_tokens,
         params.before_first_word,
-        own.price,
         params.batch_texts,
     )
     cache_key = {
@@ -92,7 +89,7 @@ def run(stage: Stage) -> None:
             )
         problems = dict(toolbox.problems)
         toolbox.problems.clear()
-        texts = [_unit(name, one, each, own) for one, each in zip(some, found, strict=True)]
+        texts = [_unit(name, one, each) for one, each in zip(some, found, strict=True)]
         return {"texts": texts, "tokens": work.tokens, "problems": problems}
 
     with stage.run_resumable(
@@ -114,8 +111,8 @@ def run(stage: Stage) -> None:
             writer.write(contracts.CANDIDATES, rows)
     stage.reads(paths.CORPUS, paths.SPLIT, paths.LANGUAGE_MODEL, *([own.resource] if own.resource else []))
     stage.writes(output)
-    kept = sum(one["status"] == "kept" for one in rows)
-    stage.count(rows_in=len(rows), rows_out=kept, rejected=len(rows) - kept)
+    measured = sum(one["status"] == "measured" for one in rows)
+    stage.count(rows_in=len(rows), rows_out=measured, rejected=len(rows) - measured)
     refused = Counter(text["refused"] for text in texts if text["refused"])
     stage.details["texts"] = counts | {
         "annotated": len(texts) - refused.total(),
@@ -128,7 +125,6 @@ def run(stage: Stage) -> None:
     stage.details["positions_left_out"] = sum(text["left_out"] for text in texts)
     stage.details["positions_inside_characters"] = sum(text["inside"] for text in texts)
     stage.details["candidates"] = dict(sorted(Counter(one["status"] for one in rows).items()))
-    stage.details["filter"] = {"threshold": own.filter_threshold, "price": own.price}
     # Those that the model read, padding included, but for the tool's instructions.
     stage.details["tokens_computed"] = sum(unit["tokens"] for unit in units)
     stage.details["tool"] = {"name": tool.name, "version": tool.version}
@@ -137,9 +133,9 @@ def run(stage: Stage) -> None:
     stage.details["problems"] = dict(sorted(problems.items()))
 
 
-def _unit(name: str, one: Source, found: Annotated, own: ToolParams) -> dict[str, Any]:
+def _unit(name: str, one: Source, found: Annotated) -> dict[str, Any]:
     """What the checkpoint keeps of a text."""
-    rows = [row(name, one, candidate, own.filter_threshold, own.price) for candidate in found.candidates]
+    rows = [row(name, one, candidate) for candidate in found.candidates]
     return {
         "rows": rows,
         "left_out": found.left_out,

@@ -91,16 +91,10 @@ def plan(lengths: Sequence[int], size: int) -> list[list[int]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def row(name: str, one: Source, candidate: Candidate, threshold: float, price: float = 0.0) -> dict[str, Any]:
-    """A row of contracts.CANDIDATES: a call sampled for the tool called `name`, kept or not.
-
-    `gain` is that of the formula; the `price` is subtracted in the decision alone.
-    """
+def row(name: str, one: Source, candidate: Candidate) -> dict[str, Any]:
+    """A row of contracts.CANDIDATES: a call sampled for the tool called `name`."""
     losses = candidate.losses
-    if losses is not None:
-        status = "kept" if losses.kept(threshold, price) else "below_threshold"
-    else:
-        status = "malformed" if candidate.call is None else "no_result"
+    status = "measured" if losses else "no_result" if candidate.call else "malformed"
     return {
         "tool": name,
         "source": one.source,

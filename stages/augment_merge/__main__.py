@@ -42,7 +42,7 @@ def run(stage: Stage) -> None:
         for row in tables.read_rows(paths.CANDIDATES / tool, contracts.CANDIDATES)
         if row["gain"] is not None
     ]
-    kept = [row for row in candidates if row["status"] == "kept"]
+    kept = [row for row in candidates if settings.tools[row["tool"]].keeps(row["gain"])]
     held = held_out(_documents(), settings.held_out_documents, stage.params.seed)
     keys, names = set(map(key_of, candidates)), call_names(candidates)
     bodies: dict[Key, Body] = {}
@@ -64,13 +64,14 @@ def run(stage: Stage) -> None:
 
     stage.reads(*(paths.CANDIDATES / tool for tool in settings.tools), paths.CORPUS, paths.SPLIT)
     stage.writes(paths.CALLS)
-    # Rows here are kept calls.
+    # Rows here are the calls that the filter keeps.
     stage.count(rows_in=len(kept), rows_out=len(chosen.calls), rejected=len(chosen.rejected))
     stage.details["reasons"] = dict(Counter(reason for _, reason in chosen.rejected))
     for source, count in counts.items():
         count["with_calls"] = sum(row["source"] == source for row in merged)
         count["left_out"] = count["texts"] - count["with_calls"] - count["held_out"]
     stage.details["texts"] = {source: dict(count) for source, count in counts.items()}
+    stage.details["below_threshold"] = len(candidates) - len(kept)
     stage.details["examples"] = _examples(candidates, bodies, rules)
 
 

@@ -90,8 +90,9 @@ def run(stage: harness.Stage) -> None:
 
 def _calls(tool: str, settings: Augment) -> Tool:
     rows = read_rows(paths.CANDIDATES / tool, contracts.CANDIDATES)
-    texts = calls.read_texts(paths.CORPUS, paths.SPLIT, rows)
-    return calls.summarise(tool, settings.tools[tool].filter_threshold, rows, texts)
+    own = settings.tools[tool]
+    texts = calls.read_texts(paths.CORPUS, paths.SPLIT, rows, own)
+    return calls.summarise(tool, own, rows, texts)
 
 
 def _publish(files: Mapping[str, str], output: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import contracts, tables
+from nightjar.params.augment import ToolParams
 
 THRESHOLDS = (0.0, 0.25, 0.5, 1.0, 2.0)
 STATUSES = ("kept", "below_threshold", "no_result", "malformed")
@@ -65,30 +66,35 @@ Candidate = Mapping[str, Any]
 Texts = Mapping[tuple[str, str | None, str, int], str]
 
 
-def summarise(name: str, own_threshold: float, rows: Sequence[Candidate], texts: Texts) -> Tool:
-    """The summary of one tool from its rows of contracts.CANDIDATES and the texts of those in `shown`."""
+def summarise(name: str, own: ToolParams, rows: Sequence[Candidate], texts: Texts) -> Tool:
+    """The summary of one tool from its rows of contracts.CANDIDATES and the texts of `read_texts`."""
     gains = [row["gain"] for row in rows if row["gain"] is not None]
-    kept = sorted((row for row in rows if row["status"] == "kept"), key=lambda row: (-row["gain"], row["id"]))
+    kept = sorted(_kept(rows, own), key=lambda row: (-row["gain"], row["id"]))
     counted = Counter(row["status"] for row in rows)
-    steps = sorted({*THRESHOLDS, own_threshold})
+    counted |= {"kept": len(kept), "below_threshold": len(gains) - len(kept)}
+    steps = sorted({*THRESHOLDS, own.filter_threshold})
     fitting: list[Example] = []
     echoes: list[Example] = []
     for row in kept:
-        example = _example(row, texts.get(place(row), ""))
+        example = _example(row, texts.get(place(row), ""), own)
         (fitting if example.fits else echoes).append(example)
     best, worst = extremes(rows)
     return Tool(
         name,
-        own_threshold,
+        own.filter_threshold,
         gains,
         {status: counted[status] for status in STATUSES},
         [(step, sum(gain >= step for gain in gains)) for step in steps],
         fitting[:EXAMPLES],
         echoes[:EXAMPLES],
         len(echoes),
-        [_example(row, texts.get(place(row), "")) for row in best],
-        [_example(row, texts.get(place(row), "")) for row in worst],
+        [_example(row, texts.get(place(row), ""), own) for row in best],
+        [_example(row, texts.get(place(row), ""), own) for row in worst],
     )
+
+
+def _kept(rows: Sequence[Candidate], own: ToolParams) -> list[Candidate]:
+    return [row for row in rows if row["gain"] is not None and own.keeps(row["gain"])]
 
 
 def extremes(rows: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
@@ -110,21 +116,21 @@ def place(row: Candidate) -> tuple[str, str | None, str, int]:
     return row["source"], row["task_id"], row["id"], row["target"]
 
 
-def read_texts(corpus: Path, split: Path, rows: Sequence[Candidate]) -> Texts:
+def read_texts(corpus: Path, split: Path, rows: Sequence[Candidate], own: ToolParams) -> Texts:
     """The texts of the kept calls and of those with the largest and smallest gains: documents and training targets.
 
     Each has the one blank before it that the offsets of candidates count.
     """
     best, worst = extremes(rows)
-    kept = [*(row for row in rows if row["status"] == "kept"), *best, *worst]
+    shown = [*_kept(rows, own), *best, *worst]
     texts: dict[tuple[str, str | None, str, int], str] = {}
-    if ids := sorted({row["id"] for row in kept if row["source"] == "corpus"}):
+    if ids := sorted({row["id"] for row in shown if row["source"] == "corpus"}):
         found = tables.read(
             corpus, contracts.DOCUMENTS, ["id", "text"], tables.among(contracts.DOCUMENTS, "id", ids)
         )
         for document in found.to_pylist():
             texts["corpus", None, document["id"], 0] = f" {document['text'].strip()}"
-    if ids := sorted({row["id"] for row in kept if row["source"] == "train"}):
+    if ids := sorted({row["id"] for row in shown if row["source"] == "train"}):
         found = tables.read(
             split, contracts.TRAIN, ["task_id", "id", "outputs"], tables.among(contracts.TRAIN, "id", ids)
         )
@@ -154,7 +160,7 @@ def _plain(text: str) -> str:
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
 
 
-def _example(row: Candidate, text: str) -> Example:
+def _example(row: Candidate, text: str, own: ToolParams) -> Example:
     offset = row["offset"]
     before, after = text[max(0, offset - _BEFORE) : offset], text[offset : offset + _AFTER]
     where = f"{row['task_id']}, {row['id']}" if row["task_id"] else row["id"]
@@ -165,6 +171,6 @@ def _example(row: Candidate, text: str) -> Example:
         f"{row['call'].removesuffix(']')} → {row['result']}]",
         " ".join(after.split()) + (" …" if len(text) > offset + _AFTER else ""),
         row["gain"],
-        row["status"] == "kept",
+        own.keeps(row["gain"]),
         occurs(row["result"] or "", text[offset:]),
     )

@@ -104,7 +104,9 @@ def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, str, str]]:
         reasons = dict(node.details.get("reasons") or {})
         if not reasons and node.stage == "augment":
             candidates = node.details.get("candidates", {})
-            reasons = {status.replace("_", " "): n for status, n in candidates.items() if status != "kept"}
+            reasons = {
+                status.replace("_", " "): n for status, n in candidates.items() if status != "measured"
+            }
         rest = node.rows_rejected - sum(reasons.values())
         ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         if len(ordered) > _REASONS:

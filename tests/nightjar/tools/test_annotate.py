@@ -23,7 +23,6 @@ SETTINGS = Settings(
     sampling_threshold=0.0,
     positions=3,
     samples=4,
-    filter_threshold=-5.0,
     temperature=1.0,
     max_call_tokens=6,
     max_text_tokens=64,

@@ -59,7 +59,6 @@ def test_the_formulas_by_hand() -> None:
 def test_a_gain_equal_to_the_threshold_is_kept_and_a_probability_equal_to_it_is_not() -> None:
     assert Losses(2.0, 1.5, 1.0).kept(0.5)
     assert not Losses(2.0, 1.5, 1.0).kept(0.5000001)
-    assert Losses(2.0, 1.5, 1.0).kept(0.25, price=0.25) and not Losses(2.0, 1.5, 1.0).kept(0.5, price=0.001)
     assert positions([0.05, 0.2], 0.05, 5) == [1]
 
 

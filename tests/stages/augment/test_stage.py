@@ -48,7 +48,7 @@ def test_the_search_reads_its_index_and_says_which(project: Path) -> None:
         "refused": {},
         "windows": 12,
     }
-    assert facts["filter"] == {"threshold": 0.3, "price": 0.0} and facts["tokens_computed"] > 0
+    assert facts["tokens_computed"] > 0
     # In the order of the texts, whatever their batches.
     order = [(row["source"], row["id"], row["target"], row["token"]) for row in rows]
     assert [one[:3] for one in order] == sorted((one[:3] for one in order), key=lambda one: one[:2])

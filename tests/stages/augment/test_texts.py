@@ -54,26 +54,22 @@ def test_the_day_of_a_text() -> None:
     assert target.text == Text("x", "Input: On 30 January 2023\nOutput:", day)
 
 
-BETTER, ENOUGH, WORSE = Losses(3.0, 2.5, 1.0), Losses(3.0, 2.5, 1.5), Losses(3.0, 2.5, 1.6)
 SUM = Call("Calculator", "8 * 12")
 
 
 @pytest.mark.parametrize(
-    ("call", "result", "losses", "price", "written", "status"),
+    ("call", "result", "losses", "written", "status"),
     [
-        (SUM, "96", ENOUGH, 0.0, "[Calculator(8 * 12)]", "kept"),
-        (SUM, "96", WORSE, 0.0, "[Calculator(8 * 12)]", "below_threshold"),
-        (SUM, "96", BETTER, 0.5, "[Calculator(8 * 12)]", "kept"),
-        (SUM, "96", BETTER, 0.6, "[Calculator(8 * 12)]", "below_threshold"),
-        (Call("Calculator", "x"), None, None, 0.0, "[Calculator(x)]", "no_result"),
-        (None, None, None, 0.0, "so (unfinished)", "malformed"),
+        (SUM, "96", Losses(3.0, 2.5, 1.5), "[Calculator(8 * 12)]", "measured"),
+        (Call("Calculator", "x"), None, None, "[Calculator(x)]", "no_result"),
+        (None, None, None, "so (unfinished)", "malformed"),
     ],
 )
 def test_rows(
-    call: Call | None, result: str | None, losses: Losses | None, price: float, written: str, status: str
+    call: Call | None, result: str | None, losses: Losses | None, written: str, status: str
 ) -> None:
     candidate = Candidate(3, 7, 0.25, "so (unfinished)", call, result, losses)
-    made = row("calculator", Source("train", "t", "i", 1, Text("body")), candidate, 1.0, price)
+    made = row("calculator", Source("train", "t", "i", 1, Text("body")), candidate)
     assert list(made) == contracts.CANDIDATES.schema.names
     assert (made["call"], made["result"], made["status"]) == (written, result, status)
     assert (made["token"], made["offset"], made["probability"]) == (3, 7, 0.25)

@@ -41,7 +41,7 @@ def row(**values: Any) -> dict[str, Any]:
         "call": "[Calculator(1 + 1)]",
         "result": "2",
         "gain": 1.0,
-        "status": "kept",
+        "status": "measured",
     }
     return base | values
 

@@ -40,6 +40,7 @@ def project(workdir: Path) -> Path:
     shutil.copy(ROOT / "profiles" / "sample.yaml", "params.yaml")
     tools = yaml.safe_load(Path("params.yaml").read_text())["augment"]["tools"]
     tools = {name: tools[name] for name in ("calculator", "calendar")}
+    tools["calendar"]["filter_threshold"] = 1.0
     configure(tools=tools, held_out_documents=2)
     texts = [f"text number {n}" for n in range(8)] + ["It is [Calendar()] today", "more of [Calendar()]"]
     write_documents(Path("data/ingest/corpus"), [f" {text}\n" for text in texts])
@@ -50,14 +51,14 @@ def project(workdir: Path) -> Path:
     named = [n for n in range(9) if f"d{n}" not in held]
     kept = [candidate(id=f"d{n}", gain=0.6 + n / 5, offset=5) for n in named]
     kept.append(candidate(source="train", task_id="t", id="i", target=1, offset=0))
-    below = candidate(id="d3", offset=9, gain=0.2, status="below_threshold")
+    below = candidate(id="d3", offset=9, gain=0.2)
     with tables.ArtifactWriter(Path("data/augment/calculator")) as writer:
         none = candidate(id="d1", call="Calc", result=None, gain=None, status="malformed")
         writer.write(contracts.CANDIDATES, [*kept, below, none])
     with tables.ArtifactWriter(Path("data/augment/calendar")) as writer:
         call = {"tool": "calendar", "call": "[Calendar()]", "result": "Today is Monday, January 30, 2023."}
-        other = candidate(**call, id="d3", offset=5, gain=1.25, status="kept")
-        small = candidate(**call, id="d3", offset=9, gain=0.9, status="below_threshold")
+        other = candidate(**call, id="d3", offset=5, gain=1.25)
+        small = candidate(**call, id="d3", offset=9, gain=0.9)
         writer.write(contracts.CANDIDATES, [other, small])
     return workdir
 

@@ -46,7 +46,7 @@ RAN: list[tuple[str, list[str], list[str], int, int]] = [
     ("ingest@corpus", ["data/sample/corpus"], [CORPUS], 320, 318),
     ("split", [NI], ["data/split"], 52, 52),
     ("questions@supernatinst", [NI, "data/split"], [QUESTIONS], 208, 208),
-    ("augment@calculator", [CORPUS, "data/split", LM], ["data/augment/calculator"], 412, 37),
+    ("augment@calculator", [CORPUS, "data/split", LM], ["data/augment/calculator"], 412, 337),
     ("augment@calendar", [CORPUS, "data/split", LM], ["data/augment/calendar"], 168, 12),
     ("augment_merge", ["data/augment/calculator", "data/augment/calendar", CORPUS], [CALLS], 49, 44),
     ("index", [ENCODER, CORPUS], ["data/index"], 318, 401),
@@ -205,12 +205,12 @@ def candidates(tool: str) -> list[dict[str, Any]]:
     }
     rng, own = random.Random(len(tool)), {"calculator": 0.5, "calendar": 1.0}[tool]
     rows = [
-        candidate(tool, id, DOCUMENTS[id].index(before), call, result, gain, "kept")
+        candidate(tool, id, DOCUMENTS[id].index(before), call, result, gain, "measured")
         for id, before, call, result, gain in kept[tool]
     ]
     gains = [rng.gauss(-0.4, 0.5) for _ in range(60)]
     rows += [
-        candidate(tool, "doc-1", number, f"[x({number})]", "1", gain, "below_threshold")
+        candidate(tool, "doc-1", number, f"[x({number})]", "1", gain, "measured")
         for number, gain in enumerate(gains)
         if gain < own
     ]
@@ -297,12 +297,11 @@ def details(stage: str) -> dict[str, Any]:
     if stage == "ingest@natural_instructions":
         more["reasons"] = {"output is a text, not a list": 6, "id occurs twice": 3}
     if stage == "augment@calculator":
-        more["candidates"] = {"kept": 37, "below_threshold": 300, "malformed": 75}
+        more["candidates"] = {"measured": 337, "malformed": 75}
         corpus, train = {"seen": 1000, "suited": 300, "chosen": 80}, {"seen": 200, "suited": 40, "chosen": 10}
         more["texts"] = {"corpus": corpus, "train": train, "annotated": 90}
         more["rules"] = {"computed": 320, "equation": 20}
         more["tokens_computed"] = 12_345
-        more["filter"] = {"threshold": 0.5, "price": 0.25}
     if stage == "augment_merge":
         counts = {"texts": 1000, "with_calls": 12, "held_out": 20, "with_own_calls": 3, "left_out": 968}
         more["texts"] = {"corpus": counts, "train": counts | {"texts": 200, "held_out": 0, "left_out": 188}}

@@ -273,7 +273,7 @@ def test_wrong_calls_are_shown_as_such(reported: Path) -> None:
     before, after = text("calls.html").split("The result does not occur there: 1 of 2")
     assert "Calculator(14 * 30) → 420" in before and "Calculator(18 - 45) → -27" in after
     rows = [row[:3] for row in parsed("stages.html").rows]
-    assert ["augment@calculator", "below threshold", "300"] in rows
+    assert ["augment@calculator", "malformed", "75"] in rows
     assert ["ingest@natural_instructions", "id occurs twice", "3"] in rows
 
 

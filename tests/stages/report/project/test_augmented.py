@@ -7,14 +7,13 @@ from pathlib import Path
 from nightjar.benchmarks.sections import Table
 from stages.report.project import augmented, calls
 from stages.report.read.facts import Node
-from tests.stages.report.project.test_calls import row
+from tests.stages.report.project.test_calls import own, row
 from tests.stages.report.test_stage import parsed, text
 
 
 def tool(name: str, gains: list[float]) -> calls.Tool:
-    rows = [row(tool=name, id=str(n), gain=gain, status="kept" if gain > 0.5 else "below_threshold")
-            for n, gain in enumerate(gains)]  # fmt: skip
-    return calls.summarise(name, 0.5, rows, {})
+    rows = [row(tool=name, id=str(n), gain=gain) for n, gain in enumerate(gains)]
+    return calls.summarise(name, own(0.5), rows, {})
 
 
 def node(name: str, **details: object) -> Node:
