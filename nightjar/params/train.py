@@ -62,7 +62,8 @@ class Training(Model):
     """How a recipe trains. Rates per optimiser step; lengths in tokens.
 
     `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
-    After the warm-up the learning rate is constant, or falls linearly to 0 after the last step (`schedule`).
+    After the warm-up the learning rate is constant, or falls linearly to 0 after the last step (`schedule`). `seed` is
+    added to that of the parameters, so that a graph can train a recipe several times.
     """
 
     method: Literal["lora", "full"]
@@ -80,6 +81,7 @@ class Training(Model):
     # corpus, with the lowest perplexity of the held-out documents.
     evaluate_every: Limit
     checkpoint_every: Limit
+    seed: Count = 0
 
 
 class Recipe(Training):

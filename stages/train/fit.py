@@ -41,7 +41,8 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     recipe = params.train.recipe(name)
     sharded = params.train.launcher in SHARDED
     params.train.check(name)
-    prepare(params.seed, params.threads)
+    seed = params.seed + recipe.seed
+    prepare(seed, params.threads)
     examples = Examples(paths.ENCODED / name)
     whole = recipe.method == "full" or sharded
     mixed = "bf16" if whole and recipe.precision == "bfloat16" else "no"
@@ -56,7 +57,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
         plugin.deepspeed_config["train_micro_batch_size_per_gpu"] = 1
     configuration = {
         "recipe": {key: value for key, value in recipe.model_dump().items() if key != "checkpoint_every"},
-        "seed": params.seed,
+        "seed": seed,
         "threads": params.threads,
         "launcher": params.train.launcher,
         "processes": accelerator.num_processes,
@@ -81,7 +82,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
             log.info("step %d of %d, loss %.3f", row.step, steps, row.loss)
 
     with checkpoints.locked() if accelerator.is_main_process else nullcontext():
-        trainer = Trainer(lm.model, examples, recipe, params.seed, accelerator, checkpoints, report)
+        trainer = Trainer(lm.model, examples, recipe, seed, accelerator, checkpoints, report)
         trained = trainer.run()
         facts: dict[str, Any] = {}
         if accelerator.is_main_process:
@@ -90,7 +91,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
                 "recipe": name,
                 **recipe.model_dump(),
                 "base_sha256": lm.sha256,
-                "seed": params.seed,
+                "seed": seed,
                 "processes": accelerator.num_processes,
                 "chosen_step": trained.chosen_step,
             }

@@ -184,6 +184,24 @@ def test_another_configuration_starts_anew(
     assert len(list((folder / ".nightjar/checkpoints").iterdir())) == 2  # the abandoned one and its lock
 
 
+def test_the_seed_of_a_recipe_is_added_to_that_of_the_parameters(
+    tmp_path: Path, encoded: Maker, recipe: Recipes, drive: Drive
+) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    language_model(model)
+    folders = []
+    for seed, own in ((42, 0), (42, 1), (43, 0)):
+        folder = project(tmp_path / f"{seed}{own}", model, encoded, recipe(max_steps=2, seed=own))
+        values = json.loads((folder / "params.yaml").read_text())
+        (folder / "params.yaml").write_text(json.dumps(values | {"seed": seed}))
+        folders.append(folder)
+    assert drive(*((folder, "", 0) for folder in folders)) == [0, 0, 0]
+    first, second, third = map(published, folders)
+    assert second == third != first
+    assert json.loads(second["recipe.json"])["seed"] == 43
+
+
 def test_only_the_last_and_the_best_stay(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "run")
     weights: dict[str, Any] = {"w": torch.ones(2)}
