@@ -1,9 +1,9 @@
 """Scores of recipes that were repeated with other seeds: their means, and paired tests between recipes.
 
-    .venv/bin/python -m bench.seeds --benchmark classification --against pgra
+    .venv/bin/python -m bench.seeds --benchmark classification --against pgra [--metric NAME]
 
 Repetitions of a system are named like it with _2, _3, ...: pgra, pgra_2, pgra_3. The score of a recipe is the mean of
-its repetitions' scores, in the unit of each track's first metric. Intervals resample the instances, and the paired test
+its repetitions' scores, in the unit of the metric, each track's first one if none is named. Intervals resample the instances, and the paired test
 swaps the answers of all repetitions of an instance at once: both say what other instances would give, not what other
 seeds would. A system without repetitions is compared as it is, with as many copies of itself. Prints a Markdown table.
 """
@@ -54,40 +54,44 @@ def repetitions(systems: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def columns(card: Card, benchmark: str) -> dict[str, dict[str, tuple[Metric, dict[str, Floats]]]]:
-    """By track: its first metric, and for each system the parts of the instances, (n, parts), in one order."""
+def columns(
+    card: Card, benchmark: str, name: str | None
+) -> dict[str, tuple[Metric, dict[str, Floats]]]:
+    """By track: the metric called `name`, or its first one, and for each system the parts of the instances, (n, parts),
+    in one order. A track without the metric is left out.
+    """
     table = read(
         EVALUATED / benchmark,
         contracts.INSTANCE_SCORES,
         ["system", "track", "task_id", "id", "metric", "value"],
     )
-    found: dict[str, dict[str, tuple[Metric, dict[str, Floats]]]] = {}
+    found: dict[str, tuple[Metric, dict[str, Floats]]] = {}
     for track in sorted(pc.unique(table["track"]).to_pylist()):
         own = table.filter(pc.equal(table["track"], track)).to_pandas()
         parts = set(own["metric"])
-        metric = next(metric for metric in card.metrics if parts.issuperset(metric.parts))
+        scored = [one for one in card.metrics if parts.issuperset(one.parts) and name in (None, one.name)]
+        if not scored:
+            continue
+        metric = scored[0]
         wide = own.pivot_table(
             index=["task_id", "id"], columns=["system", "metric"], values="value"
         ).sort_index()
         systems = {name: wide[name][list(metric.parts)].to_numpy() for name in sorted(set(own["system"]))}
-        found[track] = {metric.name: (metric, systems)}
+        found[track] = metric, systems
     return found
 
 
-def lines(card: Card, benchmark: str, against: str, bootstrap: Bootstrap) -> list[str]:
+def lines(card: Card, benchmark: str, against: str, name: str | None, bootstrap: Bootstrap) -> list[str]:
     """Lines of a Markdown table: a row for each track and recipe."""
     made = [
         f"| task | n | system | seeds | score | {against} - system | p |",
         "|---|---:|---|---:|---:|---:|---:|",
     ]
-    for track, metrics in columns(card, benchmark).items():
-        for metric, systems in metrics.values():
-            groups = repetitions(list(systems))
-            if against not in groups:
-                raise NightjarError(
-                    f"no system {against}", EVALUATED / benchmark, "give one that was evaluated"
-                )
-            made += _rows(card.track_title(track), metric, systems, groups, against, bootstrap)
+    for track, (metric, systems) in columns(card, benchmark, name).items():
+        groups = repetitions(list(systems))
+        if against not in groups:
+            raise NightjarError(f"no system {against}", EVALUATED / benchmark, "give one that was evaluated")
+        made += _rows(card.track_title(track), metric, systems, groups, against, bootstrap)
     return made
 
 
@@ -134,10 +138,11 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--against", required=True, metavar="SYSTEM")
+    parser.add_argument("--metric", metavar="NAME")
     given = parser.parse_args()
     try:
         card = registry.card(given.benchmark)
-        print("\n".join(lines(card, given.benchmark, given.against, Bootstrap())))
+        print("\n".join(lines(card, given.benchmark, given.against, given.metric, Bootstrap())))
     except NightjarError as error:
         parser.error(str(error))
 
