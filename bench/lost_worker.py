@@ -68,7 +68,12 @@ def rebuild(folder: Path, stage: str) -> float:
 def outputs(folder: Path, stage: str) -> dict[str, bytes]:
     """The bytes of all files that the stage writes, its facts included."""
     made = graphs.read(folder).stages[stage]
-    files = [file for out in (*made.outs, *made.metrics) for file in [folder / out, *(folder / out).rglob("*")] if file.is_file()]
+    files = [
+        file
+        for out in (*made.outs, *made.metrics)
+        for file in [folder / out, *(folder / out).rglob("*")]
+        if file.is_file()
+    ]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 

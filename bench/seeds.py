@@ -3,9 +3,10 @@
     .venv/bin/python -m bench.seeds --benchmark classification --against pgra [--metric NAME]
 
 Repetitions of a system are named like it with _2, _3, ...: pgra, pgra_2, pgra_3. The score of a recipe is the mean of
-its repetitions' scores, in the unit of the metric, each track's first one if none is named. Intervals resample the instances, and the paired test
-swaps the answers of all repetitions of an instance at once: both say what other instances would give, not what other
-seeds would. A system without repetitions is compared as it is, with as many copies of itself. Prints a Markdown table.
+its repetitions' scores, in the unit of the metric, each track's first one if none is named. Intervals resample the
+instances, and the paired test swaps the answers of all repetitions of an instance at once: both say what other
+instances would give, not what other seeds would. A system without repetitions is compared as it is, with as many copies
+of itself. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -54,9 +55,7 @@ def repetitions(systems: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def columns(
-    card: Card, benchmark: str, name: str | None
-) -> dict[str, tuple[Metric, dict[str, Floats]]]:
+def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Metric, dict[str, Floats]]]:
     """By track: the metric called `name`, or its first one, and for each system the parts of the instances, (n, parts),
     in one order. A track without the metric is left out.
     """

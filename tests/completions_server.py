@@ -53,7 +53,10 @@ def serving(script: Script, models: Any = ("tiny",)) -> Iterator[Served]:
                 return self._send(404, {"error": "no such path"})
             served.asked.append(body)
             served.headers.append(dict(self.headers))
-            self._send(*script(body))
+            status, value = script(body)
+            if "tools" in body and isinstance(value, dict) and "prompt_tokens" in value.get("usage", ()):
+                value = value | {"usage": value["usage"] | {"prompt_tokens": 110}}  # its template has them
+            self._send(status, value)
 
         def _send(self, status: int, value: Any) -> None:
             data = value if isinstance(value, bytes) else json.dumps(value).encode()

@@ -101,6 +101,7 @@ class ChatServer(Server):
         super().__init__(address, limits)
         self.used = UsedTokens()
         self._adapted: dict[str, str | None] = {}
+        self._shows_tools = False
 
     def keep_tokens(self, file: Path, stage: str) -> None:
         self.used = UsedTokens(file, stage)
@@ -155,7 +156,20 @@ class ChatServer(Server):
             body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
         found, (choice,) = self._answered(body, most=1)
         text = self._text(choice, request.stop, found.get("usage"))
+        if tools and not self._shows_tools:
+            self._check_tools(body, text.prompt_tokens)
         return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
+
+    def _check_tools(self, body: Mapping[str, Any], tokens: int | None) -> None:
+        """Raise NightjarError if a prompt with tools has no more tokens than without: the model is not shown them."""
+        without = {name: value for name, value in body.items() if name not in ("tools", "tool_choice")}
+        usage = self._request({**without, "max_tokens": 1}).get("usage") or {}
+        if tokens and tokens == self._count(usage, "prompt_tokens"):
+            what = f"its model is shown no tools: the prompt has {tokens} tokens with them and without"
+            raise self._fault(
+                what, "start the server with a chat template that has tools, or set calls to off"
+            )
+        self._shows_tools = True
 
     def _body(self, request: Request, decoding: Decoding, sample: int = 0) -> dict[str, Any]:
         drawn = {"temperature": decoding.temperature, "top_p": decoding.top_p, "seed": decoding.seed + sample}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -137,10 +138,26 @@ def test_calls_of_tools_are_given_as_they_are() -> None:
         assert served.asked[0]["tool_choice"] == "auto"
         answered = (Message("assistant", "", found.calls), Message("tool", "2", call_id="a1"))
         chat.reply(replace(ASKED, messages=(*ASKED.conversation, *answered)), Decoding(), tools=[TOOL])
-    assert served.asked[1]["messages"][1:] == [
+    first, compared, second = served.asked
+    assert compared == {name: first[name] for name in compared if name != "max_tokens"} | {"max_tokens": 1}
+    assert first.keys() - compared == {"tools", "tool_choice"}, "asked once whether the model is shown them"
+    assert second["messages"][1:] == [
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "content": "2", "tool_call_id": "a1"},
     ]
+
+
+def test_a_server_that_shows_its_model_no_tools_is_one_line() -> None:
+    def script(usage: dict[str, int]) -> Script:
+        # Bytes, because the small server adds the tokens of the tools to what is no bytes.
+        answer = {"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}], "usage": usage}
+        return lambda body: (200, json.dumps(answer).encode())
+
+    assert reply(script({}), tools=[TOOL]).text.text == "a", "it counts no tokens"
+    with pytest.raises(
+        NightjarError, match="is shown no tools: the prompt has 10 tokens with them and without"
+    ):
+        reply(script({"prompt_tokens": 10}), tools=[TOOL])
 
 
 @pytest.mark.parametrize(

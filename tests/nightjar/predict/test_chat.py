@@ -204,7 +204,7 @@ def test_an_answer_with_tools_is_recorded_as_it_is_done(workdir: Path, tiny_mode
         before, healthy[0] = len(served.asked), True
         _, rows = finish()
     assert {row["answers"][0] for row in rows} == {"It is 96."}
-    assert len(served.asked) - before == 2
+    assert len(served.asked) - before == 3, "one asks whether the model is shown tools"
 
 
 OWN = """
