@@ -29,7 +29,7 @@ def project(workdir: Path) -> Path:
 
 
 def test_removed_added_and_changed_keys_differ(project: Path) -> None:
-    done = captured(main, ["use", "arms"])
+    done = captured(main, ["use", "ablation"])
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "seed: 7 -> 42" in lines
@@ -43,11 +43,11 @@ def test_removed_added_and_changed_keys_differ(project: Path) -> None:
 
 def test_what_is_in_no_profile_is_named_and_can_be_had_back(project: Path) -> None:
     before = (project / "params.yaml").read_text()
-    tried = captured(main, ["use", "arms", "--dry-run"])
+    tried = captured(main, ["use", "ablation", "--dry-run"])
     assert tried.stderr.startswith("nightjar: use: would be removed, and in no profile: train.recipes.mine; ")
     assert not (project / PARAMS_BEFORE).exists() and (project / "params.yaml").read_text() == before
 
-    done = captured(main, ["use", "arms", "--json"])
+    done = captured(main, ["use", "ablation", "--json"])
     assert done.stderr.count("\n") == 1 and str(PARAMS_BEFORE) in done.stderr
     assert "protoqa-combined" not in done.stderr, "the sample profile has it"
     kinds = {row["key"]: row["kind"] for row in json.loads(done.stdout)}
@@ -61,15 +61,15 @@ def test_what_is_in_no_profile_is_named_and_can_be_had_back(project: Path) -> No
 
 def test_an_entry_of_a_profile_of_ones_own_is_not_lost(project: Path) -> None:
     (project / "profiles/mine.yaml").write_text(f"train: {{recipes: {json.dumps({'mine': OWN})}}}\n")
-    assert captured(main, ["use", "arms"]).stderr == ""
+    assert captured(main, ["use", "ablation"]).stderr == ""
     assert not (project / PARAMS_BEFORE).exists()
 
 
 def test_parameters_do_not_change_under_a_rebuild(project: Path) -> None:
     before = (project / "params.yaml").read_text()
     with rebuild_lock(project):
-        done = captured(main, ["use", "arms"])
-        tried = captured(main, ["use", "arms", "--dry-run"])
+        done = captured(main, ["use", "ablation"])
+        tried = captured(main, ["use", "ablation", "--dry-run"])
     assert done.returncode == 2 and "a rebuild is running (process " in done.stderr
     assert (project / "params.yaml").read_text() == before
     assert tried.returncode == 0 and "seed: 7 -> 42" in tried.stdout

@@ -52,9 +52,10 @@ def settings(project: Path, name: str) -> tuple[dict[str, Any], tuple[str, ...]]
     """What a profile changes, together with those that it extends, and the mappings that it replaces."""
     over = read_yaml(project / "profiles" / f"{name}.yaml")
     before, replaced = settings(project, over.pop("extends")) if "extends" in over else ({}, ())
-    replaced += tuple(f"{key}." for key in over.pop("replaces", ()))
+    whole = tuple(f"{key}." for key in over.pop("replaces", ()))
+    before = {key: value for key, value in before.items() if not key.startswith(whole)}
     own = flat({key: value for key, value in over.items() if key not in ("targets", "takes")})
-    return before | own, replaced
+    return before | own, replaced + whole
 
 
 @pytest.mark.parametrize("name", NAMES)

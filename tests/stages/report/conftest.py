@@ -83,7 +83,7 @@ def built_with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with contextlib.chdir(root):
             change_params(add_arms)
 
-    return made_once(tmp_path_factory, "built-with-arms", make)
+    return made_once(tmp_path_factory, "built-with-ablation", make)
 
 
 @pytest.fixture(scope="session")
