@@ -111,6 +111,7 @@ def _rows(
             own = own[:1]
         return np.concatenate([own[place % len(own)] for place in range(most)], axis=1)
 
+    digits = 1 if metric.scale > 1 else 3
     first, made = joined(against), []
     for name in groups:
         other = joined(name)
@@ -122,12 +123,12 @@ def _rows(
             ends = bootstrap.interval_of_difference(first, other, statistic)
             p = permutation_p(statistic, first, other, bootstrap.stream())
             cells = [
-                f"{gain:+.1f} [{metric.scale * ends[0]:+.1f}, {metric.scale * ends[1]:+.1f}]",
+                f"{gain:+.{digits}f} [{metric.scale * ends[0]:+.{digits}f}, {metric.scale * ends[1]:+.{digits}f}]",
                 f"{p:.4f}",
             ]
         made.append(
-            f"| {title} | {len(other)} | {name} | {len(groups[name])} | {value:.1f} [{low:.1f}, {high:.1f}] | "
-            f"{' | '.join(cells)} |"
+            f"| {title} | {len(other)} | {name} | {len(groups[name])} | "
+            f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] | {' | '.join(cells)} |"
         )
     return made
 
