@@ -25,7 +25,7 @@ SPARE, SHORTEST = 32, 16
 HAS_CALL, LONG_CONTEXT = "already contains a call", "its context leaves no room in the model's"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """tau_s, k and m (Toolformer section 2, appendix A), and the limits of sampling. Lengths in tokens.
 

@@ -48,14 +48,14 @@ def run(stage: Stage) -> None:
     prepare(stage.params.seed, stage.params.threads)
     lm = load(paths.LANGUAGE_MODEL, params.precision)
     settings = Settings(
-        own.sampling_threshold,
-        own.positions,
-        own.samples,
-        params.temperature,
-        params.max_call_tokens,
-        params.max_text_tokens,
-        params.before_first_word,
-        params.batch_texts,
+        sampling_threshold=own.sampling_threshold,
+        positions=own.positions,
+        samples=own.samples,
+        temperature=params.temperature,
+        max_call_tokens=params.max_call_tokens,
+        max_text_tokens=params.max_text_tokens,
+        before_first_word=params.before_first_word,
+        batch_texts=params.batch_texts,
     )
     cache_key = {
         "model": lm.sha256,

@@ -136,7 +136,14 @@ def test_calls_of_texts_are_sampled_and_filtered_behind_it(
     lm, tool, text = one[0], Calculator(), Text("The answer is 2 + 3 = 5 days.")
     if len(lm.tokenizer.continuation(" [")) != 1:
         pytest.skip("this kind has no single token for the beginning of a call")
-    settings = Settings(0.0, 3, 1, 0.5, 1.0, 8, 500)
+    settings = Settings(
+        sampling_threshold=0.0,
+        positions=3,
+        samples=1,
+        temperature=1.0,
+        max_call_tokens=8,
+        max_text_tokens=500,
+    )
     (found,) = Annotator(lm, tool, settings).annotate([text], ["seed"])
     truth = plain.marker_probabilities(lm, tool, text)
     assert found.candidates

@@ -18,7 +18,9 @@ from nightjar.tools.windows import Window, windows
 from tests import plain_annotation as plain
 from tests.nightjar.tools.conftest import Script
 
-SETTINGS = Settings(0.0, 99, 1, 0.5, 1.0, 6, 64)
+SETTINGS = Settings(
+    sampling_threshold=0.0, positions=99, samples=1, temperature=1.0, max_call_tokens=6, max_text_tokens=64
+)
 
 
 @pytest.fixture()

@@ -87,7 +87,18 @@ def test_losses_and_decisions_are_those_of_plain_passes(lm: LanguageModel, real_
 
 def test_samples_are_those_of_texts_read_alone(lm: LanguageModel, real_data: Path) -> None:
     tool, texts = BrieflyInstructed(), word_problems(real_data)[:2]
-    annotator = Annotator(lm, tool, Settings(0.0, 1, 2, 0.5, 0.7, 12, 128))
+    annotator = Annotator(
+        lm,
+        tool,
+        Settings(
+            sampling_threshold=0.0,
+            positions=1,
+            samples=2,
+            temperature=0.7,
+            max_call_tokens=12,
+            max_text_tokens=128,
+        ),
+    )
     found = annotator.annotate(texts, ["a", "b"])
     for text, seed, annotated in zip(texts, "ab", found, strict=True):
         likely = plain.marker_probabilities(lm, tool, text)

@@ -32,11 +32,29 @@ def test_the_rows_are_the_published_ones(lm: LanguageModel, monkeypatch: pytest.
 
     monkeypatch.setattr(TokenTree, "sample", sample)
     monkeypatch.setattr("nightjar.tools.annotate.losses_at", losses_at)
-    annotator = Annotator(lm, make("calculator"), Settings(0.0, 99, 3, 1.0, 1.0, 12, 24))
+    annotator = Annotator(
+        lm,
+        make("calculator"),
+        Settings(
+            sampling_threshold=0.0,
+            positions=99,
+            samples=3,
+            temperature=1.0,
+            max_call_tokens=12,
+            max_text_tokens=24,
+        ),
+    )
     found = annotator.annotate([TEXT, TARGET], ["seed0", "seed1"])
     sources = [Source("corpus", None, "d", 0, TEXT), Source("train", "t", "i", 1, TARGET)]
+    # The digest is of rows that said what the filter makes of a measured call.
     rows = [
-        row("calculator", source, candidate, 1.0) | {"probability": None}
+        row("calculator", source, candidate)
+        | {"probability": None}
+        | (
+            {"status": "kept" if losses.kept(1.0) else "below_threshold"}
+            if (losses := candidate.losses)
+            else {}
+        )
         for source, one in zip(sources, found, strict=True)
         for candidate in one.candidates
     ]
