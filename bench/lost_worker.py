@@ -2,8 +2,8 @@
 
     python -m bench.lost_worker [--shares 4] [STAGE ...]
 
-Runs in a project whose parameters share nothing, where the inputs of the stages are there and the stages are not. A
-copy of the project runs each stage in shares. As soon as a share has written to the checkpoint, one node is killed with
+Runs in a project with the profile `sample`, where the inputs of the stages are there and the stages are not. A copy of
+the project runs each stage in shares. As soon as a share has written to the checkpoint, one node is killed with
 SIGKILL: its raylet and all processes under it. Prints how often a share was lost, and whether the outputs have the
 bytes of one process; the exit status is 1 unless a share was lost and the bytes are the same. Needs the extra `ray`.
 """

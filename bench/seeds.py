@@ -57,7 +57,7 @@ def repetitions(systems: Sequence[str]) -> dict[str, list[str]]:
 
 def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Metric, dict[str, Floats]]]:
     """By track: the metric called `name`, or its first one, and for each system the parts of the instances, (n, parts),
-    in one order. A track without the metric is left out.
+    in one order. A track without the metric is left out. Raises NightjarError if no track has it.
     """
     table = read(
         EVALUATED / benchmark,
@@ -77,6 +77,8 @@ def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Met
         ).sort_index()
         systems = {name: wide[name][list(metric.parts)].to_numpy() for name in sorted(set(own["system"]))}
         found[track] = metric, systems
+    if not found:
+        raise NightjarError(f"no scores of {name}", EVALUATED / benchmark, "give a metric of the benchmark")
     return found
 
 

@@ -71,7 +71,7 @@ def summarise(name: str, own: ToolParams, rows: Sequence[Candidate], texts: Text
     gains = [row["gain"] for row in rows if row["gain"] is not None]
     kept = sorted(_kept(rows, own), key=lambda row: (-row["gain"], row["id"]))
     counted = Counter(row["status"] for row in rows)
-    counted |= {"kept": len(kept), "below_threshold": len(gains) - len(kept)}
+    counted["kept"], counted["below_threshold"] = len(kept), len(gains) - len(kept)
     steps = sorted({*THRESHOLDS, own.filter_threshold})
     fitting: list[Example] = []
     echoes: list[Example] = []
