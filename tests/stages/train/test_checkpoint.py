@@ -91,6 +91,12 @@ def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
     return folder
 
 
+@pytest.fixture()
+def model(tmp_path: Path) -> Path:
+    (tmp_path / "model").mkdir()
+    return language_model(tmp_path / "model")
+
+
 @pytest.fixture(scope="module")
 def drive() -> Iterator[Drive]:
     """Exit statuses of runs (project, function to die in, at which call), one after another; -9 is killed."""
@@ -168,11 +174,8 @@ def test_killed_anywhere_and_resumed(
 
 
 def test_another_configuration_starts_anew(
-    tmp_path: Path, encoded: Maker, recipe: Recipes, drive: Drive
+    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, drive: Drive
 ) -> None:
-    model = tmp_path / "model"
-    model.mkdir()
-    language_model(model)
     made = recipe(epochs=5.0, checkpoint_every=2)
     folder = project(tmp_path / "project", model, encoded, made)
     assert drive((folder, "_step", 6)) == [-9]
@@ -185,11 +188,8 @@ def test_another_configuration_starts_anew(
 
 
 def test_the_seed_of_a_recipe_is_added_to_that_of_the_parameters(
-    tmp_path: Path, encoded: Maker, recipe: Recipes, drive: Drive
+    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, drive: Drive
 ) -> None:
-    model = tmp_path / "model"
-    model.mkdir()
-    language_model(model)
     folders = []
     for seed, own in ((42, 0), (42, 1), (43, 0)):
         folder = project(tmp_path / f"{seed}{own}", model, encoded, recipe(max_steps=2, seed=own))
