@@ -86,12 +86,11 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         "SERVER_LOGGING_LEVEL": "WARNING",
         "LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         "LOGGING_INTERNAL_LEVEL": "CRITICAL",
-        # A server that fails during a call is noticed soon.
-        "CLIENT_MAX_RETRIES": "2",
-        "API_REQUEST_TIMEOUT": "5",
     }
     if url is not None:
-        settings["API_URL"] = f"{url}/api"
+        # A client soon notices a server that hangs. The server itself, which calls its API for automations, has the
+        # patience that is Prefect's default.
+        settings |= {"API_URL": f"{url}/api", "API_REQUEST_TIMEOUT": "5", "CLIENT_MAX_RETRIES": "3"}
     ours = {f"PREFECT_{name}": value for name, value in settings.items()}
     return {**kept, "NO_PROXY": direct, "no_proxy": direct, "DO_NOT_TRACK": "1", **ours}
 

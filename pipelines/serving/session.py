@@ -45,8 +45,8 @@ FLOWS: dict[str, Callable[..., State[Any]]] = {
     "skipped": partial(Cancelled, name="Skipped"),
 }
 # A server with SQLite has one writer: beside other runs it refuses a call, or answers late. A run that begins waits for
-# it. Its stages, whose tasks ask for the limits of their tags, do not wait long for a server that may hang.
-PATIENT, HASTY = {PREFECT_CLIENT_MAX_RETRIES: 6}, {PREFECT_CLIENT_MAX_RETRIES: 2}
+# it. Its stages, whose tasks ask for the limits of their tags, do not wait long for a server that may hang: 34 s.
+PATIENT, HASTY = {PREFECT_CLIENT_MAX_RETRIES: 6}, {PREFECT_CLIENT_MAX_RETRIES: 3}
 # How long the end of a run waits for its artifacts and its events.
 SENT_SECONDS = 8.0
 # How long a run that was stopped waits for tasks that only sleep before another attempt.
