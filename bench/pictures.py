@@ -67,6 +67,13 @@ DRAWN = (
         ),
     ),
     Plot(
+        "scaling",
+        "Number of tasks and of instances",
+        "ROUGE-L on 17 unseen Super-NaturalInstructions tasks, 50 steps each",
+        {"ROUGE-L": ("tk_instruct", CONTROL)},
+        "training side",
+    ),
+    Plot(
         "calls-and-evidence",
         "What calls and evidence add",
         "ROUGE-L on 17 real tasks, difference from tk_instruct",
