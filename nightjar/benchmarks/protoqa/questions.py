@@ -11,8 +11,9 @@ from nightjar.benchmarks.protoqa.clusters import clusters_of
 from nightjar.benchmarks.protoqa.formats import NAME
 from nightjar.benchmarks.protoqa.similarity import STOP_WORDS
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Sources, drawn
+from nightjar.benchmarks.sides import Sides
 from nightjar.core import contracts
-from nightjar.core.config import Limit, Model
+from nightjar.core.config import Limit
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rows
 
@@ -37,17 +38,14 @@ _AT_THE_START = (
 _ELSE = (("which", "one"), ("what", "one"), ("how can you tell", "one way to tell"))
 
 
-class Settings(Model):
-    """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: questions to be answered,
-    and the pairs of the training and dev splits, or questions whose strings these are. `evaluated` is None for
-    dev.crowdsourced, or the one file that there is. `train` and `dev` are None if no system trains on pairs.
+class Settings(Sides):
+    """`evaluated` has the questions to be answered, `train` and `dev` the pairs of the training and dev splits, or
+    questions whose strings these are. `evaluated` is None for dev.crowdsourced, or the one file that there is. `train`
+    and `dev` are None if no system trains on pairs.
 
     `questions`, `train_pairs`, `dev_pairs`: at most so many, drawn by the seed; None means all.
     """
 
-    evaluated: str | None = None
-    train: str | None = None
-    dev: str | None = None
     questions: Limit = None
     train_pairs: Limit = None
     dev_pairs: Limit = None

@@ -19,25 +19,22 @@ from nightjar.benchmarks.capabilities import Floats, Query, Tracks, Training
 from nightjar.benchmarks.card import OTHERS, Card, Metric, Task
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
 from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_value, need, objects_of, text
+from nightjar.benchmarks.sides import Sides
 from nightjar.benchmarks.text.f1 import f1, normalised
-from nightjar.core.config import Limit, Model
+from nightjar.core.config import Limit
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import duplicate_key, is_text, raw_text, shown
 
 NAME = "reading"
 
 
-class Settings(Model):
-    """`evaluated`, `train` and `dev` are names of files of the dataset without their ending: the questions that are
-    answered, and the training and dev sides of readers. `evaluated` is None for the one file that there is, `train` and
-    `dev` if no reader trains on them.
+class Settings(Sides):
+    """`evaluated` has the questions that are answered, `train` and `dev` the two sides of readers. `evaluated` is None
+    for the one file that there is, `train` and `dev` if no reader trains on them.
 
     `questions`, `train_questions`, `dev_questions`: at most so many, drawn by the seed; None means all.
     """
 
-    evaluated: str | None = None
-    train: str | None = None
-    dev: str | None = None
     questions: Limit = None
     train_questions: Limit = None
     dev_questions: Limit = None
