@@ -76,7 +76,7 @@ DRAWN = (
     Plot(
         "calls-and-evidence",
         "What calls and evidence add",
-        "ROUGE-L on 17 real tasks, difference from tk_instruct",
+        "ROUGE-L on 17 real tasks, difference from tk_instruct (loose filter of calls)",
         {"- `tk_instruct`": ("difference from tk_instruct", TREATMENT)},
         "system",
         rows=("untuned", "calls_only", "evidence_only", "combined"),
