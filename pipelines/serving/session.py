@@ -20,7 +20,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext
 from prefect.events.worker import EventsWorker
-from prefect.futures import PrefectFuture
+from prefect.futures import PrefectConcurrentFuture
 from prefect.logging.handlers import APILogHandler
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelled, Completed, Failed, State
@@ -182,11 +182,13 @@ class Session:
         _RUN.set(run)
         waiting = run.affected
         for limited in (True, False):
-            futures: dict[str, PrefectFuture[Any]] = {}
+            futures: dict[str, PrefectConcurrentFuture[Any]] = {}
             lost: list[str] = []
             for name in waiting:
                 before = [futures[it] for it in run.upstream(name) if it in futures]
-                futures[name] = _task(run, name, limited).submit(name, wait_for=before)
+                future = _task(run, name, limited).submit(name, wait_for=before)
+                assert isinstance(future, PrefectConcurrentFuture)  # of the flow's threads
+                futures[name] = future
             for name in waiting:
                 error = _wait(futures[name], run, name)
                 if name not in run.results:
@@ -222,15 +224,17 @@ def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
     )
 
 
-def _wait(future: PrefectFuture[Any], run: Run, name: str) -> str:
+def _wait(future: PrefectConcurrentFuture[Any], run: Run, name: str) -> str:
     """Wait for the end of a task; returns what the task raised, if it did. A task that the server refused has failed.
     Of a run that was stopped, a task that only waits for its next attempt is left alone.
     """
     try:
-        while not future.state.is_final() and future.state.name != "NotReady":
+        # Not `future.state`: it asks the server twice a second.
+        while not future.wrapped_future.done():
             future.wait(IDLE_SECONDS)
             if run.stop.is_set() and not run.busy:
-                break
+                return ""
+        future.wrapped_future.result()
     except Exception as error:
         cause = error.__cause__
         # Such as a limit of 0.
