@@ -17,7 +17,7 @@ docs/library.md has examples.
 
 from typing import TYPE_CHECKING, Any
 
-from nightjar.core.startup import lazy
+from nightjar.core.startup import lazy, wait_asleep
 
 if TYPE_CHECKING:
     from nightjar import benchmarks, core, judge, models, params, predict, prompts, search, statistics, tools
@@ -37,6 +37,8 @@ __all__ = [
     "tools",
 ]
 
+# Here: nothing of Nightjar loads torch before this.
+wait_asleep()
 _module, __dir__ = lazy(__name__)
 
 

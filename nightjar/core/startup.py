@@ -1,4 +1,5 @@
 """What lets a process start quickly: names that are imported when they are used, rare garbage collection, no pandas.
+And what lets its threads share the processor with other programs.
 
 torch, faiss and pyarrow take seconds to load; `import nightjar.search` must not wait for what a program may never use.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import ast
 import atexit
 import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -38,6 +40,17 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         return value
 
     return load, lambda: sorted({*vars(sys.modules[package]), *names})
+
+
+def wait_asleep() -> None:
+    """Let threads of OpenMP that wait for each other sleep soon. To be called before torch is loaded.
+
+    By default they spin for milliseconds. Where another program has one of two cores, the thread that waits then takes
+    the time of the one that it waits for (docs/results.md, Threads). A user's own OMP_WAIT_POLICY or GOMP_SPINCOUNT
+    stays.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
 def collect_seldom() -> None:

@@ -1,4 +1,6 @@
-"""Garbage is looked for seldom while modules load, and as usual once there are tensors; Arrow leaves pandas alone."""
+"""Garbage is looked for seldom while modules load, and as usual once there are tensors. Arrow leaves pandas alone.
+Threads that wait for each other sleep soon.
+"""
 
 from __future__ import annotations
 
@@ -60,3 +62,34 @@ def test_tables_are_written_and_read_without_pandas_which_can_still_be_had(tmp_p
         [sys.executable, "-c", CODE], cwd=tmp_path, env=surroundings, capture_output=True, text=True
     )
     assert done.stdout == "False\n(1, 4) True\n", done.stderr
+
+
+LOADS_TORCH = """
+import os, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            print(os.environ.get("GOMP_SPINCOUNT"))
+            sys.exit()
+sys.meta_path.insert(0, Finder())
+import nightjar.models.load
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "None")],
+)
+def test_threads_that_wait_sleep_soon_from_the_moment_torch_is_loaded(
+    own: dict[str, str], expected: str
+) -> None:
+    others = {
+        name: it for name, it in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS_TORCH],
+        env={**others, "PYTHONPATH": str(ROOT), **own},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, expected, "")
