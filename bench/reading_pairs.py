@@ -1,11 +1,11 @@
 """Questions with passages for the reader of the tool QA, in SQuAD's form: train.json, dev.json, test.json.
 
 The questions are put to sentences of T-REx, worded by reading_questions.yaml, and are those of three reading tasks of
-Super-NaturalInstructions (eQASC, CoQA, TellMeWhy). A quarter of the training and development pairs have no answer:
-their passage is another sentence on the subject, without the object, or one that answers the question for another
-subject. test.json asks for the relations HELD_OUT, of which no training pair has a question: how well the reader does
-with what it was not trained to be asked. An article's title is the subject of its passage; an id ends with the relation
-or the task.
+Super-NaturalInstructions (eQASC, CoQA, TellMeWhy) and of three without passages (bench/open_questions.py). A quarter of
+the training and development pairs have no answer: their passage is another sentence on the subject, without the object,
+or one that answers the question for another subject. test.json asks for the relations HELD_OUT, of which no training
+pair has a question: how well the reader does with what it was not trained to be asked. All names of the answer that the
+passage has are right. An article's title is the subject of its passage; an id ends with the relation or the task.
 
 No pair is about a subject that is evaluated (T-REx, Google-RE), or shows a statement that is. None asks a question that
 WebQuestions or Natural Questions has.
@@ -24,6 +24,7 @@ from typing import Any
 
 import yaml
 
+from bench import open_questions
 from bench.public_sets import google_re, tasks, trained, trex, words
 
 QUESTIONS = Path(__file__).with_name("reading_questions.yaml")
@@ -43,23 +44,21 @@ READING = {
 
 @dataclass(frozen=True)
 class Pair:
-    """A question to a passage; without an answer in it, `answer` is empty and `start` 0."""
+    """A question to a passage. `answers` are their first characters in it and their texts, the best first."""
 
     kind: str
     title: str
     question: str
     passage: str
-    answer: str
-    start: int
+    answers: tuple[tuple[int, str], ...]
 
     def squad(self, id: str) -> dict[str, Any]:
         """As an article of SQuAD with one paragraph and one question."""
-        answers = [{"text": self.answer, "answer_start": self.start}] if self.answer else []
         asked = {
             "id": id,
             "question": self.question,
-            "answers": answers,
-            "is_impossible": not answers,
+            "answers": [{"text": text, "answer_start": start} for start, text in self.answers],
+            "is_impossible": not self.answers,
         }
         return {"title": self.title, "paragraphs": [{"context": self.passage, "qas": [asked]}]}
 
@@ -82,6 +81,14 @@ def around(passage: str, start: int, answer: str) -> tuple[str, int]:
     left = max(0, min(first - (PASSAGE_WORDS - length) // 2, len(places) - PASSAGE_WORDS))
     begin, end = places[left][0], places[min(left + PASSAGE_WORDS, len(places)) - 1][1]
     return passage[begin:end], start - begin
+
+
+def others(passage: str, all: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Where a passage has names, which are given by `words`, and how it has them."""
+    for name in filter(None, sorted(all)):
+        form = r"\W+".join(name.split())
+        if found := re.search(rf"\b{form}\b", passage, re.IGNORECASE):
+            yield found.start(), found[0]
 
 
 def names(text: str, all: Iterable[str]) -> bool:
@@ -146,7 +153,8 @@ class Facts:
         _, sentence, start, answer = chance.choice(best)
         passage, start = around(sentence, start, answer)
         question = chance.choice(questions).format(fact.subject)
-        return Pair(fact.relation, fact.subject, question, passage, answer, start)
+        answers = ((start, answer), *others(passage, fact.objects - {words(answer)}))
+        return Pair(fact.relation, fact.subject, question, passage, answers)
 
     def silent(self, fact: Fact, chance: random.Random, questions: list[str]) -> Pair | None:
         """A question about a fact, to a sentence on its subject that has no name of an object."""
@@ -154,9 +162,7 @@ class Facts:
         if not free:
             return None
         passage, _ = around(chance.choice(free), 0, "")
-        return Pair(
-            fact.relation, fact.subject, chance.choice(questions).format(fact.subject), passage, "", 0
-        )
+        return Pair(fact.relation, fact.subject, chance.choice(questions).format(fact.subject), passage, ())
 
 
 def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: list[str]) -> Pair | None:
@@ -167,7 +173,7 @@ def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: l
         if free and words(other.subject) != words(fact.subject):
             passage, _ = around(chance.choice(free), 0, "")
             asked = chance.choice(questions).format(fact.subject)
-            return Pair(fact.relation, other.subject, asked, passage, "", 0)
+            return Pair(fact.relation, other.subject, asked, passage, ())
     return None
 
 
@@ -183,7 +189,21 @@ def reading(source: Path) -> Iterator[Pair]:
             if place and found.groups() not in known:
                 known.add(found.groups())
                 passage, start = around(found[1], place.start(), place[0])
-                yield Pair(name.rstrip("_"), "", found[2].strip(), passage, place[0], start)
+                yield Pair(name.rstrip("_"), "", found[2].strip(), passage, ((start, place[0]),))
+
+
+def searched(source: Path, sentences: Iterable[str], questions: dict[str, list[str]]) -> Iterator[Pair]:
+    """Open questions, but those with a word that only questions about the relations HELD_OUT have."""
+    worded: dict[bool, set[str]] = {True: set(), False: set()}
+    for relation, wordings in questions.items():
+        for one in wordings:
+            worded[relation in HELD_OUT].update(words(one.format("")).split())
+    for task, question, text, start, answer in open_questions.found(
+        source, sentences, frozenset(worded[True] - worded[False])
+    ):
+        if len(answer.split()) <= ANSWER_WORDS:
+            passage, start = around(text, start, answer)
+            yield Pair(task, "", question, passage, ((start, answer),))
 
 
 def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
@@ -218,7 +238,11 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
     for name in ("dev", "train"):
         chosen = [fact for fact in known if (words(fact.subject) in subjects) == (name == "dev")]
         own = answered(chosen)
-        own = own[: DEV - DEV // UNANSWERED] if name == "dev" else own + fitting(reading(source))
+        if name == "dev":
+            own = own[: DEV - DEV // UNANSWERED]
+        else:
+            free = [one for subject, own in facts.sentences.items() if subject not in subjects for one in own]
+            own += fitting(reading(source)) + fitting(searched(source, free, questions))
         # One without an answer for each three with one.
         own += unanswered(chosen, len(own) // (UNANSWERED - 1))
         chance.shuffle(own)

@@ -155,6 +155,11 @@ def test_a_question_of_a_reading_task_is_left_out_if_it_is_evaluated_or_its_answ
     assert asked["answers"] == [{"text": "Rain", "answer_start": 0}]
 
 
+def test_every_name_of_the_answer_in_the_passage_is_right() -> None:
+    found = reading_pairs.others("Songs by Decca-Records, of Decca.", {"decca", "decca records", "", "emi"})
+    assert list(found) == [(9, "Decca"), (9, "Decca-Records")]
+
+
 def test_a_long_passage_is_cut_around_its_answer() -> None:
     passage = " ".join(f"w{number}" for number in range(300))
     for answer in ("w0 w1", "w150", "w299"):
