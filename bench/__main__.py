@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "search exact": ("bench.search", "exact"),
     "rerank": ("bench.rerank", "--texts", "30"),
     "decode": ("bench.decode", "--prompts", "60"),
+    "neighbours": ("bench.neighbours",),
     "lm-eval": ("bench.lm_eval", "--questions", "24", "--tasks", "choices", "problems"),
     "siblings": ("bench.siblings",),
     "overheads": ("bench.overheads", "--repeats", "3"),
