@@ -1,12 +1,11 @@
 """Questions with passages for the reader of the tool QA, in SQuAD's form: train.json, dev.json, test.json.
 
 The questions are put to sentences of T-REx, worded by reading_questions.yaml, and are those of three reading tasks of
-Super-NaturalInstructions (eQASC, CoQA, TellMeWhy). An eighth of the training and development pairs have no answer:
+Super-NaturalInstructions (eQASC, CoQA, TellMeWhy). A quarter of the training and development pairs have no answer:
 their passage is another sentence on the subject, without the object, or one that answers the question for another
-subject. With a quarter, a reader finds no answer to many questions of a kind that it was not trained to be asked
-(docs/results.md). test.json asks for the relations HELD_OUT, of which no training pair has a question: how well the
-reader does with such. All names of the answer that the passage has are right. An article's title is the subject of its
-passage; an id ends with the relation or the task.
+subject. test.json asks for the relations HELD_OUT, of which no training pair has a question: how well the reader does
+with what it was not trained to be asked. All names of the answer that the passage has are right. An article's title is
+the subject of its passage; an id ends with the relation or the task.
 
 No pair is about a subject that is evaluated (T-REx, Google-RE), or shows a statement that is. None asks a question that
 WebQuestions or Natural Questions has.
@@ -31,7 +30,7 @@ QUESTIONS = Path(__file__).with_name("reading_questions.yaml")
 # Named after, religion, record label, original network, member of, instrument: none is a trained one in other words.
 HELD_OUT = frozenset({"P138", "P140", "P264", "P449", "P463", "P1303"})
 A_RELATION, DEV, TEST = 600, 400, 1500  # pairs
-UNANSWERED = 8  # one pair in so many has no answer
+UNANSWERED = 4  # one pair in so many has no answer
 PASSAGE_WORDS, ANSWER_WORDS = 100, 8
 # Tasks whose input has the passage, and what separates it from the question. Questions of HybridQA, HotpotQA and
 # Natural Questions come without a passage, and DoQA's are of a conversation that they do not repeat.
@@ -225,7 +224,7 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
         chosen = [fact for fact in known if (words(fact.subject) in subjects) == (name == "dev")]
         own = answered(chosen)
         own = own[: DEV - DEV // UNANSWERED] if name == "dev" else own + fitting(reading(source))
-        # One without an answer for each seven with one.
+        # One without an answer for each three with one.
         own += unanswered(chosen, len(own) // (UNANSWERED - 1))
         chance.shuffle(own)
         parts[name] = own
