@@ -82,7 +82,7 @@ def around(passage: str, start: int, answer: str) -> tuple[str, int]:
     return passage[begin:end], start - begin
 
 
-def others(passage: str, all: Iterable[str]) -> Iterator[tuple[int, str]]:
+def named_in(passage: str, all: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Where a passage has names, which are given by `words`, and how it has them."""
     for name in filter(None, sorted(all)):
         form = r"\W+".join(name.split())
@@ -152,7 +152,7 @@ class Facts:
         _, sentence, start, answer = chance.choice(best)
         passage, start = around(sentence, start, answer)
         question = chance.choice(questions).format(fact.subject)
-        answers = ((start, answer), *others(passage, fact.objects - {words(answer)}))
+        answers = ((start, answer), *named_in(passage, fact.objects - {words(answer)}))
         return Pair(fact.relation, fact.subject, question, passage, answers)
 
     def silent(self, fact: Fact, chance: random.Random, questions: list[str]) -> Pair | None:

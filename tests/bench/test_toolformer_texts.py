@@ -156,7 +156,7 @@ def test_a_question_of_a_reading_task_is_left_out_if_it_is_evaluated_or_its_answ
 
 
 def test_every_name_of_the_answer_in_the_passage_is_right() -> None:
-    found = reading_pairs.others("Songs by Decca-Records, of Decca.", {"decca", "decca records", "", "emi"})
+    found = reading_pairs.named_in("Songs by Decca-Records, of Decca.", {"decca", "decca records", "", "emi"})
     assert list(found) == [(9, "Decca"), (9, "Decca-Records")]
 
 
