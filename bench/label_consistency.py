@@ -2,27 +2,25 @@
 
     python -m bench.label_consistency --benchmark classification --system pgra
 
-Reads data/consistency and data/evaluate. Prints a Markdown table with a row for each track: the mean consistency of the
-retriever and of the reranker in percent, the difference with its 95% interval over questions, and, for each share of
-the reranked passages that have the question's label, how often SYSTEM is right in percent (n). Repetitions of a system
-with other seeds (bench/seeds.py) count together.
+Reads data/consistency and data/evaluate. Prints a Markdown table with a row for each track: the number of questions that
+have both rankings, the mean consistency of the retriever and of the reranker in percent, and the difference with its
+95% interval over questions. Then, for each share of the reranked passages that have the question's label, how often
+SYSTEM is right in percent (n). Repetitions of a system with other seeds (bench/seeds.py) count together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 
 from bench.harness import options
 from bench.seeds import EVALUATED, repetitions
-from nightjar.core import contracts
+from nightjar.core import contracts, paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read
 from nightjar.statistics import Bootstrap
 
-CONSISTENCY = Path("data/consistency")
 QUESTION = ["track", "task_id", "id"]
 
 
@@ -46,13 +44,13 @@ def lines(
     by_question = consistency.pivot_table(index=QUESTION[1:], columns="ranking", values="consistent")
     joined = right(scores, system).rename("right").reset_index().join(by_question, on=QUESTION[1:])
     shares = sorted(joined["rerank"].dropna().unique())
-    yield f"| track | retriever | reranker | difference |{''.join(f' {share:g} |' for share in shares)}"
-    yield "|---|---:|---:|---|" + "---:|" * len(shares)
+    yield f"| track | n | retriever | reranker | difference |{''.join(f' {share:g} |' for share in shares)}"
+    yield "|---|---:|---:|---:|---|" + "---:|" * len(shares)
     for track, rows in joined.dropna().groupby("track"):
         first, second = rows["retrieve"].to_numpy(), rows["rerank"].to_numpy()
         low, high = bootstrap.interval_of_difference(second, first)
         means = f"{100 * first.mean():.1f} | {100 * second.mean():.1f} | {100 * (second - first).mean():+.1f}"
-        cells = [f"{track} | {means} [{100 * low:+.1f}, {100 * high:+.1f}]"]
+        cells = [f"{track} | {len(rows)} | {means} [{100 * low:+.1f}, {100 * high:+.1f}]"]
         for share in shares:
             own = rows[rows["rerank"] == share]["right"]
             cells.append(f"{100 * own.mean():.0f} ({len(own)})" if len(own) else "–")
@@ -66,7 +64,7 @@ def main() -> None:
     given = parser.parse_args()
     try:
         scores = read(EVALUATED / given.benchmark, contracts.INSTANCE_SCORES).to_pandas()
-        consistency = read(CONSISTENCY / given.benchmark, contracts.CONSISTENCY).to_pandas()
+        consistency = read(paths.CONSISTENCY / given.benchmark, contracts.CONSISTENCY).to_pandas()
         print(*lines(scores, consistency, given.system, Bootstrap()), sep="\n")
     except NightjarError as error:
         parser.error(str(error))

@@ -36,9 +36,9 @@ CONSISTENCY = pd.DataFrame(
 
 def test_means_difference_and_right_answers_by_share() -> None:
     head, _, cola, sst2 = lines(SCORES, CONSISTENCY, "pgra", Bootstrap())
-    assert head == "| track | retriever | reranker | difference | 0.5 | 1 |"
-    assert cola == "| cola | 100.0 | 50.0 | -50.0 [-50.0, -50.0] | 50 (1) | – |"
-    assert sst2 == "| sst2 | 25.0 | 75.0 | +50.0 [+50.0, +50.0] | 50 (1) | 100 (1) |"
+    assert head == "| track | n | retriever | reranker | difference | 0.5 | 1 |"
+    assert cola == "| cola | 1 | 100.0 | 50.0 | -50.0 [-50.0, -50.0] | 50 (1) | – |"
+    assert sst2 == "| sst2 | 2 | 25.0 | 75.0 | +50.0 [+50.0, +50.0] | 50 (1) | 100 (1) |"
 
 
 def test_a_system_that_was_not_evaluated_is_named() -> None:

@@ -52,9 +52,11 @@ def write_task(source: Path, name: str, instances: list[tuple[str, str]]) -> Non
     write(source / f"natural-instructions/tasks/{name}.json", json.dumps({"Instances": rows}))
 
 
-def fact(uri: str, object: str, *masked: str) -> dict[str, Any]:
-    """A row of T-REx about the subject `Person URI`."""
-    sentences = [{"obj_surface": object, "masked_sentence": one.format(f"Person {uri}")} for one in masked]
+def fact(uri: str, object: str, *masked: str, surface: str = "") -> dict[str, Any]:
+    """A row of T-REx about the subject `Person URI`; its sentences call the object `surface`."""
+    sentences = [
+        {"obj_surface": surface or object, "masked_sentence": one.format(f"Person {uri}")} for one in masked
+    ]
     return {"sub_uri": uri, "sub_label": f"Person {uri}", "obj_label": object, "evidences": sentences}
 
 
@@ -66,7 +68,10 @@ def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     everyone = TRAINED + EVALUATED
     places = [(uri, CITIES[number % 4]) for number, uri in enumerate(everyone)]
     write_lines(lama / "TREx/P19.jsonl", [fact(uri, city, born) for uri, city in places])
-    write_lines(lama / "TREx/P106.jsonl", [fact(uri, "painter", painter) for uri in everyone[::2]])
+    write_lines(
+        lama / "TREx/P106.jsonl",
+        [fact(uri, "painter", painter, surface="old painter") for uri in everyone[::2]],
+    )
     write_lines(lama / "TREx/P1303.jsonl", [fact(uri, "fiddle", plays) for uri in everyone])
     person = {
         "sub_label": f"Person {TRAINED[0]}",
@@ -155,7 +160,11 @@ def test_a_question_of_a_reading_task_is_left_out_if_it_is_evaluated_or_its_answ
     assert asked["answers"] == [{"text": "Rain", "answer_start": 0}]
 
 
-def test_every_name_of_the_answer_in_the_passage_is_right() -> None:
+def test_every_name_of_the_answer_in_the_passage_is_right(output: Path) -> None:
+    own = [
+        asked["answers"] for kind, _, asked in pairs(output, "train") if kind == "P106" and asked["answers"]
+    ]
+    assert own and all([one["text"] for one in answers] == ["old painter", "painter"] for answers in own)
     found = reading_pairs.named_in("Songs by Decca-Records, of Decca.", {"decca", "decca records", "", "emi"})
     assert list(found) == [(9, "Decca"), (9, "Decca-Records")]
 
