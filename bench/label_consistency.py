@@ -2,7 +2,7 @@
 
     python -m bench.label_consistency --benchmark classification --system pgra
 
-Reads data/consistency and data/evaluate. Prints a Markdown table with a row for each track: the number of questions that
+Reads data/consistency and data/evaluate. Prints a Markdown table with a row for each track: the questions that
 have both rankings, the mean consistency of the retriever and of the reranker in percent, and the difference with its
 95% interval over questions. Then, for each share of the reranked passages that have the question's label, how often
 SYSTEM is right in percent (n). Repetitions of a system with other seeds (bench/seeds.py) count together.
