@@ -159,7 +159,7 @@ def redirected(folder: Path, redirection: str, *arguments: str, **variables: str
             cwd=folder,
             env=environment() | variables,
             capture_output=True,
-            timeout=60,
+            timeout=200,
             stdin=subprocess.DEVNULL,
             pass_fds=[write],
         )

@@ -47,7 +47,7 @@ class Database:
     def ask(self, sql: str) -> list[str]:
         command = ["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "nightjar", "-d", "prefect", "-Atc"]
         environment = {**os.environ, "PGPASSFILE": str(self.passfile)}
-        done = subprocess.run([*command, sql], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*command, sql], env=environment, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
@@ -81,7 +81,7 @@ def database() -> Iterator[Database]:
                 ["createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "nightjar", "prefect"],
                 env={**os.environ, "PGPASSFILE": str(passfile)},
                 check=True,
-                timeout=60,
+                timeout=200,
             )
             yield made
         finally:

@@ -71,7 +71,7 @@ def run_program(program: str, redirection: str, **variables: str) -> subprocess.
         ["bash", "-c", f'exec "$@" {redirection}', "bash", sys.executable, "-c", program],
         capture_output=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), **variables},
-        timeout=60,
+        timeout=200,
     )
 
 

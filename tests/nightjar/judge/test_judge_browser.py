@@ -32,7 +32,7 @@ class Watched:
     def __init__(self, browser: Any, folder: Path) -> None:
         self.context = browser.new_context(accept_downloads=True)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)
         self.wrong: list[str] = []
         self.url = (folder / "page.html").as_uri()
         self.page.on("dialog", lambda it: (self.wrong.append(f"dialog {it.message}"), it.dismiss()))

@@ -421,7 +421,7 @@ def test_a_bad_tool_costs_its_own_call_only(tiny_model: Path, name: str, result:
 
     tool = Bad(name)
     lm = scripted(tiny_model, script)
-    toolbox = Toolbox([make("calculator"), tool], seconds=0.5)
+    toolbox = Toolbox([make("calculator"), tool], seconds=2.0)
     given, other = answer(lm, ["a:", "b:"], toolbox, top_k=2, max_calls=2, max_new_tokens=60)
     assert other.text == good and [call.input for call in other.calls] == ["3 * 4"]
     assert tool.asked == ["7"]

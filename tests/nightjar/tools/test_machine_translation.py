@@ -175,7 +175,7 @@ def test_what_apertium_prints_costs_its_call_only(
 ) -> None:
     program(tmp_path, code)
     monkeypatch.setenv("PATH", str(tmp_path))
-    toolbox = Toolbox([MachineTranslation([Apertium(seconds=1.0)])])
+    toolbox = Toolbox([MachineTranslation([Apertium(seconds=1.0 if "sleep" in code else 60.0)])])
     calls = [Call("MT", text) for text in (SPANISH, GERMAN, ENGLISH)]
     assert toolbox.run(calls) == [result, None, None]
 

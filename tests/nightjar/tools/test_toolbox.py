@@ -200,7 +200,7 @@ def test_the_calls_of_one_run_are_one_batch() -> None:
     assert len(first.batches) == len(second.batches) == 50
 
 
-@pytest.mark.parametrize(("own", "shared"), [(0.2, None), (60, 0.2)], ids=["of the tool", "of the toolbox"])
+@pytest.mark.parametrize(("own", "shared"), [(1.0, None), (60, 1.0)], ids=["of the tool", "of the toolbox"])
 def test_a_request_that_hangs_costs_only_itself(release: threading.Event, own: float, shared: float) -> None:
     tool = Any_(hanging({"b"}, release))
     tool.seconds = own

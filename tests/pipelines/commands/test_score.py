@@ -60,7 +60,7 @@ def test_the_documented_way_from_prompts_to_a_comparison(
     assert "http://localhost:8000" in program
     with serving(yes_to_number_1) as server:
         program = program.replace("http://localhost:8000", server.url)
-        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=200)
     assert [command.split()[0] for command in others] == ["score", "score", "compare"]
     score, table, compare = (nightjar(*command.split()) for command in others)
     assert score.startswith("supernatinst, English track: 6 instances\n") and "50.00 n<20" in score

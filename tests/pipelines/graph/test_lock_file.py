@@ -148,7 +148,7 @@ def test_a_parallel_rebuild_interrupted_and_finished_leaves_the_lock_of_a_serial
     first = repo.start("rebuild", "--jobs", "4")
     wait_for(lambda: written(repo), what="an entry")
     first.terminate()
-    first.communicate(timeout=30)
+    first.communicate(timeout=200)
     assert first.returncode == 130
     done = repo.nightjar("rebuild", "--jobs", "4")
     assert done.returncode == 0, done.stdout + done.stderr

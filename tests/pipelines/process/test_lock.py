@@ -25,9 +25,9 @@ def test_one_thread_holds_the_lock_and_the_others_wait_or_fail(tmp_path: Path) -
             stopped, waiting = threads.submit(take, True, stop), threads.submit(take, True)
             stop.set()
             with pytest.raises(lock.WaitStopped):
-                stopped.result(timeout=30)
+                stopped.result(timeout=200)
             assert not waiting.done()
-        assert waiting.result(timeout=30) == "taken"
+        assert waiting.result(timeout=200) == "taken"
 
 
 def test_a_second_rebuild_leaves_dvc_lock_to_the_first(repo: Repo) -> None:

@@ -37,7 +37,7 @@ def test_a_signal_while_a_process_is_started_leaves_no_process(tmp_path: Path) -
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
     )
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
     wait_for(lambda: not lives(int(done.stdout)))

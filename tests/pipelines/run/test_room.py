@@ -55,7 +55,7 @@ class Users:
 
     def settle(self, names: set[str]) -> None:
         """Until no thread moves: all of `names` are known to the room, and it has looked at all since."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 200
         while time.monotonic() < deadline:
             with self._room._changed:
                 known = self._room._waiting.keys() | self._room._running.keys()

@@ -27,7 +27,7 @@ PREFLIGHT = {"Access_Control_Request_Method": "POST", "Access_Control_Request_He
 
 
 def test_the_page_asks_its_own_server_whatever_the_port(api: Api) -> None:
-    with urllib.request.urlopen(f"{api.server.url}/ui-settings", timeout=10) as answer:
+    with urllib.request.urlopen(f"{api.server.url}/ui-settings", timeout=200) as answer:
         settings = json.load(answer)
     assert api.server.port != 4200
     assert settings["api_url"] == f"{api.server.url}/api"
@@ -57,7 +57,7 @@ def ask(
     api: Api, method: str, path: str, body: str = "", **headers: str
 ) -> tuple[int, http.client.HTTPMessage, str]:
     """Status, headers and text of an answer; an underscore in a header's name is a hyphen."""
-    connection = http.client.HTTPConnection("127.0.0.1", api.server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", api.server.port, timeout=200)
     named = {name.replace("_", "-"): value.format(port=api.server.port) for name, value in headers.items()}
     try:
         connection.request(method, path, body or None, named)
@@ -78,7 +78,7 @@ def handshake(api: Api, **headers: str) -> str:
         "Sec-WebSocket-Protocol": "prefect",
     } | {name: value.format(port=api.server.port) for name, value in headers.items()}
     lines = ["GET /api/events/out HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
-    with socket.create_connection(("127.0.0.1", api.server.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", api.server.port), timeout=200) as connection:
         connection.sendall("\r\n".join(lines).encode())
         with connection.makefile("rb") as answer:
             return answer.readline().decode().strip()

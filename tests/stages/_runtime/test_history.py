@@ -152,7 +152,7 @@ def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(timeout=30)
+        writer.join(timeout=200)
     lines = (tmp_path / paths.HISTORY).read_text().split("\n")[1:]
     assert len(lines) == 600
     assert sorted(json.loads(line)["stage"][0] for line in lines) == sorted("abc" * 200)

@@ -108,7 +108,7 @@ def built_with_long(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def page(browser: Any) -> Iterator[Any]:
     """A page that may only read files and must report no error."""
     found = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    found.set_default_timeout(10_000)
+    found.set_default_timeout(60_000)
     wrong: list[str] = []
     found.on("request", lambda it: wrong.append(it.url) if not it.url.startswith("file:") else None)
     found.on("console", lambda it: wrong.append(it.text))

@@ -17,6 +17,9 @@ OVERFLOWS = """() => [...document.querySelectorAll('.scroll:not(.board)')]
   .filter((it) => it.scrollWidth > it.clientWidth)
   .map((it) => `${it.scrollWidth - it.clientWidth}px: ${it.innerText.slice(0, 60)}`)"""
 WIDTH = "document.documentElement.scrollWidth"
+# Plots are drawn when the page is laid out, which may be after it is loaded; in print they are images.
+DRAWN = """() => matchMedia('print').matches
+  || [...document.querySelectorAll('figure.plot')].every((it) => it.querySelector('.panels svg'))"""
 LONG = "_gazetteer_indirect_to_direct_question_answer_generation"
 
 
@@ -38,6 +41,7 @@ def resize(page: Any, width: int) -> None:
 def visit(page: Any, file: Path) -> None:
     page.goto(file.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })")
+    page.wait_for_function(DRAWN)
 
 
 def test_nothing_is_wider_than_the_window(
