@@ -124,23 +124,25 @@ class ExtractiveReader:
             some = [windows[place] for place in batch]
             starts, ends = self.logits([one for _, one in some])
             for (number, one), start, end in zip(some, starts, ends, strict=True):
-                first, last, score = _best(start, end, one.places)
-                if score > best[number].score:
+                scores = span_scores(start, end, one.places)
+                first, last = divmod(int(scores.argmax()), len(one.places))
+                if (score := float(scores[first, last])) > best[number].score:
                     begin, stop = one.offsets[first][0], one.offsets[last][1]
                     # The first token of some tokenizers has the blank before its word.
                     best[number] = Span(asked[number][1][begin:stop].strip(), score)
         return best
 
 
-def _best(start: torch.Tensor, end: torch.Tensor, places: range) -> tuple[int, int, float]:
-    """The first and the last token of the best span among `places`, from the first of them on, and its score."""
+def span_scores(start: torch.Tensor, end: torch.Tensor, places: range) -> torch.Tensor:
+    """The scores of all spans of a window by their first and last token among `places`: (tokens, tokens) logits.
+
+    `start` and `end` are the window's logits. A score is -inf for what is no span: the last token is before the first,
+    or LONGEST_ANSWER tokens or more after it.
+    """
     own = slice(places.start, places.stop)
-    sums = start[own, None] + end[None, own]
+    sums = start[own, None] + end[None, own] - start[0] - end[0]
     allowed = torch.ones_like(sums, dtype=torch.bool).triu().tril(LONGEST_ANSWER - 1)
-    sums = sums.masked_fill(~allowed, -torch.inf)
-    place = int(sums.argmax())
-    first, last = divmod(place, len(places))
-    return first, last, float(sums.flatten()[place] - start[0] - end[0])
+    return sums.masked_fill(~allowed, -torch.inf)
 
 
 def _has_types(model: Any) -> bool:

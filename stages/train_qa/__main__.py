@@ -82,7 +82,7 @@ def run(stage: Stage) -> None:
     stage.count(rows_in=questions, rows_out=questions)
     stage.details |= {
         "questions": {side: len(own) for side, own in sides.items()},
-        "without_answer": {side: sum(not one.answer for one in own) for side, own in sides.items()},
+        "without_answer": {side: sum(not one.spans for one in own) for side, own in sides.items()},
         "epochs": epochs,
         "chosen_epoch": best + 1,
     }

@@ -1,6 +1,10 @@
-"""The training of an extractive reader: AdamW on the first and the last token of the answer (Devlin et al. 2019, 4.2).
+"""The training of an extractive reader: AdamW on the log-likelihood of the answers among all spans of a window.
 
-A window without the whole answer, and a passage without one, learn the first token of the input (section 4.3).
+Devlin et al. 2019 (section 4.2) learn the first and the last token apart, and find the best pair only in prediction.
+Here the pairs are learnt (the joint objective of Fajcik et al. 2021, Rethinking the objectives of extractive question
+answering): the first token of one answer and the last of another are then no span. All answers of a question are right,
+by the sum of their probabilities (Clark and Gardner 2018, Simple and effective multi-paragraph reading comprehension).
+A window without a whole answer, and a passage without one, learn "no answer".
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from nightjar.benchmarks.text.f1 import normalised
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush, remove
 from nightjar.models.headers import refusing
-from nightjar.models.spans import ExtractiveReader, Window, shown
+from nightjar.models.spans import LONGEST_ANSWER, ExtractiveReader, Window, shown, span_scores
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import QaReader
 from stages._runtime.stage import log
@@ -35,24 +39,23 @@ SHOWN = 20
 
 
 class Example(NamedTuple):
-    """A question, its passage as it is shown, its answer ("" for none) and the answer's first character."""
+    """A question, its passage as it is shown, its answers ("" for none), and the spans of characters that are right."""
 
     question: str
     passage: str
-    answer: str
-    start: int
+    answers: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
 
 
 class Target(NamedTuple):
-    """A window and the tokens that are to be pointed at; both 0 for no answer."""
+    """A window, and the first and the last tokens that are to be pointed at; none for no answer."""
 
     window: Window
-    first: int
-    last: int
+    spans: tuple[tuple[int, int], ...]
 
 
 def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Path) -> list[Example]:
-    """What is learnt of questions. Raises NightjarError if one has no passage, or not the part `start`."""
+    """What is learnt of questions. Raises NightjarError if one has no passage, or not the part `spans`."""
     found = []
     for one in questions:
         parts = one.parts
@@ -60,15 +63,14 @@ def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Pa
             raise NightjarError(
                 "its questions have no passage", source, "name a benchmark whose questions have one"
             )
-        if "start" not in parts:
-            what = "its questions do not say where the answer starts"
-            raise NightjarError(
-                what, source, "give them the part start: its first character, null for no answer"
-            )
-        passage, start = shown(parts["title"], parts["passage"]), parts["start"]
+        if "spans" not in parts:
+            what = "its questions do not say where the answers are"
+            fix = "give them the part spans: the first character of each answer and the one after its last"
+            raise NightjarError(what, source, fix)
+        passage = shown(parts["title"], parts["passage"])
         before = len(passage) - len(parts["passage"])
-        answer = one.references[0] if start is not None else ""
-        found.append(Example(parts["question"], passage, answer, before + (start or 0)))
+        spans = tuple((before + start, before + end) for start, end in parts["spans"])
+        found.append(Example(parts["question"], passage, one.references, spans))
     return found
 
 
@@ -133,10 +135,10 @@ class Fit:
         """The share of dev questions that are answered exactly, and of those with an answer alone."""
         spans = self.reader.spans([(one.question, one.passage) for one in self.dev])
         right = [
-            normalised(span.text if span.score > 0 else "") == normalised(one.answer)
+            normalised(span.text if span.score > 0 else "") in map(normalised, one.answers)
             for one, span in zip(self.dev, spans, strict=True)
         ]
-        answered = [found for one, found in zip(self.dev, right, strict=True) if one.answer]
+        answered = [found for one, found in zip(self.dev, right, strict=True) if one.spans]
         return {
             "dev_exact_match": round(sum(right) / max(1, len(right)), 4),
             "dev_exact_match_with_answer": round(sum(answered) / max(1, len(answered)), 4),
@@ -153,10 +155,8 @@ class Fit:
         device = self.reader.device
         with torch.autocast(device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"):
             starts, ends = self.reader.logits([one.window for one in batch])
-        first = torch.tensor([one.first for one in batch], device=device)
-        last = torch.tensor([one.last for one in batch], device=device)
-        cross_entropy = torch.nn.functional.cross_entropy
-        return (cross_entropy(starts, first) + cross_entropy(ends, last)) / 2
+        rows = zip(starts, ends, batch, strict=True)
+        return torch.stack([span_loss(start, end, one) for start, end, one in rows]).mean()
 
     def _batches(self, epoch: int) -> Iterator[list[Target]]:
         """All windows once, in batches of like length."""
@@ -206,7 +206,21 @@ class Fit:
             self.optimizer.state[parameter][what] = value if what == "step" else value.to(parameter.device)
 
 
+def span_loss(start: torch.Tensor, end: torch.Tensor, one: Target) -> torch.Tensor:
+    """What a window's logits cost, in nats: less the log-probability of its answers among its spans and "no answer"."""
+    scores = span_scores(start, end, one.window.places)
+    # The score of "no answer" is 0.
+    total = torch.cat([scores.new_zeros(1), scores.flatten()]).logsumexp(0)
+    if not one.spans:
+        return total
+    right = torch.tensor(one.spans, device=scores.device) - one.window.places.start
+    return total - scores[right[:, 0], right[:, 1]].logsumexp(0)
+
+
 def _targets(reader: ExtractiveReader, one: Example) -> Iterator[Target]:
     for window in reader.windows(one.question, one.passage):
-        found = window.tokens(one.start, one.start + len(one.answer)) if one.answer else None
-        yield Target(window, *(found or (0, 0)))
+        found = {tokens for span in one.spans if (tokens := window.tokens(*span))}
+        # Of an answer that is too long for a span its beginning is learnt.
+        yield Target(
+            window, tuple((first, min(last, first + LONGEST_ANSWER - 1)) for first, last in sorted(found))
+        )

@@ -43,8 +43,9 @@ class Settings(Sides):
 def load(folder: Path) -> Iterator[Record | Refused]:
     """The questions of SQuAD's files *.json in `folder`, versions 1.1 and 2.0; the task is the name of the file.
 
-    The parts are `title`, `passage`, `question`, and `start`, the first character of the first answer (None where the
-    passage has no answer; the reference is "" then). Raises NightjarError if there is no such file, or one is no JSON.
+    The parts are `title`, `passage`, `question`, and `spans`, where the answers are in the passage: the first character
+    of each and the one after its last. There is none where the passage has no answer; the reference is "" then. Raises
+    NightjarError if there is no such file, or one is no JSON.
     """
     for path in files_of(folder, "", ("*.json",), of=" of SQuAD"):
         whole = json_value(path)
@@ -86,22 +87,28 @@ def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
         # As it is: answers are found in it by their place.
         "passage": passage,
         "question": text(one.get("question"), "question"),
-        "start": None,
+        "spans": [],
     }
     answers = objects_of(one.get("answers"), "answers", least=0 if impossible else 1)
     references = distinct(text(it.get("text"), "text of an answer") for it in answers)
-    if references and not impossible:
-        start, first = answers[0].get("answer_start"), answers[0]["text"]
-        if type(start) is not int or start < 0 or not passage.startswith(first, start):
-            raise InvalidRow("the first answer is not at its answer_start")
-        parts["start"] = start + len(first) - len(first.lstrip())
+    if not impossible:
+        parts["spans"] = [list(one) for one in dict.fromkeys(_place(passage, it) for it in answers)]
     return Record(
         path.stem,
         text(one.get("id"), "id"),
         path.name,
         parts,
-        references if parts["start"] is not None else ("",),
+        references if parts["spans"] else ("",),
     )
+
+
+def _place(passage: str, answer: dict[str, Any]) -> tuple[int, int]:
+    """The first character of an answer in its passage and the one after its last, without blanks around it."""
+    start, own = answer.get("answer_start"), answer["text"]
+    if type(start) is not int or start < 0 or not passage.startswith(own, start):
+        raise InvalidRow(f"the answer {shown(own)} is not at its answer_start")
+    first = start + len(own) - len(own.lstrip())
+    return first, first + len(own.strip())
 
 
 def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
@@ -161,7 +168,7 @@ def _f1(answer: str, reference: str) -> float:
 
 CARD = Card(
     name=NAME,
-    version=1,
+    version=2,
     title="Reading comprehension",
     source="Rajpurkar et al. 2016, arXiv 1606.05250, and 2018, arXiv 1806.03822",
     datasets=(NAME,),

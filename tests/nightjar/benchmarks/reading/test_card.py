@@ -49,10 +49,10 @@ def test_the_rows_of_a_file(tmp_path: Path) -> None:
         "title": "Ada Brock",
         "passage": PASSAGE,
         "question": "question a?",
-        "start": 22,
+        "spans": [[22, 29]],
     }
     assert [it.references for it in records] == [("Norwood",), ("",), ("in Norwood", "Norwood")]
-    assert [it.parts["start"] for it in records] == [22, None, 19]
+    assert [it.parts["spans"] for it in records] == [[[22, 29]], [], [[19, 29], [22, 29]]]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,10 @@ def test_the_rows_of_a_file(tmp_path: Path) -> None:
         ),
         (asked("a", "Ada", answers=[{"text": "Ada", "answer_start": -3}]), "not at its answer_start"),
         (asked("a", "Ada", answers=[{"text": "Ada", "answer_start": 0.0}]), "not at its answer_start"),
+        (
+            asked("a", "Ada", answers=[{"text": one, "answer_start": 0} for one in ("Ada", "Norwood")]),
+            "the answer 'Norwood' is not at its answer_start",
+        ),
         (asked("a", "Ada", is_impossible="False"), "is_impossible is neither true nor false"),
         (asked("a", "Norwood", answers=[]), "answers is not a list"),
         (asked("a", "Norwood", question=" "), "question is blank"),
@@ -82,7 +86,7 @@ def test_an_unanswerable_question_may_have_plausible_answers(tmp_path: Path) -> 
     plausible = [{"text": "Norwood", "answer_start": 22}]
     write(tmp_path, "dev", asked("a", None, plausible_answers=plausible), asked("b", None, answers=plausible))
     records, refused = rows(tmp_path)
-    assert not refused and [(it.references, it.parts["start"]) for it in records] == [(("",), None)] * 2
+    assert not refused and [(it.references, it.parts["spans"]) for it in records] == [(("",), [])] * 2
 
 
 @pytest.mark.parametrize("id", [None, 7, "half \ud800"])
@@ -95,7 +99,7 @@ def test_a_question_without_an_id_is_refused_without_one(tmp_path: Path, id: Any
 def test_an_answer_starts_at_its_first_letter(tmp_path: Path) -> None:
     write(tmp_path, "dev", asked("a", " Norwood "))
     ((record,), _) = rows(tmp_path)
-    assert record.references == ("Norwood",) and record.parts["start"] == PASSAGE.index("Norwood")
+    assert record.references == ("Norwood",) and record.parts["spans"] == [[22, 29]]
 
 
 def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
