@@ -97,10 +97,10 @@ class System(Model):
     `kind` is its predictor: `model` answers with a language model, `reader` with a reader for each task, `knn` with the
     labels of the nearest training questions by an encoder, `extractive` with what a language model extracts from
     passages, `span` with a span of the question's own passage, `file` with a file of predictions in the benchmark's own
-    form. `nightjar evaluate` gives the weights of a
-    model behind a server as server:URL. `tools` is the index for a reader, too: it has the passages of the evidence.
-    `calls`: whether it may call tools ("on"), must not begin a call ("disabled"), or is not steered ("off"); None is
-    "on" if its recipe trained with calls, else "off". `chat`: whether and how its prompts are messages of a chat.
+    form. `nightjar evaluate` gives the weights of a model behind a server as server:URL. `tools` is the index for a
+    reader, too: it has the passages of the evidence. `calls`: whether it may call tools ("on"), must not begin a call
+    ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with calls, else "off". `chat`: whether
+    and how its prompts are messages of a chat.
     """
 
     kind: Literal["model", "reader", "knn", "extractive", "span", "file"]

@@ -156,6 +156,7 @@ _KINDS = {
     "knn": "The label of most of the nearest training questions, by the encoder {}",
     "reader": "The label that the reader {} finds likeliest",
     "extractive": "Ranked answers that the language model {} finds in retrieved passages",
+    "span": "The span of the question's own passage that the reader {} finds likeliest",
     "file": "The predictions of the file {}; no model of this project made them",
 }
 

@@ -106,13 +106,11 @@ def test_every_system_has_a_sentence(reported: Path) -> None:
 def test_systems_are_named_by_their_weights() -> None:
     values = read_yaml(ROOT / "params.yaml")
     named = {"disabled": "models/train/combined", "elsewhere": "models/somewhere"}
-    values["predict"]["systems"]["supernatinst-near"] = {
-        "benchmark": "supernatinst", "system": "near", "kind": "knn", "weights": "models/base/sentence_encoder",
-        "evidence": "data/none", "tools": "data/none",
-    }  # fmt: skip
-    for system, path in named.items():
+    kinds = {"near": ("knn", "models/base/sentence_encoder"), "points": ("span", "models/qa/own")}
+    kinds |= {system: ("model", path) for system, path in named.items()}
+    for system, (kind, path) in kinds.items():
         values["predict"]["systems"][f"supernatinst-{system}"] = {
-            "benchmark": "supernatinst", "system": system, "kind": "model", "weights": path,
+            "benchmark": "supernatinst", "system": system, "kind": kind, "weights": path,
             "evidence": "data/none", "tools": "data/none",
         }  # fmt: skip
     params = params_module.validate(values)
@@ -122,6 +120,10 @@ def test_systems_are_named_by_their_weights() -> None:
     assert "fine-tuned by the recipe combined (LoRA, rank 16)" in found["disabled"]
     near = "The label of most of the nearest training questions, by the encoder models/base/sentence_encoder."
     assert found["near"] == near, "not a language model as it is"
+    assert (
+        found["points"]
+        == "The span of the question's own passage that the reader models/qa/own finds likeliest."
+    )
     assert found["elsewhere"] == "The weights models/somewhere."
     assert [
         systems.may_call(params, NAME, system) for system in ("untuned", "combined", "disabled", "elsewhere")
