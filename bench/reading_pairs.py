@@ -2,10 +2,10 @@
 
 The questions are put to sentences of T-REx, worded by reading_questions.yaml, and are those of three reading tasks of
 Super-NaturalInstructions (eQASC, CoQA, TellMeWhy). A quarter of the training and development pairs have no answer:
-their passage is another sentence on the subject, without the object, or one that answers the question for another
-subject. test.json asks for the relations HELD_OUT, of which no training pair has a question: how well the reader does
-with what it was not trained to be asked. All names of the answer that the passage has are right. An article's title is
-the subject of its passage; an id ends with the relation or the task.
+their passage answers the question for another subject. test.json asks for the relations HELD_OUT, of which no
+training pair has a question: how well the reader does with what it was not trained to be asked. All names of the
+answer that the passage has are right. An article's title is the subject of its passage; an id ends with the relation
+or the task.
 
 No pair is about a subject that is evaluated (T-REx, Google-RE), or shows a statement that is. None asks a question that
 WebQuestions or Natural Questions has.
@@ -114,8 +114,6 @@ class Facts:
 
     def __init__(self, source: Path) -> None:
         self.facts: dict[tuple[str, str], Fact] = {}
-        # Of a subject: all of its sentences.
-        self.sentences: dict[str, dict[str, None]] = defaultdict(dict)
         barred = {words(row["sub_label"]) for row in google_re(source)}
         statements: set[str] = set()
         rows = []
@@ -136,10 +134,7 @@ class Facts:
         for one, (sentence, free) in zip(row["evidences"], sentences, strict=True):
             answer, masked = one["obj_surface"], one["masked_sentence"]
             fact.objects.add(words(answer))
-            if not free:
-                continue
-            self.sentences[words(subject)][sentence] = None
-            if answer.strip() and "[MASK]" in masked:
+            if free and answer.strip() and "[MASK]" in masked:
                 # "Scottish" is a worse answer to "Where was he born?" than "Scotland", and "He was born" says less.
                 good = words(object) in words(answer) and words(subject) in words(sentence)
                 fact.sentences.append((good, sentence, masked.index("[MASK]"), answer))
@@ -154,14 +149,6 @@ class Facts:
         question = chance.choice(questions).format(fact.subject)
         answers = ((start, answer), *named_in(passage, fact.objects - {words(answer)}))
         return Pair(fact.relation, fact.subject, question, passage, answers)
-
-    def silent(self, fact: Fact, chance: random.Random, questions: list[str]) -> Pair | None:
-        """A question about a fact, to a sentence on its subject that has no name of an object."""
-        free = [one for one in self.sentences[words(fact.subject)] if not names(one, fact.objects)]
-        if not free:
-            return None
-        passage, _ = around(chance.choice(free), 0, "")
-        return Pair(fact.relation, fact.subject, chance.choice(questions).format(fact.subject), passage, ())
 
 
 def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: list[str]) -> Pair | None:
@@ -209,12 +196,10 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
         return fitting(facts.answered(fact, chance, questions[fact.relation]) for fact in chosen)
 
     def unanswered(chosen: list[Fact], most: int) -> list[Pair]:
-        """Sentences on the subject first; few subjects have one that does not name the object."""
-        made = [facts.silent(fact, chance, questions[fact.relation]) for fact in chosen]
         others: dict[str, list[Fact]] = defaultdict(list)
         for fact in chosen:
             others[fact.relation].append(fact)
-        made += [mistaken(one, others[one.relation], chance, questions[one.relation]) for one in chosen]
+        made = (mistaken(one, others[one.relation], chance, questions[one.relation]) for one in chosen)
         return fitting(made)[:most]
 
     known = [fact for fact in kept if fact.relation not in HELD_OUT]
@@ -228,6 +213,7 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
         own += unanswered(chosen, len(own) // (UNANSWERED - 1))
         chance.shuffle(own)
         parts[name] = own
+    chance = random.Random(f"{seed} reading test")
     parts["test"] = answered(fact for fact in kept if fact.relation in HELD_OUT)[:TEST]
     return parts
 
