@@ -36,7 +36,7 @@ stages:
     cmd: echo done > quick.out
     outs: [quick.out]
   slow:
-    cmd: echo $$ > pid; for i in $(seq 6000); do echo $i >> slow.tmp; sleep 0.1; done; mv slow.tmp slow.out
+    cmd: echo $$ > pid; for i in $(seq 600); do echo $i >> slow.tmp; sleep 0.1; done; mv slow.tmp slow.out
     deps: [quick.out]
     outs: [slow.out]
   last:
@@ -54,7 +54,7 @@ def task_states(api: Api, run: dict[str, Any]) -> dict[str, str]:
 
 def assert_nothing_is_left(repo: Repo, stage: int, seconds: float) -> None:
     """No child, no half-written output, and a dvc.lock that names what is done and no more."""
-    assert seconds < 60
+    assert seconds < 10
     assert not lives(stage)
     assert not (repo.root / "slow.out").exists() and not (repo.root / "last.out").exists()
     from ruamel.yaml import YAML
@@ -75,9 +75,9 @@ def test_cancel_in_the_ui_ends_a_run_that_was_started_from_a_terminal(
     # What the page sends; and what somebody sends who does not wait for the run to end in order.
     state = {"type": "CANCELLED" if forced else "CANCELLING", "name": "Cancelled" if forced else "Cancelling"}
     api.ask(f"flow_runs/{run['id']}/set_state", state=state, force=forced)
-    wait_for(lambda: not lives(stage))
+    wait_for(lambda: not lives(stage), 10)
     seconds = time.monotonic() - began
-    out, err = rebuild.communicate(timeout=200)
+    out, err = rebuild.communicate(timeout=30)
     assert rebuild.returncode == 130, out + err
     assert err.endswith("nightjar: rebuild: 1 ran, 2 stopped; ended while running: slow\n"), out + err
     assert_nothing_is_left(repo, stage, seconds)
@@ -97,9 +97,9 @@ def test_a_rebuild_that_dies_takes_its_stages_along_and_is_known_to_have_crashed
     run = run_of(api, repo)
     began = time.monotonic()
     rebuild.send_signal(number)
-    wait_for(lambda: not lives(stage))
+    wait_for(lambda: not lives(stage), 10)
     seconds = time.monotonic() - began
-    rebuild.communicate(timeout=200)
+    rebuild.communicate(timeout=30)
     assert_nothing_is_left(repo, stage, seconds)
     if number == signal.SIGKILL:  # as the next run does
         assert list((repo.root / RUNS).iterdir())
@@ -217,7 +217,7 @@ def test_a_server_of_others_that_hangs_is_left_alone_and_the_next_run_records_th
     os.killpg(server.pid, signal.SIGSTOP)
     (repo.root / "go").touch()
     wait_for((repo.root / "b.out").exists, 120, "the stage after it")
-    out, err = rebuild.communicate(timeout=200)
+    out, err = rebuild.communicate(timeout=60)
     late = "Prefect has not recorded all of this run: the next one does (kept in .nightjar/runs)"
     assert (rebuild.returncode, err) == (0, f"nightjar: rebuild: {late}\n"), out
     assert lives(server.pid)

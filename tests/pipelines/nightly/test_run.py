@@ -137,7 +137,7 @@ def nights(prepared: Path, tmp_path_factory: pytest.TempPathFactory, api: Api) -
             night("nothing there", expect=1)
             found.stages = (folder / "runs").read_text().split("\n")[:-1]
         finally:
-            shell.communicate(timeout=200)
+            shell.communicate(timeout=60)
     yield found
 
 
@@ -323,7 +323,7 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
     run = held.name
     cancel = {"type": "CANCELLING", "name": "Cancelling"}  # as the page does
     api.ask(f"flow_runs/{run}/set_state", state=cancel)
-    wait_for(lambda: not lives(pid))
+    wait_for(lambda: not lives(pid), 10)
     _, err = first.communicate(timeout=120)
     assert first.returncode == 130
     assert err.endswith("nightjar: nightly: stopped; nothing was added to the ledger\n")
@@ -334,7 +334,7 @@ def test_started_twice_then_cancelled_then_killed_and_started_again(
     orphan = wait_for(running, 300, "the stage")
     killed.kill()
     killed.communicate()
-    wait_for(lambda: not lives(orphan))
+    wait_for(lambda: not lives(orphan), 10)
     assert (project.root / ".nightjar/nightly").exists()
     slow.unlink()
     done = project.nightjar("nightly", "--json", timeout=300)

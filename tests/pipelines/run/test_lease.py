@@ -76,7 +76,7 @@ def test_a_killed_holder_keeps_it_as_long_as_its_stage_lives(tmp_path: Path) -> 
     wait_for(lambda: not lives(stage))
     assert lives(inner) and not ours.take("mine")
     os.kill(inner, signal.SIGKILL)
-    wait_for(lambda: ours.take("mine"), what="the freed lease")
+    wait_for(lambda: ours.take("mine"), 5, "the freed lease")
     ours.release("mine")
 
 

@@ -107,8 +107,10 @@ def test_a_rebuild_from_failure_to_nothing_to_do(repo: Repo, own: Api) -> None:
     assert second.stdout.startswith("4 stages unchanged, 3 to look at.\n")
     assert (repo.root / "last.out").read_text() == "1"
 
+    began_at = time.monotonic()
     third = repo.nightjar("rebuild")
     assert (third.returncode, third.stdout) == (0, "Nothing to do: 7 stages up to date.\n")
+    assert time.monotonic() - began_at < 10
 
     repo.write(source="2")
     only = repo.nightjar("rebuild", "sibling@y")
@@ -197,8 +199,8 @@ def test_started_twice_then_stopped(repo: Repo) -> None:
     )
     began = time.monotonic()
     first.send_signal(signal.SIGINT)
-    out, err = first.communicate(timeout=200)
-    assert time.monotonic() - began < 60
+    out, err = first.communicate(timeout=20)
+    assert time.monotonic() - began < 10
     assert first.returncode == 130
     assert said(err) == "nightjar: rebuild: 2 stopped; ended while running: a\n"
     assert "Traceback" not in out
@@ -219,7 +221,7 @@ stages:
 
 def test_fail_fast_ends_what_runs(repo: Repo) -> None:
     repo.write(dvc=FAILS)
-    done = repo.nightjar("rebuild", "--fail-fast", "--jobs", "2", timeout=200)
+    done = repo.nightjar("rebuild", "--fail-fast", "--jobs", "2", timeout=60)
     assert done.returncode == 1 and list(lines(done)) == ["bad"]
     assert said(done.stderr) == "nightjar: rebuild: 1 failed, 1 stopped; ended while running: long\n"
     assert not lives(stage_pid(repo))
@@ -251,7 +253,7 @@ def test_a_stage_is_few_calls_away_from_the_command_line(repo: Repo, api: Api) -
     repo.write(dvc="stages:\n  a:\n    cmd: touch a.out\n    outs: [a.out]\n")
     command = [sys.executable, "-c", WAY]
     done = subprocess.run(
-        command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=200
+        command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=90
     )
     (way,) = [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("way ")]
     assert (way[0], way[-1]) == ("cli.main", "child.__init__") and "session.stages" in way
@@ -265,7 +267,7 @@ def test_without_prefect_one_line_names_dvc_and_nothing_to_do_needs_none(repo: R
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [NIGHTJAR[0], "-c", without + NIGHTJAR[2], *arguments]
         return subprocess.run(
-            command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=200
+            command, cwd=repo.root, env=environment(), capture_output=True, text=True, timeout=60
         )
 
     for command in ("ui", "rebuild"):

@@ -166,7 +166,7 @@ def test_a_killed_orchestrator_leaves_nothing_running_and_nothing_reserved(repo:
     assert str(repo.root / "a.out") in reserved(repo)
     process.kill()
     process.wait()
-    wait_for(lambda: not any(map(lives, [pid, *children])))
+    wait_for(lambda: not any(map(lives, [pid, *children])), 10)
     assert reserved(repo) == []
     assert not (repo.root / "dvc.lock").exists()
 

@@ -107,7 +107,7 @@ def killed(api: Api) -> Iterator[str]:
         with contextlib.suppress(psutil.Error, ProcessLookupError):
             if Path(other.cwd()) == repo.root and os.getpgid(other.pid) != api.server.pid:
                 other.kill()
-    process.wait(timeout=200)
+    process.wait(timeout=20)
     yield run
 
 
@@ -123,7 +123,7 @@ def serving(api: Api, killed: str) -> Iterator[Serving]:
             yield Serving(repo, api, process, hook.asked)
         finally:
             process.terminate()
-            process.wait(timeout=200)
+            process.wait(timeout=20)
 
 
 def test_a_run_killed_with_all_that_served_it_has_crashed(serving: Serving, killed: str) -> None:
@@ -137,8 +137,8 @@ def test_a_run_whose_own_process_is_killed_has_crashed_with_its_stage(serving: S
     pid = stage_pid(serving.repo)
     os.kill(recorded(serving.repo.root / paths.RUNS / run)["pid"], signal.SIGKILL)
     assert serving.ended(run)["type"] == "CRASHED"
-    wait_for(lambda: not lives(pid), what="the end of the stage")
-    event = wait_for(lambda: serving.told[1:], what="the notification")[0]
+    wait_for(lambda: not lives(pid), 10, "the end of the stage")
+    event = wait_for(lambda: serving.told[1:], 20, "the notification")[0]
     assert (event["kind"], event["run"]) == ("rebuild crashed", run) and "SIGKILL" in event["message"]
 
 
@@ -290,7 +290,7 @@ def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) 
     began = time.monotonic()
     # The runner asks for cancelled runs in between; from then on it takes seconds.
     wait_for(lambda: not lives(pid), what="the end of the stage")
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 20
     assert serving.ended(run)["type"] == "CANCELLED"
 
 
@@ -320,8 +320,8 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert serving.deployment("nightly")["paused"] is False
     began = time.monotonic()
     serving.process.send_signal(signal.SIGTERM)
-    assert serving.process.wait(timeout=200) == 130
-    assert time.monotonic() - began < 60
+    assert serving.process.wait(timeout=20) == 130
+    assert time.monotonic() - began < 10
     assert not lives(pid) and not lives(again.pid) and servers.recorded(repo.root) is None
     told = serving.process.stderr.read()
     assert re.search(rf"(?m)^rebuild \S+ started: {again.url}/runs/flow-run/{held}$", told), told
