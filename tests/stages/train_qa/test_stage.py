@@ -258,6 +258,22 @@ def test_a_trained_reader_can_be_trained_further(project: Path) -> None:
     assert facts["epochs"][0]["loss"] < fresh["epochs"][0]["loss"]
 
 
+def test_all_answers_of_a_question_are_right(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are learnt, each at its place after the title, and the dev side takes each for right."""
+    reader = spans.load(Path("models/base/sentence_encoder"), fresh=True)
+    parts = {"title": "A b", "passage": "x ZZZ y", "question": "?", "spans": [[2, 5], [0, 5]]}
+    one = asked("train", 0)._replace(parts=parts, references=("ZZZ", "x ZZZ"))
+    (example,) = examples(reader, [one], project)
+    assert [example.passage[start:end] for start, end in example.spans] == ["ZZZ", "x ZZZ"]
+    made = Fit(reader, params.load().qa_readers["own"], 1, [example], [example], project / "work")
+    ((window, found),) = made.targets
+    read = [reader.tokenizer.decode(window.ids[first : last + 1]) for first, last in found]
+    assert sorted(text.replace(" ", "") for text in read) == ["ZZZ", "xZZZ"]
+    for text, right in (("zzz", 1.0), ("X zzz", 1.0), ("y", 0.0)):
+        monkeypatch.setattr(type(reader), "spans", lambda self, asked, text=text: [spans.Span(text, 1.0)])
+        assert made.scores()["dev_exact_match"] == right
+
+
 def test_questions_without_the_place_of_an_answer(project: Path) -> None:
     with tables.ArtifactWriter(Path("data/questions/reading")) as writer:
         for contract, _ in SIDES.values():
