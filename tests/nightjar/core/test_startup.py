@@ -26,7 +26,7 @@ def test_a_stage_looks_for_it_as_usual_from_its_first_tensor_on(monkeypatch: pyt
     seen: list[object] = []
 
     def run(stage: Stage) -> None:
-        seen.append(gc.get_threshold()[0] > 100 * usual[0])
+        seen.append(gc.get_threshold()[0] > 10 * usual[0])
         prepare(1, 1)
         seen.append(gc.get_threshold())
         raise SystemExit(0)

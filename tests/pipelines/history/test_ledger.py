@@ -129,7 +129,7 @@ def with_manifest(entry: Path) -> None:
         lambda entry: change(entry / "run.parquet", stages="[" * 100_000),
         lambda entry: change(entry / "run.parquet", versions="[]"),
         lambda entry: change(entry / "run.parquet", state="excellent"),
-        lambda entry: shutil.copy(entry / "scores.parquet", entry / "run.parquet"),
+        lambda entry: rewrite(entry / "run.parquet", (entry / "scores.parquet").read_bytes()),
         lambda entry: [path.unlink() for path in entry.iterdir()],
     ],
 )
