@@ -34,7 +34,7 @@ export FOLLOW
 # `pip install`, followed; its exit status is that of pip.
 INSTALL = install() { ($(PIP) install "$$@" && touch $(VENV)/.ok) | $(BIN)/python -c "$$FOLLOW"; test -e $(VENV)/.ok && rm $(VENV)/.ok; }; install
 
-.PHONY: help rebuild test lint ui pictures bench evidence lock environment
+.PHONY: help rebuild test quick lint ui pictures bench evidence lock environment
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -64,6 +64,10 @@ rebuild: $(STAMP)  ## Rebuild what changed and print the scores
 # the tests start hundreds of processes.
 test: $(TOOLS)  ## Run all tests; TEST_WORKERS=N processes
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
+
+# The library without real models; two minutes on two cores.
+quick: $(TOOLS)  ## Run the tests of the library that start no process and no real model
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow" tests/nightjar
 
 lint: $(TOOLS)  ## Check style, types and the direction of imports
 	@$(BIN)/ruff check .
