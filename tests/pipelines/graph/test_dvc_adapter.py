@@ -21,7 +21,7 @@ from dvc.stage import PipelineStage, Stage
 from pipelines.graph import dvc_run, lock_file
 from pipelines.graph import repository as graphs
 from pipelines.graph.dvc_adapter import Parameters, Project
-from tests.pipelines.conftest import Repo
+from tests.pipelines.conftest import Repo, environment
 
 DVC = """
 stages:
@@ -121,7 +121,10 @@ def run(repo: Repo, name: str, project: Project | None = None) -> str:
         return "ran"
 
 
-def test_every_file_is_that_of_a_serial_repro(empty_repo: Path, tmp_path: Path) -> None:
+def test_every_file_is_that_of_a_serial_repro(
+    empty_repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", environment()["PATH"])  # a machine may have python3 alone
     serial, ours = project(tmp_path / "serial", empty_repo), project(tmp_path / "ours", empty_repo)
     states: dict[str, list[str]] = {}
     kept = Project(ours.root)
