@@ -20,6 +20,7 @@ from nightjar.core import paths
 from nightjar.core.config import Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError, did_you_mean
+from nightjar.core.files import check_input
 from nightjar.core.json_text import shown
 from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
@@ -165,10 +166,19 @@ def about(root: Path, profile: str) -> About:
     return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
 
 
+def applied(root: Path) -> str:
+    """The profile that `nightjar use` applied; empty without one, or where the file that names it is damaged."""
+    try:
+        check_input(root / paths.PROFILE)
+        return (root / paths.PROFILE).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError, NightjarError):
+        return ""
+
+
 def applied_targets(root: Path) -> list[str]:
     """The stages that the profile which `nightjar use` applied is for; none, for all, without such a profile."""
     try:
-        return about(root, (root / paths.PROFILE).read_text(encoding="utf-8").strip()).targets
+        return about(root, applied(root)).targets
     except (OSError, ValueError, NightjarError):
         return []
 

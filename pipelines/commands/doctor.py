@@ -123,7 +123,12 @@ def _data() -> Iterator[Finding]:
     from pipelines.fetch.needs import needs
 
     absent, targets = set(), applied_targets(Path())
-    for one in needs(Path(), read_yaml(PARAMS_FILE), targets)[1]:
+    try:
+        needed = needs(Path(), read_yaml(PARAMS_FILE), targets)[1]
+    except NightjarError as error:
+        yield Finding("data", "failed", f"{error.where}: {error.what}", error.fix)
+        return
+    for one in needed:
         kind = "data" if one.source.startswith(f"{paths.DATA}/") else "models"
         if one.state == "missing":
             absent.add(kind)

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
+from nightjar.params.profiles import applied
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import printed
 from pipelines.fetch import fetch as fetching
@@ -92,7 +92,7 @@ def _fetch(root: Path, parts: list[Named], accepted: bool, use_it: bool) -> list
     if use_it:
         settings = {key: text for one in reads.values() for key, text in one.items()}
         write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), settings))
-    profile = paths.PROFILE.read_text("utf-8").strip() if paths.PROFILE.exists() else "sample"
+    profile = applied(root) or "sample"
     return [
         {**one, "licence": part.about.licence, "settings": reads[part.dataset], "profile": profile}
         for part, one in done
@@ -108,7 +108,7 @@ def _get(root: Path, parts: list[Named]) -> list[tuple[Named, dict[str, Any]]]:
             if not there:
                 with bytes_bar(str(part)) as bar:
                     fetching.fetch(root, part, bar or (lambda done, whole: None))
-            files = fetching.records(root, part.dataset)[part.part]["files"]
+            files = fetching.records(root, part.dataset)[part.part].files
             state = "unchanged" if there else "fetched"
             done.append((part, {"name": str(part), "state": state, "files": len(files)}))
     finally:  # those before one that failed are complete

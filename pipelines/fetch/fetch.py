@@ -11,10 +11,22 @@ from pathlib import Path
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import own_folder, remove, write_text
+from nightjar.core.files import check_input, own_folder, remove, write_text
 from nightjar.core.identity import digest, sha256_of
-from pipelines.fetch.sources import FETCHED, UNKNOWN, Named, Source, checksums, record_of, records
-from pipelines.fetch.transfer import Progress, checkout, download, place, take, unpack
+from nightjar.core.json_text import is_text
+from pipelines.fetch.sources import (
+    FETCHED,
+    UNKNOWN,
+    Content,
+    Named,
+    Origin,
+    Record,
+    Source,
+    checksums,
+    record_of,
+    records,
+)
+from pipelines.fetch.transfer import Progress, checkout, download, place, unpack
 from pipelines.process.lock import rebuild_lock
 
 # Transfers that are not complete; Git and DVC ignore the folder.
@@ -45,17 +57,18 @@ def is_there(root: Path, part: Named) -> bool:
     if record is None:
         return False
     folder = root / FETCHED / part.dataset
-    there = [name for name in record["files"] if (folder / name).exists()]
-    for name in there:
-        if sha256_of(folder / name) != record["files"][name]["sha256"]:
+    present = [name for name in record.files if (folder / name).exists()]
+    for name in present:
+        check_input(folder / name)
+        if sha256_of(folder / name) != record.files[name].sha256:
             fix = "restore it, or delete it and run the command again"
             raise NightjarError(f"differs from the file that was fetched for {part}", folder / name, fix)
-    fetched = [(one["address"], one["version"]) for one in record["sources"]]
+    fetched = [(origin.address, origin.version) for origin in record.sources]
     named = [(source.address, source.fixed) for source in part.about.sources]
     same = len(fetched) == len(named) and all(
         old[0] == new[0] and new[1] in (None, old[1]) for old, new in zip(fetched, named, strict=True)
     )
-    return same and len(there) == len(record["files"])
+    return same and len(present) == len(record.files)
 
 
 def fetch(root: Path, part: Named, progress: Progress) -> None:
@@ -71,37 +84,35 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
     remove(ready)
     ready.mkdir(parents=True)
     _check_room(work, part)
-    before = records(root, part.dataset).get(part.part, {"sources": [], "files": {}})
-    old = before["sources"]
+    earlier = records(root, part.dataset)
+    before = earlier.get(part.part)
+    origins = before.sources if before else []
     versions = []
     for number, source in enumerate(part.about.sources):
         # By its place: a part may have two revisions of one repository.
-        same = number < len(old) and old[number]["address"] == source.address
-        known = old[number]["version"] if same else None
-        version = _get(source, work / str(number), ready, part, known, progress)
-        versions.append({"address": source.address, "version": version})
+        same = number < len(origins) and origins[number].address == source.address
+        earlier_version = origins[number].version if same else None
+        version = _get(source, work / str(number), ready, part, earlier_version, progress)
+        versions.append(Origin(address=source.address, version=version))
     names = sorted(path.relative_to(ready).as_posix() for path in ready.rglob("*") if path.is_file())
     _check(part, names, ready)
     files = {
-        name: {"sha256": sha256_of(ready / name), "bytes": (ready / name).stat().st_size} for name in names
+        name: Content(sha256=sha256_of(ready / name), bytes=(ready / name).stat().st_size) for name in names
     }
     target = root / FETCHED / part.dataset
     for name in names:
-        known = [files[name], before["files"].get(name, files[name])]
-        if (target / name).exists() and sha256_of(target / name) not in [one["sha256"] for one in known]:
-            what = f"is not the published file of {part}"
-            raise NightjarError(what, target / name, "move it away, and run the command again")
+        published = [files[name], before.files.get(name, files[name]) if before else files[name]]
+        if (target / name).exists():
+            check_input(target / name)
+            if sha256_of(target / name) not in [content.sha256 for content in published]:
+                what = f"is not the published file of {part}"
+                raise NightjarError(what, target / name, "move it away, and run the command again")
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         _move(ready / name, target / name)
-    about = {
-        "licence": part.about.licence,
-        "citation": part.about.citation,
-        "sources": versions,
-        "files": files,
-    }
-    record = {**records(root, part.dataset), part.part: about}
-    write_text(root / record_of(part.dataset), json.dumps(record, indent=1, sort_keys=True) + "\n")
+    record = Record(licence=part.about.licence, citation=part.about.citation, sources=versions, files=files)
+    values = {name: one.model_dump() for name, one in (earlier | {part.part: record}).items()}
+    write_text(root / record_of(part.dataset), json.dumps(values, indent=1, sort_keys=True) + "\n")
     remove(work)
 
 
@@ -123,37 +134,39 @@ def _move(source: Path, target: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def _get(source: Source, work: Path, ready: Path, part: Named, known: str | None, progress: Progress) -> str:
-    """Put the files of a source into `ready`; the commit or the sha256 that it has. `known`: what it had before."""
+def _get(
+    source: Source, work: Path, ready: Path, part: Named, earlier: str | None, progress: Progress
+) -> str:
+    """Put the files of a source into `ready`; the commit or the sha256 that it has. `earlier`: what it had before."""
     if source.git:
         remove(work)
-        revision = known if source.revision == UNKNOWN else source.revision
-        commit = checkout(source.git, revision, list(source.files), work)
-        take(work, source.files, ready)
+        revision = earlier if source.revision == UNKNOWN else source.revision
+        commit = checkout(source.git, revision, source.files, work, ready)
         remove(work)
         return commit
     work.mkdir(exist_ok=True)
     url = str(source.url)
     file = work / url.rsplit("/", 1)[-1]
     most = part.about.megabytes * _MEGABYTE * LIMIT
-    if not file.exists():
+    if file.is_symlink() or not file.is_file():
+        remove(file)
         download(url, file, most, progress)
-    found = sha256_of(file)
-    expected = (known or UNKNOWN) if source.sha256 == UNKNOWN else source.sha256
-    if expected not in (found, UNKNOWN):
+    actual = sha256_of(file)
+    expected = (earlier or UNKNOWN) if source.sha256 == UNKNOWN else source.sha256
+    if expected not in (actual, UNKNOWN):
         file.unlink()
         fix = "the publisher may have changed it; compare its page with the table of sources"
-        raise NightjarError(f"the sha256 is {found}, not {expected}", url, fix)
+        raise NightjarError(f"the sha256 is {actual}, not {expected}", url, fix)
     if alone := place(file.name, source.files):
         (ready / alone).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, ready / alone)
-        return found
+        return actual
     try:
         unpack(file, source.files, ready, most)
     except NightjarError as error:
         file.unlink()
         raise NightjarError(error.what, url, error.fix) from None
-    return found
+    return actual
 
 
 def _check(part: Named, names: list[str], ready: Path) -> None:
@@ -165,6 +178,8 @@ def _check(part: Named, names: list[str], ready: Path) -> None:
                 fix = "the publisher may have moved it; fetch it by hand"
                 raise NightjarError(f"has no file {pattern}", source.address, fix)
     for name in names:
+        if not is_text(name):  # the record could not have it
+            raise NightjarError(f"the name of {name!r} is not UTF-8", str(part), "fetch it by hand")
         expected = checksums().get(f"{part.dataset}/{name}")
         if expected and expected != sha256_of(ready / name):
             fix = "the publisher may have changed it; compare its page with the table of sources"

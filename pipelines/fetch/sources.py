@@ -7,19 +7,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from nightjar.core import paths
 from nightjar.core.config import Gigabytes, Item, Model, Name, checked, read_yaml
 from nightjar.core.errors import NightjarError
+from nightjar.core.files import check_input
 from nightjar.core.json_text import read_object
 
 UNKNOWN = "unknown"
 FETCHED = paths.DATA / "fetched"
 _TABLE = Path(__file__).with_name("sources.yaml")
 _SUMS = Path(__file__).with_name("sha256sums")
+
+
+def _inside(name: str) -> str:
+    if name.startswith("/") or ".." in PurePosixPath(name).parts or "\0" in name:
+        raise ValueError(f"{name} leaves the folder; give a name inside")
+    return name
+
+
+# The name of a file in a folder, or a pattern.
+Inside = Annotated[Name, AfterValidator(_inside)]
 
 
 class Source(Model):
@@ -32,15 +43,12 @@ class Source(Model):
     revision: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = UNKNOWN
     url: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
     sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64}|unknown)$")] = UNKNOWN
-    files: Annotated[dict[Name, Name], Field(min_length=1)]
+    files: Annotated[dict[Inside, Inside], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _one_address(self) -> Self:
         if (self.git is None) == (self.url is None):
             raise ValueError("a source has one address; give git or url")
-        for place in (*self.files, *self.files.values()):
-            if place.startswith("/") or ".." in PurePosixPath(place).parts:
-                raise ValueError(f"{place} leaves the folder; give a name inside")
         return self
 
     @property
@@ -156,10 +164,38 @@ def record_of(dataset: str) -> Path:
     return FETCHED / f"{dataset}.json"
 
 
-def records(root: Path, dataset: str) -> dict[str, Any]:
-    """What was fetched of a data set: for each part its sources, and the sha256 and bytes of each file."""
-    file = root / record_of(dataset)
-    return read_object(file, "delete it, and fetch the data set again") if file.exists() else {}
+class Origin(Model):
+    """A source as it was fetched: the commit or the sha256 is its `version`."""
+
+    address: Name
+    version: Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
+
+
+class Content(Model):
+    """The sha256 and the bytes of a file as it was fetched."""
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Field(ge=0)]
+
+
+class Record(Model):
+    """What was fetched of a part: its licence and citation, its sources, and its files by their names."""
+
+    licence: Name
+    citation: Name
+    sources: list[Origin]
+    files: dict[Inside, Content]
+
+
+def records(root: Path, dataset: str) -> dict[str, Record]:
+    """What was fetched of a data set, by the part. Raises NightjarError for a record that is damaged."""
+    file, fix = root / record_of(dataset), "restore it, or delete it and fetch the data set again"
+    check_input(file)
+    values = read_object(file, fix) if file.exists() else {}
+    try:
+        return {part: checked(Record, value, file, part) for part, value in values.items()}
+    except NightjarError as error:
+        raise NightjarError(error.what, file, fix) from None
 
 
 def choose(names: tuple[str, ...]) -> list[Named]:

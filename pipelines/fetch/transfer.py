@@ -7,7 +7,9 @@ bytes is ours, and httpx does the rest.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import lzma
+import re
 import shutil
 import stat
 import subprocess
@@ -22,16 +24,25 @@ from typing import IO
 import httpx
 
 from nightjar.core.errors import NightjarError, first_line
-from pipelines.project.git import git
+from nightjar.core.files import flush, remove
+from pipelines.project.git import git, names
 
 # Seconds without a byte, until a connection is there, and of one command of Git.
 TIMEOUT = httpx.Timeout(60, connect=20)
 GIT_SECONDS = 6 * 3600
-# No hook of the user, no path outside, the bytes as they were committed.
+# No program of the user, no path outside, no redirect that leaves the encryption, no other repository.
 _SAFE = (
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c", "protocol.ext.allow=never"),
-    *("-c", "core.autocrlf=false"),
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false"),
+    *("-c", "protocol.ext.allow=never", "-c", "protocol.http.allow=user", "-c", "submodule.recurse=false"),
+    *("-c", "fetch.recurseSubmodules=false"),
 )
+# The bytes as they were committed: these lines are stronger than those of the user and of the repository.
+_ATTRIBUTES = "* -text -ident -filter !working-tree-encoding\n"
+# Of ETags: a weak one may stay the same while the bytes change.
+_STRONG = re.compile(r'"[!#-~]*"')
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+_PAGES = (b"<!doctype html", b"<html")
+_POINTER = b"version https://git-lfs.github.com/spec/"
 _BLOCK = 2**20
 # What zipfile, tarfile and the decompressors raise for an archive that they cannot read.
 _DAMAGED = (
@@ -44,83 +55,192 @@ Progress = Callable[[int, int], None]
 def download(url: str, target: Path, most: int, progress: Progress) -> None:
     """Write the file at `url` to `target`, from where an earlier transfer was cut off.
 
-    `target`.part has the bytes until all are there, and `target`.etag says of which version they are. Raises
-    NightjarError for an answer that is no file, one of more than `most` bytes, and a connection that ends early.
+    `target`.part has the bytes until all are there, and `target`.etag says of which version they are. Without a strong
+    ETag, or where the server sends another version or another range, the transfer begins again.
+
+    Raises NightjarError for an answer that is not the file, one of more than `most` bytes, and a connection that ends
+    early.
     """
     part, version = target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.etag")
-    # Without a version nobody knows whether the bytes so far are of the same file.
-    known = version.read_text("utf-8") if version.exists() else ""
-    done = part.stat().st_size if known and part.exists() else 0
-    # A server whose file changed since sends all of it.
-    headers = {"Range": f"bytes={done}-", "If-Range": known} if done else {}
+    etag, done = _cut_off(part, version)
     again = "run the command again; it resumes"
+    resumed = {"Range": f"bytes={done}-", "If-Range": etag} if done else {}
     try:
-        with httpx.stream(
-            "GET",
-            url,
-            headers={**headers, "Accept-Encoding": "identity"},
-            timeout=TIMEOUT,
-            follow_redirects=True,
-        ) as reply:
-            if reply.url.scheme != "https":
-                raise NightjarError("the server sends it without encryption", url, "fetch it by hand")
-            if reply.status_code == 416:  # nothing is left to send
-                part.replace(target)
-                return
-            if reply.status_code not in (200, 206):
-                fix = "the publisher may have moved it; fetch it by hand, and say so to Nightjar's developers"
-                raise NightjarError(f"the server answers {reply.status_code}", url, fix)
-            if reply.headers.get("content-type", "").startswith("text/html"):
-                fix = "the publisher may have moved it; fetch it by hand"
-                raise NightjarError("the server sends a web page, not the file", url, fix)
-            if reply.status_code == 200:
-                done = 0
-            version.write_text(reply.headers.get("etag") or reply.headers.get("last-modified", ""), "utf-8")
-            length = reply.headers.get("content-length")
-            whole = done + int(length) if length else 0
-            with part.open("ab" if done else "wb") as file:
-                for block in reply.iter_raw():
-                    done += len(block)
-                    if done > most:
-                        raise NightjarError(
-                            f"more than the {most} bytes that are expected", url, "fetch it by hand"
-                        )
-                    file.write(block)
-                    progress(done, whole)
-    except httpx.HTTPError as error:
-        raise NightjarError(
-            f"the transfer failed: {first_line(error) or type(error).__name__}", url, again
-        ) from None
-    if whole and done != whole:
-        raise NightjarError(f"the transfer ended after {done} of {whole} bytes", url, again)
+        with httpx.Client(
+            timeout=TIMEOUT, follow_redirects=True, event_hooks={"request": [_check_encryption]}
+        ) as client:
+            for headers in (resumed, {}) if resumed else ({},):
+                with client.stream("GET", url, headers={**headers, "Accept-Encoding": "identity"}) as reply:
+                    total = _total(reply, etag, done) if headers else None
+                    if headers and total is None and reply.status_code in (206, 416):
+                        continue
+                    if total is None:
+                        total, done = _check_answer(reply, url), 0
+                        _begin(part, version, reply.headers.get("etag", ""))
+                    with part.open("ab") as file:
+                        for block in reply.iter_raw():
+                            done += len(block)
+                            if max(done, total) > most:
+                                what = f"more than the {most} bytes that are expected"
+                                raise NightjarError(what, url, "fetch it by hand")
+                            file.write(block)
+                            progress(done, total)
+                break
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        what = f"the transfer failed: {first_line(error) or type(error).__name__}"
+        raise NightjarError(what, url, again) from None
+    if total and done != total:
+        raise NightjarError(f"the transfer ended after {done} of {total} bytes", url, again)
+    if what := _substitute(part) if done else "an empty file":
+        _begin(part, version, "")
+        fix = "the publisher may have moved it; fetch it by hand"
+        raise NightjarError(f"the server sends {what}, not the file", url, fix)
+    # Before its name says that it is complete.
+    flush(part)
     part.replace(target)
-    version.unlink()
+    version.unlink(missing_ok=True)
 
 
-def checkout(repository: str, revision: str | None, patterns: list[str], folder: Path) -> str:
-    """Fetch one revision of a repository into `folder`, only the files of `patterns`; returns its commit.
+def _cut_off(part: Path, version: Path) -> tuple[str, int]:
+    """The strong ETag and the number of the bytes of a transfer that was cut off; no bytes if it must begin again."""
+    for path in (part, version):
+        if not _regular(path):  # a write would go elsewhere, a read might wait for ever
+            remove(path)
+    etag = version.read_bytes().decode("latin-1") if version.exists() else ""
+    return etag, part.stat().st_size if part.exists() and _STRONG.fullmatch(etag) else 0
 
-    None is the newest revision. Raises NightjarError with Git's own words.
+
+def _begin(part: Path, version: Path, etag: str) -> None:
+    """Make `part` empty, and `version` that of the bytes to come; at no moment is it beside other bytes."""
+    remove(version)
+    remove(part)
+    part.touch()
+    if _STRONG.fullmatch(etag):
+        version.write_text(etag, "ascii")
+
+
+def _check_encryption(request: httpx.Request) -> None:
+    """Raise NightjarError for a request without encryption, before it is sent: redirects lead to some."""
+    if request.url.scheme != "https":
+        what = "the server leads to an address without encryption"
+        raise NightjarError(what, request.url, "fetch it by hand")
+
+
+def _total(reply: httpx.Response, etag: str, done: int) -> int | None:
+    """The size of the file of which an answer sends all but the first `done` bytes; None for any other answer."""
+    place = _RANGE.fullmatch(reply.headers.get("content-range", ""))
+    if reply.status_code != 206 or place is None or reply.headers.get("etag") != etag or _encoded(reply):
+        return None
+    start, last, total = map(int, place.groups())
+    return total if start == done and last == total - 1 else None
+
+
+def _encoded(reply: httpx.Response) -> str:
+    """The encoding in which a server sends a file, which it was not to use; empty for none."""
+    encoding = str(reply.headers.get("content-encoding", "")).strip().lower()
+    # Some servers name what a file is.
+    of_file = ("gzip", "x-gzip") if reply.url.path.endswith((".gz", ".tgz")) else ()
+    return "" if encoding in ("identity", *of_file) else encoding
+
+
+def _check_answer(reply: httpx.Response, url: str) -> int:
+    """The size of the file that an answer sends as a whole; 0 if only its end will show.
+
+    Raises NightjarError for an answer that is not the file.
+    """
+    fix = "the publisher may have moved it; fetch it by hand"
+    if reply.status_code != 200:
+        developers = f"{fix}, and say so to Nightjar's developers"
+        raise NightjarError(f"the server answers {reply.status_code}", url, developers)
+    content = reply.headers.get("content-type", "").strip().lower()
+    if content.startswith(("text/html", "application/xhtml")):
+        raise NightjarError("the server sends a web page, not the file", url, fix)
+    if content.startswith("multipart/"):
+        raise NightjarError("the server sends several parts, not the file", url, fix)
+    if encoding := _encoded(reply):
+        raise NightjarError(f"the server sends it as {encoding}, not as it is", url, "fetch it by hand")
+    length = reply.headers.get("content-length")
+    if length is None and "chunked" not in reply.headers.get("transfer-encoding", "").lower():
+        what = "the server does not say where the file ends: a part of it would look complete"
+        raise NightjarError(what, url, "fetch it by hand")
+    return int(length or 0)
+
+
+def _substitute(path: Path) -> str:
+    """What a file is that publishers have in the place of another; empty for other files."""
+    with path.open("rb") as file:
+        start = file.read(200).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if start.startswith(_PAGES):
+        return "a web page"
+    return "a pointer of Git LFS" if start.startswith(_POINTER) else ""
+
+
+def checkout(repository: str, revision: str | None, files: dict[str, str], folder: Path, target: Path) -> str:
+    """Put the files of one revision of a repository that `files` name into `target`; returns its commit.
+
+    `folder` is where the repository is fetched. None is the newest revision. The files have the bytes that were
+    committed, whatever the user's configuration and the repository's attributes say. Raises NightjarError with Git's
+    own words, and for a link and a pointer of Git LFS.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _git(folder, repository, "init", "--quiet")
-    sparse = [f"/{pattern}" for pattern in patterns]
-    _git(folder, repository, "sparse-checkout", "set", "--no-cone", *sparse)
-    wanted = ["fetch", "--quiet", "--depth=1", "--filter=blob:none", repository, revision or "HEAD"]
-    _git(folder, repository, *wanted)
-    commit = _git(folder, repository, "rev-parse", "FETCH_HEAD").strip()
+    _git(folder, repository, "init", "--quiet", "--template=")
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/attributes").write_text(_ATTRIBUTES, "ascii")
+    _git(folder, repository, "sparse-checkout", "set", "--no-cone", *(f"/{pattern}" for pattern in files))
+    _git(
+        folder,
+        repository,
+        *("fetch", "--quiet", "--depth=1", "--filter=blob:none", repository, revision or "HEAD"),
+    )
+    commit = _git(folder, repository, "rev-parse", "FETCH_HEAD^{commit}").strip()
+    objects = {}
+    for entry in names(_git(folder, repository, "ls-tree", "-r", "-z", commit)):
+        about, name = entry.split("\t", 1)
+        mode, _, identity = about.split()
+        inner = place(name, files)
+        if inner is None:
+            continue
+        if not mode.startswith("100"):
+            raise NightjarError(f"{name} is a link, not a file", repository, "fetch it by hand")
+        objects[name] = (identity, target / inner)
     # The blobs of a partial clone come from the remote that it promises.
     for key, value in (("url", repository), ("promisor", "true"), ("partialclonefilter", "blob:none")):
         _git(folder, repository, "config", f"remote.origin.{key}", value)
     _git(folder, repository, "checkout", "--quiet", "--detach", commit)
+    for name, (identity, path) in objects.items():
+        if not _regular(folder / name) or _object(folder / name, identity) != identity:
+            what = f"{name} differs from what was committed"
+            raise NightjarError(what, repository, "check the configuration of Git")
+        if what := _substitute(folder / name):
+            raise NightjarError(f"{name} is {what}, not the file", repository, "fetch it by hand")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(folder / name, path)
     return commit
 
 
+def _object(path: Path, identity: str) -> str:
+    """The name that Git gives to the bytes of a file, by the same hash as `identity`."""
+    algorithm = "sha1" if len(identity) == 40 else "sha256"
+    data = hashlib.new(algorithm, b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            data.update(block)
+    return data.hexdigest()
+
+
 def _git(folder: Path, repository: str, *arguments: str) -> str:
+    own = folder.absolute() / ".git"
+    # A hook of Git sets them to those of another repository.
+    places = {
+        "GIT_DIR": own,
+        "GIT_COMMON_DIR": own,
+        "GIT_INDEX_FILE": own / "index",
+        "GIT_OBJECT_DIRECTORY": own / "objects",
+        "GIT_WORK_TREE": own.parent,
+    }
+    variables = {name: str(path) for name, path in places.items()}
     try:
-        return git(
-            folder, *_SAFE, *arguments, seconds=GIT_SECONDS, GIT_TERMINAL_PROMPT="0", GIT_LFS_SKIP_SMUDGE="1"
-        )
+        return git(folder, *_SAFE, *arguments, seconds=GIT_SECONDS, GIT_TERMINAL_PROMPT="0", **variables)
     except FileNotFoundError:
         raise NightjarError("git is missing", repository, "install it") from None
     except subprocess.TimeoutExpired:
@@ -134,7 +254,7 @@ def unpack(archive: Path, files: dict[str, str], folder: Path, most: int) -> Non
     """Write the files of a zip or tar archive that `files` name into `folder`.
 
     Only these are read, so no name in the archive decides where a file goes. Raises NightjarError for a link, for more
-    than `most` bytes in all, and for an archive that is damaged.
+    than `most` bytes in all, for a web page or a pointer of Git LFS, and for an archive that is damaged.
     """
     left = most
     try:
@@ -146,6 +266,8 @@ def unpack(archive: Path, files: dict[str, str], folder: Path, most: int) -> Non
                 raise NightjarError(f"{name} is not a file", archive, "do not use this archive")
             with stream() as source:
                 left -= _copy(source, folder / target, left, archive)
+            if what := _substitute(folder / target):
+                raise NightjarError(f"{name} is {what}, not the file", archive, "fetch it by hand")
     except _DAMAGED as error:
         what = f"not a sound archive: {first_line(error)}"
         raise NightjarError(what, archive, "run the command again: it is fetched anew") from None
@@ -187,14 +309,6 @@ def _copy(source: IO[bytes], target: Path, most: int, archive: Path) -> int:
     return written
 
 
-def take(folder: Path, files: dict[str, str], target: Path) -> None:
-    """Move the files of a checkout that `files` name to `target`. Raises NightjarError for a pattern without a file."""
-    names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if _regular(path)]
-    for name in names:
-        if (own := place(name, files)) is not None:
-            (target / own).parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(folder / name, target / own)
-
-
 def _regular(path: Path) -> bool:
+    """Whether there is an ordinary file at `path` itself."""
     return path.is_file() and not path.is_symlink()

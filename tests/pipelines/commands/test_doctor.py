@@ -81,10 +81,14 @@ def test_data_of_which_parts_were_not_fetched_are_named(project: Path) -> None:
     (project / "data/fetched").mkdir()
     (project / "data/fetched/protoqa").symlink_to(ROOT / "data/sample/protoqa")
     assert found()["data"]["state"] == "ok", "a folder of the user's own has no parts"
-    (project / "data/fetched/protoqa.json").write_text('{"questions": {}}')
+    record = project / "data/fetched/protoqa.json"
+    record.write_text('{"questions": {"licence": "a", "citation": "a", "sources": [], "files": {}}}')
     one = found()["data"]
     assert (one["state"], one["fix"]) == ("warning", "fetch it: nightjar fetch protoqa --accept-licence")
     assert "data/fetched/protoqa (ingest.protoqa.path) lacks gpt2_text, train" in one["text"]
+    record.write_text('{"questions": {}}')
+    one = found()["data"]
+    assert one["state"] == "failed" and "data/fetched/protoqa.json: " in one["text"]
 
 
 def test_a_missing_model_and_a_wrong_parameter_are_named(project: Path) -> None:

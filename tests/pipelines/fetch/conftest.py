@@ -14,9 +14,29 @@ import pytest
 
 
 @dataclass
+class Answer:
+    """An answer as a test scripts it; `size` is the length that it promises, None for none."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    size: int | None = -1
+
+    def send(self, handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(self.status)
+        for name, text in self.headers.items():
+            handler.send_header(name, text)
+        if self.size is not None:
+            handler.send_header("Content-Length", str(len(self.body) if self.size < 0 else self.size))
+        handler.end_headers()
+        handler.wfile.write(self.body)
+        handler.close_connection = True
+
+
+@dataclass
 class Publisher:
     """`files` by path, of the media type `kind`; `cut` ends answers after so many bytes, or lets them wait there for
-    `release`; `ranges` are the ranges that were asked for.
+    `release`. The answers of `script` come first. `ranges` are the ranges that were requested.
     """
 
     url: str = ""
@@ -25,6 +45,8 @@ class Publisher:
     cut: int | None = None
     ranges: list[str | None] = field(default_factory=list)
     release: threading.Event | None = None
+    script: list[Answer] = field(default_factory=list)
+    etag: str | None = None
 
 
 @pytest.fixture(scope="session")
@@ -47,21 +69,29 @@ def publisher(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pu
     found = Publisher()
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_GET(self) -> None:
             asked = self.headers.get("Range")
             found.ranges.append(asked)
+            if found.script:
+                found.script.pop(0).send(self)
+                return
             data = found.files.get(self.path)
             if data is None:
                 self.send_error(404)
                 return
             start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
-            if asked and self.headers.get("If-Range") != f'"{len(data)}"':
+            etag = f'"{len(data)}"' if found.etag is None else found.etag
+            if asked and self.headers.get("If-Range") != etag:
                 start = 0
             self.send_response(206 if start else 200)
             self.send_header("Content-Length", str(len(data) - start))
             if found.kind:
                 self.send_header("Content-Type", found.kind)
-            self.send_header("ETag", f'"{len(data)}"')
+            self.send_header("ETag", etag)
+            if start:
+                self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
             self.end_headers()
             rest = data[start:]
             self.wfile.write(rest if found.cut is None else rest[: found.cut])

@@ -33,7 +33,7 @@ from pipelines.fetch.sources import Named, Part
 from pipelines.process.lock import locked
 from tests.conftest import ROOT
 from tests.in_process import captured
-from tests.pipelines.fetch.conftest import Publisher
+from tests.pipelines.fetch.conftest import Answer, Publisher
 
 
 def part(*origins: dict[str, Any], megabytes: int = 1) -> Named:
@@ -427,14 +427,277 @@ def test_a_repository_that_lacks_it_is_one_line(
     assert not (tmp_path / "data").exists()
 
 
-def test_git_keeps_the_bytes_whatever_the_user_has_set(
+TEXT = b"$Id$\n1+1\r\n2+2\n\xc3\xa9\n"
+
+
+def commit_files(repository: Path, files: dict[str, bytes], link: str = "") -> None:
+    """Commit `files` with exactly these bytes to the end of a repository; the file `link` as a symbolic link."""
+
+    def git(*arguments: str, data: bytes | None = None) -> str:
+        own = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.hooksPath=/dev/null"]
+        command = ["git", *own, *arguments]
+        return subprocess.run(
+            command, cwd=repository, check=True, capture_output=True, input=data
+        ).stdout.decode()
+
+    for name, data in files.items():
+        identity = git("hash-object", "-w", "--stdin", "--no-filters", data=data).strip()
+        mode = "120000" if name == link else "100644"
+        git("update-index", "--add", "--cacheinfo", f"{mode},{identity},{name}")
+    git("commit", "-m", "more")
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
+    """Add to the user's configuration of Git; _ stands for a dot."""
+    for number, (name, text) in enumerate(settings.items(), start=1):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", name.replace("_", "."))
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", text)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(1 + len(settings)))
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "",
+        "* text eol=crlf",
+        "* text=auto",
+        "* crlf",
+        "* ident",
+        "* filter=shout",
+        "* filter=lfs diff=lfs merge=lfs -text",
+        "* working-tree-encoding=UTF-16",
+        "* text working-tree-encoding=latin1 eol=crlf ident filter=shout",
+    ],
+)
+@pytest.mark.parametrize("of_user", [True, False])
+def test_git_keeps_the_bytes_whatever_attributes_say(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, attributes: str, of_user: bool
+) -> None:
+    """Filters, ends of lines and encodings of the user and of the repository: `shout` changes or refuses all files."""
+    own = tmp_path / "own-attributes"
+    own.write_text(attributes)
+    written = (
+        {} if of_user else {".gitattributes": attributes.encode(), "data/.gitattributes": attributes.encode()}
+    )
+    commit_files(repository, {"data/sums.txt": TEXT, **written})
+    configure(
+        monkeypatch,
+        core_autocrlf="true",
+        core_attributesFile=str(own) if of_user else "/dev/null",
+        filter_shout_smudge="tr a-z A-Z",
+        filter_shout_clean="tr A-Z a-z",
+        filter_shout_required="true",
+        filter_lfs_process="false",
+        filter_lfs_required="true",
+    )
+    get(tmp_path / "project", part(GIT))
+    assert tree(tmp_path / "project/data/fetched/sums") == {"in/sums.txt": TEXT}
+
+
+def test_git_runs_no_program_of_the_user(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
-    monkeypatch.setenv("GIT_CONFIG_KEY_1", "core.autocrlf")
-    monkeypatch.setenv("GIT_CONFIG_VALUE_1", "true")
-    get(tmp_path, part(GIT))
-    assert tree(tmp_path / "data/fetched/sums") == {"in/sums.txt": b"2+2\n"}
+    """Hooks of the configuration and of templates, a template's configuration, and a monitor of files."""
+    template = tmp_path / "template"
+    mark, hook = tmp_path / "ran", f"#!/bin/sh\ntouch {tmp_path}/ran\n"
+    names = ("post-checkout", "reference-transaction", "post-index-change", "fsmonitor-watchman")
+    for name in names:
+        for folder in (template / "hooks", tmp_path / "hooks"):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(hook)
+            (folder / name).chmod(0o755)
+    (template / "info").mkdir()
+    (template / "info/attributes").write_text("* text eol=crlf\n")
+    (template / "config").write_text('[protocol "file"]\n\tallow = never\n')
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", str(template))
+    configure(
+        monkeypatch,
+        init_templateDir=str(template),
+        core_hooksPath=str(tmp_path / "hooks"),
+        core_fsmonitor=str(tmp_path / "hooks/fsmonitor-watchman"),
+        submodule_recurse="true",
+    )
+    get(tmp_path / "project", part(GIT))
+    assert tree(tmp_path / "project/data/fetched/sums") == {"in/sums.txt": b"2+2\n"}
+    assert not mark.exists()
+
+
+def test_git_writes_to_no_other_repository(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a hook of Git, whose environment names the repository that it is of."""
+    own = tmp_path / "own"
+    subprocess.run(["git", "init", "--quiet", str(own)], check=True)
+    (own / "mine.txt").write_text("mine")
+    before = tree(own)
+    for name, place in (
+        ("GIT_DIR", ".git"),
+        ("GIT_COMMON_DIR", ".git"),
+        ("GIT_INDEX_FILE", ".git/index"),
+        ("GIT_OBJECT_DIRECTORY", ".git/objects"),
+        ("GIT_WORK_TREE", ""),
+    ):
+        monkeypatch.setenv(name, str(own / place))
+    get(tmp_path / "project", part(GIT))
+    assert tree(tmp_path / "project/data/fetched/sums") == {"in/sums.txt": b"2+2\n"}
+    assert tree(own) == before
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 4\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "link", "words"),
+    [
+        (b"other.bin", "data/sums.txt", "data/sums.txt is a link"),
+        (POINTER, "", "data/sums.txt is a pointer of Git LFS"),
+        (b"<!DOCTYPE html>\n", "", "data/sums.txt is a web page"),
+    ],
+)
+@pytest.mark.parametrize("attributes", [b"", b"* filter=lfs -text"])
+def test_a_repository_with_something_in_the_place_of_a_file_is_refused(
+    tmp_path: Path, repository: Path, content: bytes, link: str, words: str, attributes: bytes
+) -> None:
+    commit_files(repository, {"data/sums.txt": content, ".gitattributes": attributes}, link)
+    with pytest.raises(NightjarError, match=words) as caught:
+        get(tmp_path, part(GIT))
+    assert GIT["git"] in str(caught.value) and not (tmp_path / "data").exists()
+
+
+def test_a_link_in_the_place_of_a_folder_is_no_folder(tmp_path: Path, repository: Path) -> None:
+    commit_files(repository, {"linked": b"data"}, link="linked")
+    with pytest.raises(NightjarError, match=r"has no file linked/sums\.txt"):
+        get(tmp_path, part({**GIT, "files": {"linked/sums.txt": "./"}}))
+
+
+def test_an_annotated_tag_is_recorded_as_its_commit(tmp_path: Path, repository: Path) -> None:
+    own = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *own, "tag", "-a", "-m", "v2", "v2", "v0"], cwd=repository, check=True)
+    get(tmp_path, part({**GIT, "revision": "v2"}))
+    record = json.loads((tmp_path / "data/fetched/sums.json").read_text())["all"]
+    assert record["sources"][0]["version"] == commit(repository, "v0")
+
+
+def test_git_follows_no_redirect_without_encryption(
+    tmp_path: Path, publisher: Publisher, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_SSL_CAINFO", str(certificate))
+    address = f"{publisher.url}/sums".replace("https", "http")
+    publisher.script = [Answer(302, {"Location": f"{address}/info/refs?service=git-upload-pack"}, size=0)]
+    with pytest.raises(NightjarError, match="rotocol") as caught:
+        get(tmp_path, part({**GIT, "git": f"{publisher.url}/sums"}))
+    assert "\n" not in str(caught.value) and publisher.ranges == [None]
+
+
+def test_a_name_that_no_record_can_have_is_refused(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.files["/all.tar"] = tarred({"set/\udcff.txt": b"a"})
+    with pytest.raises(NightjarError, match="is not UTF-8"):
+        get(tmp_path, part({"url": f"{publisher.url}/all.tar", "files": {"set/*.txt": "./"}}))
+    assert not (tmp_path / "data").exists()
+
+
+# Files that are damaged
+
+
+@pytest.fixture
+def one(tmp_path: Path, publisher: Publisher) -> Named:
+    """A part that was fetched."""
+    publisher.files["/sums.txt"] = b"1+1\n"
+    sums = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}})
+    get(tmp_path, sums)
+    return sums
+
+
+WHOLE: dict[str, Any] = {
+    "licence": "MIT",
+    "citation": "none",
+    "sources": [{"address": "https://a", "version": "0" * 40}],
+    "files": {"sums.txt": {"sha256": "0" * 64, "bytes": 4}},
+}
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "",
+        "\0",
+        "[]",
+        "{",
+        '{"all": 1}',
+        '{"all": null}',
+        '{"all": {}}',
+        '{"other": {"files": {}}}',
+        *(
+            json.dumps({"all": {name: text for name, text in WHOLE.items() if name != left}})
+            for left in WHOLE
+        ),
+        *(
+            json.dumps({"all": WHOLE | change})
+            for change in (
+                {"files": []},
+                {"files": {"sums.txt": {}}},
+                {"files": {"sums.txt": "0"}},
+                {"files": {"sums.txt": {"sha256": 1, "bytes": 4}}},
+                {"files": {"../sums.txt": WHOLE["files"]["sums.txt"]}},
+                {"files": {"/etc/passwd": WHOLE["files"]["sums.txt"]}},
+                {"files": {"a\0b": WHOLE["files"]["sums.txt"]}},
+                {"sources": {}},
+                {"sources": [1]},
+                {"sources": [{"address": "https://a"}]},
+                {"sources": [{"address": "https://a", "version": "--upload-pack=touch ran"}]},
+            )
+        ),
+    ],
+)
+def test_a_damaged_record_is_one_line(tmp_path: Path, one: Named, damaged: str) -> None:
+    file = tmp_path / "data/fetched/sums.json"
+    file.write_text(damaged)
+    for use in (fetching.is_there, get):
+        with pytest.raises(NightjarError, match=r"sums\.json.*delete it and fetch") as caught:
+            use(tmp_path, one)
+        assert "\n" not in str(caught.value)
+    assert file.read_text() == damaged
+    assert (tmp_path / "data/fetched/sums/sums.txt").read_bytes() == b"1+1\n"
+
+
+@pytest.mark.parametrize("name", ["data/fetched/sums.json", "data/fetched/sums/sums.txt"])
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_what_is_no_file_is_named_and_stays(tmp_path: Path, one: Named, name: str, kind: str) -> None:
+    (tmp_path / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).mkdir()
+    for use in (fetching.is_there, get):
+        with pytest.raises(NightjarError, match=f"{name}: a .*{kind}"):
+            use(tmp_path, one)
+    assert (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_a_transfer_in_whose_place_is_no_file_begins_again(
+    tmp_path: Path, publisher: Publisher, kind: str
+) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "in/sums.txt/x"}})
+    (tmp_path / "data/fetched/sums").mkdir(parents=True)
+    (tmp_path / "data/fetched/sums/in").touch()
+    with pytest.raises(OSError):
+        get(tmp_path, one)  # the transfer is complete, and stays for the next attempt
+    (transferred,) = (tmp_path / ".nightjar/fetch").glob("*/0/sums.txt")
+    transferred.unlink()
+    own = tmp_path / "own"
+    own.write_bytes(b"mine")
+    if kind == "link":
+        transferred.symlink_to(own)
+    elif kind == "pipe":
+        os.mkfifo(transferred)
+    else:
+        transferred.mkdir()
+    (tmp_path / "data/fetched/sums/in").unlink()
+    get(tmp_path, one)
+    assert tree(tmp_path / "data/fetched/sums") == {"in/sums.txt/x": b"1+1\n"}
+    assert own.read_bytes() == b"mine" and len(publisher.ranges) == 2
 
 
 def test_sources_of_one_repository_keep_their_own_revisions(tmp_path: Path, repository: Path) -> None:
@@ -508,6 +771,22 @@ def test_a_source_that_is_not_safe_is_refused(origin: dict[str, Any], words: str
 
 
 # The command
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"", None])
+def test_a_damaged_profile_does_not_end_a_fetch(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sources, "table", lambda: {"sums/all": part(GIT)})
+    (tmp_path / ".nightjar").mkdir()
+    if content is None:
+        os.mkfifo(tmp_path / ".nightjar/profile")
+    else:
+        (tmp_path / ".nightjar/profile").write_bytes(content)
+    done = captured(main, ["fetch", "sums"])
+    assert done.returncode == 0, done.stderr
+    assert "To read them: nightjar use sample" in done.stdout
 
 
 def test_what_is_fetched_is_versioned_and_read_by_what_is_printed(

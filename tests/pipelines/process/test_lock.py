@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +29,13 @@ def test_one_thread_holds_the_lock_and_the_others_wait_or_fail(tmp_path: Path) -
                 stopped.result(timeout=200)
             assert not waiting.done()
         assert waiting.result(timeout=200) == "taken"
+
+
+def test_a_lock_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".nightjar").mkdir()
+    os.mkfifo(tmp_path / ".nightjar/rebuild.lock")
+    with pytest.raises(FileExistsError, match="not an ordinary file"), lock.rebuild_lock(tmp_path):
+        pass
 
 
 def test_a_second_rebuild_leaves_dvc_lock_to_the_first(repo: Repo) -> None:
