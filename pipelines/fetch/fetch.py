@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import check_input, own_folder, remove, write_text
+from nightjar.core.files import check_input, own_folder, remove, replacing, write_text
 from nightjar.core.identity import digest, sha256_of
 from nightjar.core.json_text import is_text
 from pipelines.fetch.sources import (
@@ -26,7 +26,7 @@ from pipelines.fetch.sources import (
     record_of,
     records,
 )
-from pipelines.fetch.transfer import Progress, checkout, download, place, unpack
+from pipelines.fetch.transfer import Progress, checkout, download, is_regular, place, unpack
 from pipelines.process.lock import rebuild_lock
 
 # Transfers that are not complete; Git and DVC ignore the folder.
@@ -109,7 +109,8 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
                 raise NightjarError(what, target / name, "move it away, and run the command again")
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        _move(ready / name, target / name)
+        with replacing(target / name) as temporary:  # data/fetched may be on another disk
+            shutil.move(ready / name, temporary)
     record = Record(licence=part.about.licence, citation=part.about.citation, sources=versions, files=files)
     values = {name: one.model_dump() for name, one in (earlier | {part.part: record}).items()}
     write_text(root / record_of(part.dataset), json.dumps(values, indent=1, sort_keys=True) + "\n")
@@ -122,16 +123,6 @@ def _check_room(work: Path, part: Named) -> None:
     if free + done < part.about.megabytes * _MEGABYTE:
         what = f"about {part.about.megabytes} MB are transferred, and {free // _MEGABYTE} MB are free"
         raise NightjarError(what, str(part), "free some space, and run the command again")
-
-
-def _move(source: Path, target: Path) -> None:
-    """Move a file, whole or not at all: data/fetched may be on another disk."""
-    part = target.with_name(f".{target.name}.part")
-    try:
-        shutil.move(source, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _get(
@@ -148,10 +139,15 @@ def _get(
     url = str(source.url)
     file = work / url.rsplit("/", 1)[-1]
     most = part.about.megabytes * _MEGABYTE * LIMIT
-    if file.is_symlink() or not file.is_file():
+    # Of an earlier attempt: the sha256 that the file had when its transfer was complete.
+    proof = file.with_name(f"{file.name}.sha256")
+    actual = sha256_of(file) if is_regular(file) and is_regular(proof) else ""
+    if not actual or proof.read_bytes() != actual.encode():
+        remove(proof)
         remove(file)
         download(url, file, most, progress)
-    actual = sha256_of(file)
+        actual = sha256_of(file)
+        write_text(proof, actual)
     expected = (earlier or UNKNOWN) if source.sha256 == UNKNOWN else source.sha256
     if expected not in (actual, UNKNOWN):
         file.unlink()

@@ -104,7 +104,7 @@ def download(url: str, target: Path, most: int, progress: Progress) -> None:
 def _cut_off(part: Path, version: Path) -> tuple[str, int]:
     """The strong ETag and the number of the bytes of a transfer that was cut off; no bytes if it must begin again."""
     for path in (part, version):
-        if not _regular(path):  # a write would go elsewhere, a read might wait for ever
+        if not is_regular(path):  # a write would go elsewhere, a read might wait for ever
             remove(path)
     etag = version.read_bytes().decode("latin-1") if version.exists() else ""
     return etag, part.stat().st_size if part.exists() and _STRONG.fullmatch(etag) else 0
@@ -208,7 +208,7 @@ def checkout(repository: str, revision: str | None, files: dict[str, str], folde
         _git(folder, repository, "config", f"remote.origin.{key}", value)
     _git(folder, repository, "checkout", "--quiet", "--detach", commit)
     for name, (identity, path) in objects.items():
-        if not _regular(folder / name) or _object(folder / name, identity) != identity:
+        if not is_regular(folder / name) or _object(folder / name, identity) != identity:
             what = f"{name} differs from what was committed"
             raise NightjarError(what, repository, "check the configuration of Git")
         if what := _substitute(folder / name):
@@ -309,6 +309,6 @@ def _copy(source: IO[bytes], target: Path, most: int, archive: Path) -> int:
     return written
 
 
-def _regular(path: Path) -> bool:
+def is_regular(path: Path) -> bool:
     """Whether there is an ordinary file at `path` itself."""
     return path.is_file() and not path.is_symlink()

@@ -674,8 +674,19 @@ def test_what_is_no_file_is_named_and_stays(tmp_path: Path, one: Named, name: st
     assert (tmp_path / name).exists()
 
 
-@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-def test_a_transfer_in_whose_place_is_no_file_begins_again(
+def test_a_folder_with_the_name_of_a_temporary_file_gets_nothing(
+    tmp_path: Path, publisher: Publisher
+) -> None:
+    publisher.files["/sums.txt"] = b"1+1\n"
+    names = (".sums.txt.part", f".sums.txt.tmp-{os.getpid()}")
+    for name in names:
+        (tmp_path / "data/fetched/sums" / name).mkdir(parents=True)
+    get(tmp_path, part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}}))
+    assert tree(tmp_path / "data/fetched/sums") == {"sums.txt": b"1+1\n"}
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "other bytes", "empty"])
+def test_a_complete_transfer_that_is_damaged_begins_again(
     tmp_path: Path, publisher: Publisher, kind: str
 ) -> None:
     publisher.files["/sums.txt"] = b"1+1\n"
@@ -692,8 +703,10 @@ def test_a_transfer_in_whose_place_is_no_file_begins_again(
         transferred.symlink_to(own)
     elif kind == "pipe":
         os.mkfifo(transferred)
-    else:
+    elif kind == "folder":
         transferred.mkdir()
+    else:
+        transferred.write_bytes(b"1+2\n" if kind == "other bytes" else b"")
     (tmp_path / "data/fetched/sums/in").unlink()
     get(tmp_path, one)
     assert tree(tmp_path / "data/fetched/sums") == {"in/sums.txt/x": b"1+1\n"}
