@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,8 @@ def rows(path: Path) -> Iterator[Row]:
     """The rows of a file NAME.jsonl, .json, .csv or .tsv as JSON objects.
 
     A file .json is one object, a list, an object of objects by id (each gets its id as `id`), or JSON Lines. The keys
-    of a table are its column names in lower case. Raises NightjarError if the file cannot be read.
+    of a table are its column names in lower case. A file .tsv has no quoting. Raises NightjarError if the file cannot be
+    read, a column occurs twice, or a quote of a file .csv is not closed.
     """
     if path.suffix in (".csv", ".tsv"):
         return _table(path)
@@ -148,18 +150,29 @@ def _fault(value: Any) -> str:
 def _table(path: Path) -> Iterator[Row]:
     text = read_text(path, "save the table as UTF-8")
     # A review or a summary may be longer than the module's own limit.
-    limit = csv.field_size_limit(sys.maxsize)
+    limit, line = csv.field_size_limit(sys.maxsize), 1
+    source = io.StringIO(text, newline="")
+    tabs = path.suffix == ".tsv"
+    # Strict: otherwise a quote that is never closed takes all further rows into its cell.
+    reader = csv.reader(source, csv.excel_tab, quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
+    table = []
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
-        found = [cells for cells in reader if cells]
+        for cells in reader:
+            if cells:
+                table.append(cells)
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise NightjarError(f"not a table ({error})", path, "save it as CSV with a head") from None
+        what = f"a quote is not closed, or text follows a closing quote, in the row of this line ({error})"
+        fix = 'close it, and write "" for a quote within a cell in quotes'
+        raise NightjarError(what, f"{path}:{line}", fix) from None
     finally:
         csv.field_size_limit(limit)
-    head = [name.strip().lower() for name in found[0]] if found else []
-    for number, cells in enumerate(found[1:], start=2):
+    head = [name.strip().lower() for name in table[0]] if table else []
+    if repeated := next((name for name, count in Counter(filter(None, head)).items() if count > 1), None):
+        raise NightjarError(f"the column {shown(repeated)} occurs twice", f"{path}:1", "rename one of them")
+    for number, cells in enumerate(table[1:], start=2):
         fault = "" if len(cells) == len(head) else f"{len(cells)} cells, not {len(head)}"
-        yield Row(number, dict(zip(head, cells, strict=False)), ",".join(cells), fault)
+        yield Row(number, dict(zip(head, cells, strict=False)), ("\t" if tabs else ",").join(cells), fault)
 
 
 def records(
