@@ -7,8 +7,9 @@ reason, like a row of any benchmark. The few-shot examples of `examples` come be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -20,7 +21,7 @@ from nightjar.benchmarks import records
 from nightjar.benchmarks.capabilities import Choices, Floats, Query, TaskSource, Turns
 from nightjar.benchmarks.card import Card, Choice, Metric, Task
 from nightjar.benchmarks.question import Asking, Question, Record, Refused
-from nightjar.benchmarks.rows import ENDINGS, InvalidRow, objects, rows, text
+from nightjar.benchmarks.rows import ENDINGS, TABLES, InvalidRow, Row, objects, rows, text
 from nightjar.benchmarks.rows import records as records_of
 from nightjar.benchmarks.templates import InvalidTemplate, Template
 from nightjar.core.config import Count, Item, Model, Name, Positive, parse, problems_of, read_text
@@ -32,12 +33,15 @@ SUFFIXES = (".yaml", ".yml")
 KEYS = "docs/extending.md has every key"
 # Between the examples of a prompt.
 BETWEEN = "\n\n"
+# A cell of whole numbers whose column has gaps, as a table of floats is written.
+WHOLE = re.compile(r"-?[0-9]+\.0")
 # Number of an answer that is none of the choices, for Matthews correlation.
 NO_CHOICE = -1
 
 Texts = list[Name]
 METRICS: Mapping[str, Metric] = {
     "exact_match": Metric("exact_match", "exact match", right=True),
+    "normalised_match": Metric("normalised_match", "exact match without case and punctuation", right=True),
     "f1": Metric("f1", "F1"),
     "rouge_l": Metric("rouge_l", "ROUGE-L"),
     "accuracy": Metric("accuracy", "accuracy", right=True),
@@ -45,7 +49,7 @@ METRICS: Mapping[str, Metric] = {
         "matthews", "Matthews correlation", ("predicted", "gold"), matthews, range=(-100.0, 100.0)
     ),
 }
-MetricName = Literal["exact_match", "f1", "rouge_l", "accuracy", "matthews"]
+MetricName = Literal["exact_match", "normalised_match", "f1", "rouge_l", "accuracy", "matthews"]
 
 
 class TaskFile(Model):
@@ -249,7 +253,7 @@ class _Task:
         self.file, self.templates = file, templates
         self._metrics = _metrics(file)
         given = file.examples
-        listed = rows(path.parent / given) if isinstance(given, str) else objects(given)
+        listed = _rows(path.parent / given) if isinstance(given, str) else objects(given)
         self.examples = []
         for row in listed:
             try:
@@ -265,6 +269,7 @@ class _Task:
     def filled_in(self, row: Mapping[str, Any]) -> Filled:
         """A row as it is asked. Raises InvalidRow if it does not fit the templates."""
         made = self.templates
+        row = {name: _whole_numbers(value) for name, value in row.items()}
         prompt = made.prompt.text(row)
         if not prompt.strip():
             raise InvalidRow("prompt is blank")
@@ -285,7 +290,7 @@ class _Task:
 
         template = self.templates.id
         key = (lambda row: text(template.text(row), "id")) if template else None
-        return records_of(file.name, rows(file), key, record)
+        return records_of(file.name, _rows(file), key, record)
 
     def prompt(self, question: Question, asking: Asking) -> str:
         """The examples with their first references, and the prompt of the question."""
@@ -293,12 +298,22 @@ class _Task:
 
     def shown(self, filled_in: Filled) -> str:
         """The prompt of a row after the examples."""
-        examples = [f"{one.prompt}{_after(one.prompt)}{one.references[0]}" for one in self.examples]
+        examples = [
+            f"{example.prompt}{_after(example.prompt)}{example.references[0]}"
+            for example in self._examples(filled_in)
+        ]
         return BETWEEN.join([*examples, filled_in.prompt])
 
     def turns(self, question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
         """The examples as turns of a chat, and the prompt."""
-        return [(one.prompt.strip(), one.references[0]) for one in self.examples], self._of(question).prompt
+        filled_in = self._of(question)
+        examples = self._examples(filled_in)
+        return [(example.prompt.strip(), example.references[0]) for example in examples], filled_in.prompt
+
+    def _examples(self, filled_in: Filled) -> list[Filled]:
+        """The examples without the question itself, whose answer would be in its own prompt."""
+        question = _content(filled_in)
+        return [example for example in self.examples if _content(example) != question]
 
     def choices(self, question: Question) -> tuple[Choice, ...]:
         """The choices of a question; a blank comes before their texts unless the prompt ends with one."""
@@ -314,36 +329,92 @@ class _Task:
 
     def score(self, questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
         """The parts of the metrics from the first answer of each question; NaN for a question without references."""
-        found = {
+        scores = {
             part: np.full(len(questions), np.nan) for name in self._metrics for part in METRICS[name].parts
         }
-        places = [place for place, one in enumerate(questions) if one.references]
-        given = ["".join(answers[place][:1]) for place in places]
-        wanted = [questions[place].references for place in places]
-        for name, values in self._parts(given, wanted).items():
-            if name in found:
-                found[name][places] = values
-        return found
+        places = [place for place, question in enumerate(questions) if question.references]
+        texts = ["".join(answers[place][:1]) for place in places]
+        references = [questions[place].references for place in places]
+        for name, values in self._parts(texts, references).items():
+            if name in scores:
+                scores[name][places] = values
+        return scores
 
-    def _parts(self, given: Sequence[str], wanted: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    def _parts(self, answers: Sequence[str], references: Sequence[tuple[str, ...]]) -> dict[str, Any]:
         parts: dict[str, Any] = {}
-        if {"exact_match", "rouge_l"} & set(self._metrics) and given:
-            from nightjar.benchmarks.text.metrics import score
-
-            found = score(given, [list(references) for references in wanted])
-            parts |= {"exact_match": found.exact_match, "rouge_l": found.rougeL}
+        pairs = list(zip(answers, references, strict=True))
+        if "exact_match" in self._metrics:
+            parts["exact_match"] = [
+                answer.strip() in {text.strip() for text in texts} for answer, texts in pairs
+            ]
+        if {"normalised_match", "rouge_l"} & set(self._metrics) and pairs:
+            parts |= _words_in_common(answers, references)
         if "f1" in self._metrics:
-            from nightjar.benchmarks.text.f1 import f1
+            from nightjar.benchmarks.text.f1 import f1, words
 
-            pairs = zip(given, wanted, strict=True)
-            parts["f1"] = [max(f1(own, reference) for reference in references) for own, references in pairs]
+            parts["f1"] = [max(f1(answer, text, words) for text in texts) for answer, texts in pairs]
         if "accuracy" in self._metrics:
-            parts["accuracy"] = [own in references for own, references in zip(given, wanted, strict=True)]
+            parts["accuracy"] = [answer in texts for answer, texts in pairs]
         if "matthews" in self._metrics and isinstance(self.file.choices, list):
             numbers = {name: number for number, name in enumerate(self.file.choices)}
-            parts["predicted"] = [numbers.get(own, NO_CHOICE) for own in given]
-            parts["gold"] = [numbers.get(references[0], NO_CHOICE) for references in wanted]
+            parts["predicted"] = [numbers.get(answer, NO_CHOICE) for answer in answers]
+            parts["gold"] = [numbers.get(texts[0], NO_CHOICE) for texts in references]
         return parts
+
+
+def _words_in_common(answers: Sequence[str], references: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    """The normalised match and ROUGE-L of each answer, by the track whose tokens keep the letters of its references."""
+    from nightjar.benchmarks.text.metrics import XLINGUAL, score
+
+    foreign = np.array([not all(map(_is_english, texts)) for texts in references])
+    values = np.empty((2, len(answers)))
+    for track, selected in (("default", ~foreign), (XLINGUAL, foreign)):
+        places = np.flatnonzero(selected).tolist()
+        scores = score(
+            [answers[place] for place in places], [list(references[place]) for place in places], track
+        )
+        values[:, places] = scores.exact_match, scores.rougeL
+    return {"normalised_match": values[0], "rouge_l": values[1]}
+
+
+def _is_english(text: str) -> bool:
+    """Whether the English tokens, runs of a-z and 0-9, keep all letters and digits of a text, and it has one."""
+    letters = [letter for letter in text.lower() if unicodedata.category(letter)[0] in "LMN"]
+    return bool(letters) and "".join(letters).isascii()
+
+
+def _content(row: Filled) -> tuple[str, frozenset[str]]:
+    """What a row asks, whatever the blanks and the order of choices."""
+    return row.prompt.strip(), frozenset(row.choices)
+
+
+def _rows(path: Path) -> Iterable[Row]:
+    """The rows of a file. A column of a table with gaps and 5.0 for 5 in all other cells is one of whole numbers."""
+    if path.suffix not in TABLES:
+        return rows(path)
+    table = list(rows(path))
+    values = [row.value for row in table if not row.fault]
+    whole = {name for name in (values[0] if values else ()) if _is_whole([value[name] for value in values])}
+
+    def changed(row: Row) -> Row:
+        cells = {name: cell.removesuffix(".0") if name in whole else cell for name, cell in row.value.items()}
+        return row if row.fault else replace(row, value=cells)
+
+    return map(changed, table)
+
+
+def _is_whole(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell.strip()]
+    return 0 < len(filled) < len(cells) and all(map(WHOLE.fullmatch, filled))
+
+
+def _whole_numbers(value: Any) -> Any:
+    """A value of a row with 5 for the number 5.0: a column of whole numbers is written like this if it has gaps."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _whole_numbers(part) for name, part in value.items()}
+    return [_whole_numbers(part) for part in value] if isinstance(value, list) else value
 
 
 def _after(prompt: str) -> str:

@@ -18,7 +18,8 @@ from nightjar.core.json_text import NotJson, duplicate_key, exact, is_text, not_
 
 FIX = "download the file again"
 # The files that `rows` reads.
-ENDINGS = (".jsonl", ".json", ".csv", ".tsv")
+TABLES = (".csv", ".tsv")
+ENDINGS = (".jsonl", ".json", *TABLES)
 JsonObject = dict[str, Any]
 
 
@@ -83,10 +84,10 @@ def rows(path: Path) -> Iterator[Row]:
     """The rows of a file NAME.jsonl, .json, .csv or .tsv as JSON objects.
 
     A file .json is one object, a list, an object of objects by id (each gets its id as `id`), or JSON Lines. The keys
-    of a table are its column names in lower case. A file .tsv has no quoting. Raises NightjarError if the file cannot be
-    read, a column occurs twice, or a quote of a file .csv is not closed.
+    of a table are its column names in lower case. A file .tsv has no quoting. Raises NightjarError if the file cannot
+    be read, a column occurs twice, or a quote of a file .csv is not closed.
     """
-    if path.suffix in (".csv", ".tsv"):
+    if path.suffix in TABLES:
         return _table(path)
     if path.suffix != ".json":
         return json_lines(path)
@@ -154,7 +155,9 @@ def _table(path: Path) -> Iterator[Row]:
     source = io.StringIO(text, newline="")
     tabs = path.suffix == ".tsv"
     # Strict: otherwise a quote that is never closed takes all further rows into its cell.
-    reader = csv.reader(source, csv.excel_tab, quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
+    reader = (
+        csv.reader(source, csv.excel_tab, quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
+    )
     table = []
     try:
         for cells in reader:

@@ -12,6 +12,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 
 from text_unidecode import unidecode
@@ -88,9 +89,20 @@ def _ascii(character: str) -> str:
     return found
 
 
-def f1(answer: str, reference: str) -> float:
-    """F1 of the words of both normalised texts as multisets; 0 without a common word, also if both are empty."""
-    predicted, gold = normalised(answer).split(), normalised(reference).split()
+def published_words(text: str) -> list[str]:
+    """The words of the normalised text."""
+    return normalised(text).split()
+
+
+def words(text: str) -> list[str]:
+    """The words of the normalised text. Articles and punctuation stay where nothing else is in the text."""
+    plain = text.lower()
+    return published_words(text) or ascii_text(plain.translate(_PUNCTUATION)).split() or plain.split()
+
+
+def f1(answer: str, reference: str, words: Callable[[str], list[str]] = published_words) -> float:
+    """F1 of the words of both texts as multisets; 0 without a common word, also if both are empty."""
+    predicted, gold = words(answer), words(reference)
     common = (Counter(predicted) & Counter(gold)).total()
     if not common:
         return 0.0

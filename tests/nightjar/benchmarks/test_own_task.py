@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import own_task, registry
+from nightjar.benchmarks.capabilities import Turns
 from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Question, Record, Refused
 from nightjar.benchmarks.scores import score
 from nightjar.benchmarks.templates import InvalidTemplate, Template
+from nightjar.benchmarks.text import metrics
 from nightjar.core.errors import NightjarError
 
 SUMS = r"""
@@ -23,7 +25,7 @@ data: sums.jsonl
 id: "{{ id }}"
 prompt: "Question: {{ question }}\nAnswer:"
 references: ["{{ answer }}"]
-metric: [exact_match, f1, rouge_l]
+metric: [exact_match, normalised_match, f1, rouge_l]
 stop: ["\n"]
 max_new_tokens: 8
 """
@@ -74,10 +76,127 @@ def test_a_row_becomes_a_question_and_its_answer_is_scored(tmp_path: Path) -> No
     parts = score(card, "x", questions, [["2."], ["an old oak"]]).parts
     # F1 drops the article: oak of (old, oak). ROUGE-L: (an, oak) of (an, old, oak).
     assert {name: values.round(3).tolist() for name, values in parts.items()} == {
-        "exact_match": [1, 0],
+        "exact_match": [0, 0],
+        "normalised_match": [1, 0],
         "f1": [1, 0.667],
         "rouge_l": [1, 0.8],
     }
+
+
+def scores_of(folder: Path, pairs: list[tuple[str, Any]]) -> dict[str, list[float]]:
+    """The parts of all metrics for pairs of an answer and a reference."""
+    rows = [{"id": str(place), "question": "?", "answer": text} for place, (_, text) in enumerate(pairs)]
+    card = made(folder, SUMS, rows)
+    questions, refused = asked(card, folder)
+    assert not refused
+    parts = score(card, "x", questions, [[answer] for answer, _ in pairs]).parts
+    return {name: values.round(3).tolist() for name, values in parts.items()}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "exact", "normalised"),
+    [
+        ("-5", "5", 0, 1),
+        ("15", "1.5", 0, 1),
+        ("<", ">", 0, 1),
+        ("C", "C++", 0, 1),
+        (" 5\n", "5", 1, 1),
+        ("paris", "Paris", 0, 1),
+        ("5", 5.0, 1, 1),
+        ("-2", -2.0, 1, 1),
+        ("2.5", 2.5, 1, 1),
+    ],
+)
+def test_exact_match_compares_the_texts_as_they_are(
+    tmp_path: Path, answer: str, reference: Any, exact: float, normalised: float
+) -> None:
+    parts = scores_of(tmp_path, [(answer, reference)])
+    assert (parts["exact_match"], parts["normalised_match"]) == ([exact], [normalised])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "กรุงเทพมหานคร",
+        "नमस्ते दुनिया",
+        "你好，世界",
+        "Привет, мир",
+        "שלום",
+        "١٢٣",
+        "é",
+        "A",
+        "the",
+        "a an",
+        "<=",
+        "😀",
+        "5",
+    ],
+)
+def test_a_text_that_is_its_reference_has_all_points(tmp_path: Path, text: str) -> None:
+    names = ("exact_match", "normalised_match", "f1", "rouge_l")
+    assert scores_of(tmp_path, [(text, text)]) == {name: [1.0] for name in names}
+
+
+def test_rouge_l_takes_the_published_tokens_by_the_reference(tmp_path: Path) -> None:
+    pairs = [
+        ("the cats sat", "A cat sat."),
+        ("кошка сидит", "кошка сидела дома"),
+        ("ученик", "учебник"),
+        ("手机 iPhone", "电脑 iPhone"),
+        ("Кошка", "cat"),
+    ]
+    tracks = ("default", "xlingual", "xlingual", "xlingual", "default")
+    published = [
+        metrics.score([answer], [[text]], track).rougeL[0].round(3)
+        for (answer, text), track in zip(pairs, tracks, strict=True)
+    ]
+    parts = scores_of(tmp_path, pairs)
+    assert parts["rouge_l"] == published
+    assert 0 < parts["rouge_l"][1] < 1 and parts["rouge_l"][3] < 1
+
+
+def test_f1_keeps_articles_and_signs_only_where_nothing_else_is(tmp_path: Path) -> None:
+    pairs = [("A.", "A"), ("A", "B"), ("the cat", "a cat"), ("<", ">"), ("", "A"), ("an A", "A")]
+    assert scores_of(tmp_path, pairs)["f1"] == [1, 0, 1, 0, 0, 0.667]
+
+
+@pytest.mark.parametrize(
+    ("cells", "texts"),
+    [
+        (["5.0", "", "-12.0"], ["5", None, "-12"]),
+        (["5.0", "7.0"], ["5.0", "7.0"]),
+        (["5.0", "", "2.5"], ["5.0", None, "2.5"]),
+        (["1.0.0", "", "2.0"], ["1.0.0", None, "2.0"]),
+        (["", ""], [None, None]),
+    ],
+)
+def test_a_column_with_gaps_has_whole_numbers(
+    tmp_path: Path, cells: list[str], texts: list[str | None]
+) -> None:
+    card = made(tmp_path, SUMS.replace("sums.jsonl", "sums.csv"), [])
+    lines = [f"{place},?,{cell}\n" for place, cell in enumerate(cells)]
+    (tmp_path / "sums.csv").write_text("id,question,answer\n" + "".join(lines))
+    assert card.load
+    records = list(card.load(tmp_path))
+    assert [one.references[0] if isinstance(one, Record) else None for one in records] == texts
+
+
+def test_a_question_is_not_among_its_own_examples(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "question": "1 + 1?", "answer": 2},
+        {"id": "b", "question": "2 + 3?", "answer": 5.0},
+        {"id": "c", "question": "4 + 4?", "answer": 8},
+    ]
+    card = made(tmp_path, SUMS + "examples: sums.jsonl\n", rows)
+    questions, _ = asked(card, tmp_path)
+    texts = ["Question: 1 + 1?\nAnswer:", "Question: 2 + 3?\nAnswer:", "Question: 4 + 4?\nAnswer:"]
+    turns = card.capability(Turns)
+    assert turns
+    for place, question in enumerate(questions):
+        others = [(texts[other], str((2, 5, 8)[other])) for other in range(3) if other != place]
+        prompt = "\n\n".join(f"{text} {answer}" for text, answer in others)
+        assert card.prompt(question, ANY) == f"{prompt}\n\n{texts[place]}"
+        assert turns.turns(question, ANY) == (others, texts[place])
 
 
 def test_choices_may_be_a_list_of_the_row_and_examples_come_first(tmp_path: Path) -> None:
@@ -114,8 +233,8 @@ def test_matthews_counts_an_answer_that_is_none_as_wrong(tmp_path: Path) -> None
     [
         (("prompt:", "promt:"), 5, "unknown key promt"),
         (("name: sums", "name: My Sums"), 1, "name = 'My Sums' is not allowed"),
-        (("[exact_match, f1, rouge_l]", "bleu"), 7, "metric = 'bleu' is not allowed"),
-        (("[exact_match, f1, rouge_l]", "accuracy"), 7, "accuracy needs choices"),
+        (("[exact_match, normalised_match, f1, rouge_l]", "bleu"), 7, "metric = 'bleu' is not allowed"),
+        (("[exact_match, normalised_match, f1, rouge_l]", "accuracy"), 7, "accuracy needs choices"),
         (("sums.jsonl", "none.jsonl"), 3, "no file"),
         (("sums.jsonl", "task.yaml"), 3, "task.yaml is no file of rows"),
         (("{{ question }}", "{{ question"), 5, "prompt is no template: line 2 of the template"),

@@ -29,7 +29,7 @@ def test_a_table_with_commas_has_quoted_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("a,b\n1,2\n\"open,3\n4,5\n6,7\n", 3),
+        ('a,b\n1,2\n"open,3\n4,5\n6,7\n', 3),
         ('a,b\n"x\ny",2\n1,"open\n4,5', 4),
         ('a,b\n"open,3\n4,5\n"closed by this,6\n', 2),
         ('"a,b\n1,2\n', 1),
