@@ -6,6 +6,7 @@ reason, like a row of any benchmark. The few-shot examples of `examples` come be
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -253,7 +254,7 @@ class _Task:
         self.file, self.templates = file, templates
         self._metrics = _metrics(file)
         given = file.examples
-        listed = _rows(path.parent / given) if isinstance(given, str) else objects(given)
+        listed = _rows(path.parent / given) if isinstance(given, str) else _plain(objects(given))
         self.examples = []
         for row in listed:
             try:
@@ -269,7 +270,6 @@ class _Task:
     def filled_in(self, row: Mapping[str, Any]) -> Filled:
         """A row as it is asked. Raises InvalidRow if it does not fit the templates."""
         made = self.templates
-        row = {name: _whole_numbers(value) for name, value in row.items()}
         prompt = made.prompt.text(row)
         if not prompt.strip():
             raise InvalidRow("prompt is blank")
@@ -388,19 +388,17 @@ def _content(row: Filled) -> tuple[str, frozenset[str]]:
     return row.prompt.strip(), frozenset(row.choices)
 
 
-def _rows(path: Path) -> Iterable[Row]:
+def _rows(path: Path) -> Iterator[Row]:
     """The rows of a file. A column of a table with gaps and 5.0 for 5 in all other cells is one of whole numbers."""
     if path.suffix not in TABLES:
-        return rows(path)
+        yield from _plain(rows(path))
+        return
     table = list(rows(path))
     values = [row.value for row in table if not row.fault]
     whole = {name for name in (values[0] if values else ()) if _is_whole([value[name] for value in values])}
-
-    def changed(row: Row) -> Row:
+    for row in table:
         cells = {name: cell.removesuffix(".0") if name in whole else cell for name, cell in row.value.items()}
-        return row if row.fault else replace(row, value=cells)
-
-    return map(changed, table)
+        yield row if row.fault else replace(row, value=cells)
 
 
 def _is_whole(cells: Sequence[str]) -> bool:
@@ -408,13 +406,20 @@ def _is_whole(cells: Sequence[str]) -> bool:
     return 0 < len(filled) < len(cells) and all(map(WHOLE.fullmatch, filled))
 
 
-def _whole_numbers(value: Any) -> Any:
-    """A value of a row with 5 for the number 5.0: a column of whole numbers is written like this if it has gaps."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
+def _plain(listed: Iterable[Row]) -> Iterator[Row]:
+    """Rows with the numbers that a column with gaps has when it is saved: 5 for 5.0, and null for NaN."""
+    for row in listed:
+        yield row if row.fault else replace(row, value=_plain_value(row.value), text=row.raw)
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
     if isinstance(value, dict):
-        return {name: _whole_numbers(part) for name, part in value.items()}
-    return [_whole_numbers(part) for part in value] if isinstance(value, list) else value
+        return {name: _plain_value(part) for name, part in value.items()}
+    return [_plain_value(part) for part in value] if isinstance(value, list) else value
 
 
 def _after(prompt: str) -> str:
@@ -424,7 +429,10 @@ def _after(prompt: str) -> str:
 def _texts(key: str, templates: Template | list[Template], row: Mapping[str, Any]) -> tuple[str, ...]:
     """The texts that templates make of a row; one template may give a list."""
     values = [it.text(row) for it in templates] if isinstance(templates, list) else templates.value(row)
-    found = [str(it) for it in (values if isinstance(values, list) else [values])]
-    if not found or not all(it.strip() for it in found):
-        raise InvalidRow(f"{key}: a text is blank" if found else f"{key} are empty")
-    return tuple(found)
+    listed = values if isinstance(values, list) else [values]
+    if any(value is None for value in listed):
+        raise InvalidRow(f"{key}: a value is null")
+    texts = tuple(map(str, listed))
+    if not texts or not all(map(str.strip, texts)):
+        raise InvalidRow(f"{key}: a text is blank" if texts else f"{key} are empty")
+    return texts

@@ -181,6 +181,20 @@ def test_a_column_with_gaps_has_whole_numbers(
     assert [one.references[0] if isinstance(one, Record) else None for one in records] == texts
 
 
+@pytest.mark.parametrize("answer", ["NaN", "null", "Infinity", "[null]", '["x", NaN]'])
+def test_a_gap_is_no_reference(tmp_path: Path, answer: str) -> None:
+    text = SUMS.replace('["{{ answer }}"]', '"{{ answer }}"').replace("{{ id }}", "{{ number }}")
+    card = made(tmp_path, text, [])
+    (tmp_path / "sums.jsonl").write_text(
+        f'{{"number": 1.0, "question": "?", "answer": {answer}}}\n'
+        '{"number": 2.0, "question": "?", "answer": [5.0, 2.5], "unused": NaN}\n'
+    )
+    questions, refused = asked(card, tmp_path)
+    assert [(it.id, it.raw.count(answer)) for it in refused] == [("1", 1)]
+    assert "a value is null" in refused[0].reason
+    assert [(one.id, one.references, one.parts["unused"]) for one in questions] == [("2", ("5", "2.5"), None)]
+
+
 def test_a_question_is_not_among_its_own_examples(tmp_path: Path) -> None:
     rows = [
         {"id": "a", "question": "1 + 1?", "answer": 2},
