@@ -35,8 +35,9 @@ from bench.harness import options as parser_of
 from bench.harness import report, task_files, timed
 from nightjar.search.dense import DenseIndex, Kind
 from nightjar.search.encoder import SentenceEncoder
-from nightjar.search.lexical import LexicalIndex, blank_separated, words
+from nightjar.search.lexical import LexicalIndex, blank_separated
 from nightjar.search.passages import cut_sentences
+from nightjar.search.words import words
 
 BEST, BATCH = 150, 64
 

@@ -17,6 +17,7 @@ from nightjar.models.chat_template import arguments_of
 from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.predict import Chat
+from nightjar.search.words import words
 from nightjar.tools import Call, Toolbox
 from nightjar.tools.syntax import write
 from nightjar.tools.toolbox import Answered, Executed
@@ -163,7 +164,7 @@ def named_choice(text: str, choices: Sequence[Choice]) -> str | None:
     """
     line = f" {' '.join(_words(next(iter(text.strip().splitlines()), '')))} "
     named = {choice.answer: f" {' '.join(_words(choice.text))} " for choice in choices}
-    there = [answer for answer, words in named.items() if words.strip() and words in line]
+    there = [answer for answer, run in named.items() if run.strip() and run in line]
     longest = [
         answer
         for answer in there
@@ -173,4 +174,4 @@ def named_choice(text: str, choices: Sequence[Choice]) -> str | None:
 
 
 def _words(text: str) -> list[str]:
-    return "".join(sign if sign.isalnum() else " " for sign in text.casefold()).split()
+    return words(text.casefold().replace("_", " "))

@@ -12,21 +12,20 @@ in another order. To keep that from deciding between equal scores, scores are ro
 
 There are two modes, which differ in what a word is and in what is found:
 
-words      the runs of letters, digits and underscores of the lower-cased text. Only passages that share a word with the
-           query are found; equal scores in the order of the numbers.
+words      the runs of letters, digits, underscores and marks of the lower-cased text in NFC (`search.words`). Only
+           passages that share a word with the query are found; equal scores in the order of the numbers.
 published  what lies between two blanks, as it is: other white space and punctuation are part of a word, and between two
            blanks in a row lies the empty word. Every passage can be found, those with score 0 too; among equal scores
            the later number first (PGRA's get_data_bm25).
 
-There is no stemming and there are no stop words; in writing without blanks between words, such as Chinese, a whole
-clause is one word.
+There is no stemming and there are no stop words; in writing without blanks between words, such as Chinese and Thai, a
+whole clause is one word.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tempfile
 import zlib
 from collections import Counter
@@ -43,6 +42,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.search.postings import Postings
 from nightjar.search.rankings import Rankings
+from nightjar.search.words import words
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 # Words in at least one of so many passages are kept as rows: adding one is faster than adding its entries, and it can
@@ -59,13 +59,7 @@ RECORD = "mode.json"
 _DECIMALS = 9
 # More than rounding changes the difference of two scores by.
 _MARGIN = 2 * 10.0**-_DECIMALS
-_WORD = re.compile(r"\w+")
 _AGAIN = "run: nightjar rebuild index"
-
-
-def words(text: str) -> list[str]:
-    """The words of a passage or query, in order."""
-    return _WORD.findall(text.lower())
 
 
 def blank_separated(text: str) -> list[str]:

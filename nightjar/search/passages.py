@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nightjar.search.words import normal
+
 _WORD = re.compile(r"\S+")
 _END = re.compile(r"\n+|[。！？]+[\"'”’」』）)]*|[.!?…]+[\"'”’)\]»]*(?=\s)")
 _OPENING = "\"'“‘([«-–— "
@@ -87,7 +89,7 @@ def _continues(text: str, start: int, end: int, marks: str) -> bool:
         return True
     if marks != ".":
         return False
-    before = _LAST_WORD.search(text[max(0, start - _NEAR) : start])
+    before = _LAST_WORD.search(normal(text[max(0, start - _NEAR) : start]))
     word = before[0] if before else ""
     initial = len(word.rpartition(".")[2]) == 1 and word[-1].isalpha() and word[-1].isupper()
     return initial or word.lower() in _ABBREVIATIONS

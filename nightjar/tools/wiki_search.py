@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nightjar.prompts.tool_prompts import head
-from nightjar.search.lexical import words
+from nightjar.search.words import words
 from nightjar.tools.passages import DEPTH, Passage, Passages
 from nightjar.tools.tool import NoSettings, Request, Tool
 

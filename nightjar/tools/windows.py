@@ -69,6 +69,6 @@ def inside_character(spaced: str, offsets: Sequence[int]) -> list[bool]:
     """Of each token, whether it begins inside of a character, as a person sees it: no call can be there."""
     before = [-1, *offsets]
     return [
-        start == previous or bool(unicodedata.combining(spaced[start]))
+        start == previous or unicodedata.category(spaced[start])[0] == "M"
         for previous, start in zip(before, offsets, strict=False)
     ]

@@ -1,7 +1,7 @@
 """All n-grams of some texts, and where another text has one of them: exact, and fast by 64-bit hashes.
 
-Words are lower-cased, without punctuation and symbols, cut at white space, as published for n-gram overlap. A script
-without spaces between words gives long "words": there only texts as a whole can be found.
+Words are in NFC, lower-cased, without punctuation and symbols, cut at white space, as published for n-gram overlap. A
+script without spaces between words gives long "words": there only texts as a whole can be found.
 
 Words are numbered by the vocabulary of the first texts. A window with any other word cannot match, which leaves few to
 look up among the sorted hashes. What is found is compared word by word, so that no chance equality of hashes is
@@ -39,7 +39,8 @@ class Words:
 
 def words(texts: pa.Array) -> Words:
     """The words of every text; a text of none has length 0."""
-    bare = pc.replace_substring_regex(pc.utf8_lower(texts), pattern=r"[\p{P}\p{S}]+", replacement="")
+    lower = pc.utf8_lower(pc.utf8_normalize(texts, "NFC"))
+    bare = pc.replace_substring_regex(lower, pattern=r"[\p{P}\p{S}]+", replacement="")
     lists = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(bare))
     offsets = lists.offsets.to_numpy().astype(np.int64)
     flat = lists.values.slice(offsets[0], offsets[-1] - offsets[0])

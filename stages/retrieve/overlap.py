@@ -1,6 +1,6 @@
 """Which passages hold a text that is looked up, or are held by it: a corpus may contain the questions themselves.
 
-Texts are compared as words in lower case: one holds another if its words are there in a row.
+Texts are compared as words in lower case and NFC: one holds another if its words are there in a row.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _FACTOR, _TABLE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 22)
 
 
 def as_words(texts: pa.ChunkedArray) -> pa.Array:
-    """Each text as its words (letters and digits) in lower case, with one blank between them."""
-    lower = pc.utf8_lower(pc.cast(texts, pa.large_string()))
+    """Each text as its words (letters, marks and digits) in lower case and NFC, with one blank between them."""
+    lower = pc.utf8_lower(pc.utf8_normalize(pc.cast(texts, pa.large_string()), "NFC"))
     apart = pc.replace_substring_regex(lower, r"[^\p{L}\p{M}\p{N}]+", " ")
     return pc.utf8_trim(apart, " ").combine_chunks()
 

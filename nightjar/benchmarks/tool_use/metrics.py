@@ -14,7 +14,7 @@ What the paper does not say:
   and what ":" or "/" joins to it. A fraction equals its value.
 - A math reference without a digit ("Yes" or a name; 56 in ASDiv) is searched within the first 5 words.
 - Words are separated by blanks and compared as whole words, without case, punctuation and the commas of thousands:
-  "Paris" is in "paris, France", but "us" is not in "Russia". Accents count.
+  "Paris" is in "paris, France", but "us" is not in "Russia". Accents count, as do all marks of a word (`search.words`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, NAME, OPEN, TEMPORAL, TEXT
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
+from nightjar.search.words import words
 
 # Words of an answer that are read.
 WORDS = {FACTS: 5, OPEN: 20, MULTILINGUAL: 10, TEMPORAL: 5}
@@ -46,7 +47,6 @@ _FIRST = re.compile(
 )
 _LIKELIHOOD = re.compile(r"(?P<nll>[0-9]{1,15}(?:\.[0-9]{1,15})?) (?P<tokens>[0-9]{1,15})")
 _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3})")
-_WORD = re.compile(r"[^\W_]+")
 
 
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
@@ -102,13 +102,13 @@ def _value(found: re.Match[str], joined: bool) -> tuple[Fraction, ...]:
     return (first / others[0],) if "/" in text and others[0] else (first, *others)
 
 
-def _within(answer: str, words: int, reference: str) -> bool:
+def _within(answer: str, count: int, reference: str) -> bool:
     """Whether the reference is among the first so many words, in a row and whole."""
     words_of_reference = _plain(reference)
-    return bool(words_of_reference.strip()) and words_of_reference in _plain(" ".join(answer.split()[:words]))
+    return bool(words_of_reference.strip()) and words_of_reference in _plain(" ".join(answer.split()[:count]))
 
 
 def _plain(text: str) -> str:
-    """The runs of letters and digits, one blank around each."""
-    runs = _WORD.findall(_THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold()))
-    return f" {' '.join(runs)} "
+    """The runs of letters, digits and marks, one blank around each."""
+    plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold().replace("_", " "))
+    return f" {' '.join(words(plain))} "

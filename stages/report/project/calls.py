@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from nightjar.core import contracts, tables
 from nightjar.params.augment import ToolParams
+from nightjar.search.words import normal
 
 THRESHOLDS = (0.0, 0.25, 0.5, 1.0, 2.0)
 STATUSES = ("kept", "below_threshold", "no_result", "malformed")
@@ -146,11 +149,12 @@ def occurs(result: str, after: str) -> bool:
     A number has to occur as a number (27 is not in 270, 1,204 is 1204). Of a sentence, as the calendar
     gives, one name or number is enough.
     """
-    after = _plain(after)
+    after, result = _plain(normal(after)), normal(result)
     number = re.fullmatch(r"-?[\d,.]+", result)
-    pieces = [_plain(result)] if number else re.findall(r"\d+|[^\W\d_]+", result.removeprefix("Today is"))
+    names = r"\d+|[\p{L}\p{M}]+"  # a vowel sign is a part of its word
+    pieces = [_plain(result)] if number else regex.findall(names, result.removeprefix("Today is"))
     return any(
-        re.search(rf"(?<![\w.\-]){re.escape(piece)}(?!\w|[.]\d)", after, re.IGNORECASE)
+        regex.search(rf"(?<![\w.\-]){re.escape(piece)}(?!\w|[.]\d)", after, regex.IGNORECASE)
         for piece in pieces
         if piece
     )

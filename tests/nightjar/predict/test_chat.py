@@ -265,6 +265,12 @@ def test_a_choice_is_named_if_its_words_alone_are_in_the_first_line(text: str, n
     assert named_choice(text, CHOICES) == named
 
 
+def test_marks_belong_to_the_words_of_a_choice() -> None:
+    choices = [Choice("book", " किताब"), Choice("letter", " त"), Choice("city", " Ko\u0308ln")]
+    answers = [named_choice(text, choices) for text in ("किताब", "कुतुब", "KÖLN!", "त।")]
+    assert answers == ["book", None, "city", "letter"]
+
+
 def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Path, tiny_model: Path) -> None:
     """The prompt of FEVER asks "Yes, No or Not Sure", and its demonstrations answer so."""
     said_of = {"a": "Not sure.", "b": "No", "c": "REFUTES"}

@@ -13,7 +13,8 @@ from rank_bm25 import BM25Okapi
 
 from nightjar.core.errors import NightjarError
 from nightjar.search import lexical, postings
-from nightjar.search.lexical import LexicalIndex, Mode, blank_separated, words
+from nightjar.search.lexical import LexicalIndex, Mode, blank_separated
+from nightjar.search.words import words
 
 # Few words, so that some stand in more than half of the passages, where the two idfs part.
 TEXTS = st.lists(st.text(st.sampled_from("abcde "), max_size=12), min_size=1, max_size=8)
@@ -70,6 +71,16 @@ def test_words() -> None:
     expected = ["the", "don", "t", "do_it", "3", "5", "zürich", "из", "南京"]
     assert words("The DON'T-do_it 3.5% Zürich, ИЗ 南京") == expected
     assert words(" -- ") == []
+
+
+def test_marks_belong_to_words_of_passages_and_queries() -> None:
+    index = LexicalIndex.build(["कुतुब कुतुब", "किताब", "Cafe\u0301", "Köln"])
+    assert index.search(["किताब", "café", "ko\u0308ln", "cafe", "क"], 4).lists() == [
+        [(number, pytest.approx(score))]
+        for number, score in zip(
+            (1, 2, 3), index.search(["किताब", "CAFÉ", "Köln"], 1).scores[:, 0], strict=True
+        )
+    ] + [[], []]
 
 
 def test_only_passages_that_share_a_word() -> None:

@@ -15,7 +15,8 @@ from rank_bm25 import BM25Okapi
 
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.search.lexical import LexicalIndex, words
+from nightjar.search.lexical import LexicalIndex
+from nightjar.search.words import words
 from nightjar.tools import Call, Request, Toolbox, make, passages
 from nightjar.tools.passages import Passages
 from nightjar.tools.wiki_search import SNIPPET_WORDS, WikiSearch, snippet

@@ -42,7 +42,8 @@ QUESTIONS_OF, RETRIEVED, INDEX = Path("data/questions"), Path("data/retrieve"), 
 
 
 def by_hand(text: str) -> list[str]:
-    return "".join(c for c in text.lower() if unicodedata.category(c)[0] not in "PS").split()
+    text = unicodedata.normalize("NFC", text).lower()
+    return "".join(c for c in text if unicodedata.category(c)[0] not in "PS").split()
 
 
 def grams(text: str, n: int) -> list[tuple[str, ...]]:
@@ -50,9 +51,9 @@ def grams(text: str, n: int) -> list[tuple[str, ...]]:
     return [tuple(found[at : at + n]) for at in range(len(found) - n + 1)]
 
 
-TEXTS = st.lists(st.sampled_from(["a", "B", "c,", "É", " ", "\n", "- ", "_", "“d”", ""]), max_size=12).map(
-    " ".join
-)
+TEXTS = st.lists(
+    st.sampled_from(["a", "B", "c,", "É", "e\u0301", " ", "\n", "- ", "_", "“d”", ""]), max_size=12
+).map(" ".join)
 
 
 @given(

@@ -25,6 +25,7 @@ def test_every_word_once_and_in_its_place(text: str, words: int) -> None:
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
         ("A line\nand another\n\n\nthird.", ["A line", "and another", "third."]),
         ("Dr. Smith met J. R. Ewing at 3.15 p.m. today.", ["Dr. Smith met J. R. Ewing at 3.15 p.m. today."]),
+        ("By E\u0301. Zola. By É. Zola.", ["By E\u0301. Zola.", "By É. Zola."]),
         ("It cost 5 dollars. 7 were left.", ["It cost 5 dollars.", "7 were left."]),
         ('He said "no." She left.', ['He said "no."', "She left."]),
         ('"Who?" asked the owl. (Nobody.) "I."', ['"Who?" asked the owl.', "(Nobody.)", '"I."']),

@@ -23,8 +23,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, read_rejected, read_rows
 from nightjar.params.search import Index, Retrieval
 from nightjar.search.encoder import SentenceEncoder
-from nightjar.search.lexical import words
 from nightjar.search.rankings import read_rankings
+from nightjar.search.words import words
 from stages.index.build import build
 from stages.retrieve.evidence import Facts, sources, write_found
 from stages.retrieve.retriever import Retriever

@@ -102,6 +102,8 @@ def test_wrong_numbers(answer: str, reference: str) -> None:
     ("answer", "reference"),
     [
         ("It is in paris, France.", "Paris"),
+        ("Ko\u0308ln", "Köln"),
+        ("वह किताब है", "किताब"),
         ('"Paris"', "Paris"),
         ("*Paris*_", "Paris"),
         ("the U.S.", "U.S."),
@@ -122,6 +124,7 @@ def test_right_words(answer: str, reference: str) -> None:
     ("answer", "reference"),
     [
         ("Russia", "us"),
+        ("कुतुब", "क"),
         ("Parisian", "Paris"),
         ("New or York", "New York"),
         ("word " * 20 + "Paris", "Paris"),

@@ -30,6 +30,9 @@ from stages.report.project import calls
         ("Today is Monday, January 30, 2023.", " today is a day", False),
         ("Today is Monday, January 30, 2023.", " mondays", False),
         ("", " anything", False),
+        ("किताब", " कुतुब की", False),
+        ("किताब", " वह किताब है", True),
+        ("Ko\u0308ln", " in Köln", True),
     ],
 )
 def test_occurs(result: str, after: str, expected: bool) -> None:
