@@ -10,11 +10,19 @@ from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output, replacing
+from nightjar.core.json_text import shown
 from nightjar.models.headers import AGAIN, check_sizes, refusing
 from nightjar.models.tokenizer import PROBE, load_tokenizer
 from nightjar.models.weights import CHECKSUMS, INDEX, KEPT, check, digest, find, weight_files, write_checksums
 from nightjar.params.data import ModelSource
 
+# The metadata of a GGUF that scales positions, with the values that leave them as they are.
+_UNSCALED: dict[str, tuple[Any, ...]] = {
+    "scaling.type": ("none",),
+    "scaling.factor": (0, 1),
+    "scaling.attn_factor": (0, 1),
+    "scale_linear": (0, 1),
+}
 PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
 
 
@@ -180,9 +188,10 @@ def _save_gguf_tokenizer(weights: Path, output: Path, size: int) -> None:
 
 
 def _gguf_tensors(weights: Path) -> dict[str, int]:
-    """The number of elements of each tensor of a GGUF, without the tables of positions that are computed anew.
+    """The number of elements of each tensor of a GGUF, without the factors of positions.
 
-    Raises NightjarError if it is damaged, or its configuration asks for more layers than it has.
+    Raises NightjarError if it is damaged, its configuration asks for more layers than it has, or its positions are
+    scaled.
     """
     import gguf
 
@@ -195,7 +204,22 @@ def _gguf_tensors(weights: Path) -> dict[str, int]:
         reader = gguf.GGUFReader(str(weights))
         metadata = {name: it.contents() for name, it in reader.fields.items() if len(it.types) == 1}
         check_sizes(metadata, len(reader.tensors), weights)
+        _check_unscaled(metadata, reader.tensors, weights)
         return {it.name: int(it.n_elements) for it in reader.tensors if not it.name.startswith("rope_")}
+
+
+def _check_unscaled(metadata: dict[str, Any], tensors: list[Any], weights: Path) -> None:
+    """Raise NightjarError for a GGUF whose positions are scaled: transformers passes over that for most models."""
+    scaled = [it.name for it in tensors if it.name.startswith("rope_") and not bool((it.data == 1).all())]
+    for key, value in metadata.items():
+        _, _, setting = key.partition(".rope.")
+        neutral = _UNSCALED.get(setting)
+        if neutral is not None and value not in neutral:
+            scaled.append(key)
+    if scaled:
+        names = shown(", ".join(scaled), 300, quoted=False)
+        what = f"its positions are scaled ({names}), which is not read from a GGUF"
+        raise NightjarError(what, weights, "give the same model as safetensors")
 
 
 def _without_more_tokens(file: Path, rows: int) -> None:
