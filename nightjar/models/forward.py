@@ -14,7 +14,7 @@ from transformers import DynamicCache
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel
-from nightjar.models.rows import PASS, Pool, advance
+from nightjar.models.rows import PASS, Engine, Pool, advance
 
 # A shared beginning of fewer ids is computed again for each prompt, because a pass of its own costs more.
 LEAST_SHARED = 16
@@ -29,7 +29,10 @@ def causal_only(lm: LanguageModel, what: str) -> None:
 
 @dataclass(frozen=True)
 class Prefix:
-    """Token ids and the keys and values the model computed for them, one (1, heads, length, size) pair a layer."""
+    """Token ids and the keys and values the model computed for them, one (1, heads, length, size) pair a layer.
+
+    A model that reads each text from its beginning keeps no layers.
+    """
 
     ids: list[int]
     layers: tuple[tuple[torch.Tensor, torch.Tensor], ...]
@@ -98,6 +101,8 @@ def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -
     Raises NightjarError for an encoder-decoder.
     """
     causal_only(lm, "a shared prefix")
+    if lm.engine is Engine.PLAIN:
+        return Prefix(list(ids), ())
     shared = common_length([ids, base.ids]) if base else 0
     if base and shared == len(ids):
         layers = tuple((keys[:, :, :shared], values[:, :, :shared]) for keys, values in base.layers)

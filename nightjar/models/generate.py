@@ -245,7 +245,7 @@ class _Engine:
 
 
 def _check_positions(lm: LanguageModel, prompt: Prompt) -> None:
-    most: int | None = getattr(lm.model.config, "max_position_embeddings", None)
+    most = lm.positions
     if most is None or prompt.most <= most:
         return
     size = f"{len(prompt.ids)} tokens and at most {prompt.max_new_tokens} new ones"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -18,15 +18,18 @@ from transformers.utils import logging as transformers_logging
 from nightjar.core import startup
 from nightjar.core.arguments import AnyPath, as_optional_path, as_path, check_count
 from nightjar.core.errors import NightjarError
+from nightjar.models.equality import choose_engine
 from nightjar.models.headers import refusing
 from nightjar.models.pretrained import (
     ADAPTER_CONFIG,
+    check_decoder,
     check_finite,
     check_vocabulary,
+    positions,
     read_adapter,
     read_model,
 )
-from nightjar.models.rows import enable
+from nightjar.models.rows import Engine
 from nightjar.models.tokenizer import PROBE, Tokenizer, load_tokenizer
 from nightjar.models.weights import verify
 
@@ -40,19 +43,24 @@ PRECISIONS = ("float32", "bfloat16")
 class LanguageModel:
     """A model in evaluation mode on its device, its tokenizer, and the digests that identify it.
 
-    `reads_rows`: whether rows of any lengths can be read in one line (`rows.enable`).
+    `engine`: how it reads rows of unlike lengths, chosen so that its own logits result (`equality`).
     """
 
     model: Any
     tokenizer: Tokenizer
     sha256: str
     adapter_sha256: str | None = None
-    reads_rows: bool = False
+    engine: Engine = Engine.PADDED
 
     @property
     def encoder_decoder(self) -> bool:
         """Whether an encoder reads the prompt and a decoder writes the answer, as in T5."""
         return self.tokenizer.encoder_decoder
+
+    @property
+    def positions(self) -> int | None:
+        """The tokens that the model has positions for; None where these have no end."""
+        return positions(self.model, 0) or None
 
     @property
     def device(self) -> torch.device:
@@ -104,8 +112,8 @@ def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = No
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
     check_finite(model, tokenizer.encode(PROBE), adapter or path)
-    reads_rows = not tokenizer.encoder_decoder and enable(model)
-    lm = LanguageModel(model, tokenizer, base_digest, adapter_digest, reads_rows)
+    lm = LanguageModel(model, tokenizer, base_digest, adapter_digest)
+    lm = replace(lm, engine=choose_engine(lm, adapter or path))
     LOADED.add(lm)
     return lm
 
@@ -118,6 +126,8 @@ def read_whole(
     source = adapter if whole and adapter is not None else path
     kind = AutoModelForSeq2SeqLM if tokenizer.encoder_decoder else AutoModelForCausalLM
     model = read_model(source, kind, dtype, values)
+    if not tokenizer.encoder_decoder:
+        check_decoder(model, source)
     check_vocabulary(tokenizer.backend.get_vocab().values(), model, source)
     if adapter is not None and not whole:
         # Merged in float32: in bfloat16 the small update would be rounded away.

@@ -22,14 +22,26 @@ class LocalModel(Model):
     """`batch_size` rows are decoded together, with at most `batch_tokens` in memory. `window`: the tokens of a running
     text that are read at once, at most."""
 
+    # The engine that needs no mention.
+    engine: ClassVar[str]
+
     def __init__(
         self, lm: LanguageModel, batch_size: int, batch_tokens: int | None = None, window: int = 2048
     ) -> None:
         self.lm: LanguageModel = lm
         self.tokenizer: Tokenizer = lm.tokenizer
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
-        self.window = max(2, min(window, getattr(lm.model.config, "max_position_embeddings", window)))
-        self.identity = {"sha256": lm.sha256, "adapter_sha256": lm.adapter_sha256, "window": self.window}
+        self.window = max(2, min(window, lm.positions or window))
+        self.identity = {
+            "sha256": lm.sha256,
+            "adapter_sha256": lm.adapter_sha256,
+            "window": self.window,
+            **self.facts(),
+        }
+
+    def facts(self) -> Mapping[str, Any]:
+        """The engine that answers, where it is not the usual one."""
+        return {} if self.lm.engine == self.engine else {"engine": str(self.lm.engine)}
 
     def generate(
         self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
@@ -83,6 +95,7 @@ class CausalModel(LocalModel):
 
     can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample", "score", "tools", "steer"})
     title: ClassVar[str] = "a causal model"
+    engine: ClassVar[str] = "rows"
 
     def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
         yield [prompt for prompt in prompts if prompt.number in wanted]
@@ -123,6 +136,7 @@ class EncoderDecoderModel(LocalModel):
 
     can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample"})
     title: ClassVar[str] = "an encoder-decoder"
+    engine: ClassVar[str] = "padded"
 
     def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
         from nightjar.models.encoder_decoder import batches

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch.nn.modules import module as modules
-from transformers import AutoModel, AutoModelForTextEncoding, AutoTokenizer
+from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModel, AutoModelForTextEncoding, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core.errors import NightjarError
@@ -25,6 +25,10 @@ ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 OFFLINE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # A model may register tensors several times, tied ones above all, and have buffers that its file has not.
 _TIMES, _MORE_TENSORS, _MORE_ELEMENTS = 8, 10_000, 2**26
+# Classes for causal language models whose own forward reads a text in both directions.
+NO_DECODERS = ("cpmant", "prophetnet", "xlnet")
+NO_DECODER = "is no decoder: a token sees those that come after it"
+DECODER_FIX = "give a causal language model (is_decoder of its configuration is true), or an encoder-decoder"
 # Missing tensors that a message names.
 _NAMED = 5
 
@@ -156,6 +160,21 @@ def refuse_differences(folder: Path, fix: str, **differences: set[str]) -> None:
         raise NightjarError(
             f"the weights are not those of the configuration ({'; '.join(reasons)})", folder, fix
         )
+
+
+def check_decoder(model: Any, folder: Path) -> None:
+    """Raise NightjarError if the configuration of a causal model lets a token see those that come after it.
+
+    `equality` compares that on a text, once the values are there.
+    """
+    config = model.config
+    encodes = type(config) in MODEL_FOR_MASKED_LM_MAPPING or config.model_type == "bert-generation"
+    if (
+        (encodes and getattr(config, "is_decoder", None) is False)
+        or getattr(config, "causal", None) is False
+        or config.model_type in NO_DECODERS
+    ):
+        raise NightjarError(f"{type(model).__name__} {NO_DECODER}", folder, DECODER_FIX)
 
 
 @torch.inference_mode()

@@ -5,14 +5,16 @@ one token of each text that is being written, a whole prompt, the result of a to
 separately. So nothing is computed or read for padding, a row enters or leaves at no cost, and what a row computes does
 not depend on the others, on the CPU to the last bit (`MULTIPLE`).
 
-A model whose attention does not go through transformers' AttentionInterface (GPT-J, BLOOM, Falcon) gets the rows as a
-padded batch, with the same keys and values.
+A model that does not give its own logits this way (GPT-J, BLOOM, Falcon) gets the rows as a padded batch, with the same
+keys and values. One that does not give them in a batch either (Mamba) reads each row's whole text by its own forward.
+`equality` finds out when the model is loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,6 +24,8 @@ from transformers import AttentionInterface, DynamicCache
 from transformers.integrations.flex_attention import flex_attention_forward
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+from nightjar.models.plain import plain_logits
 
 if TYPE_CHECKING:
     from nightjar.models.forward import Prefix
@@ -38,13 +42,25 @@ PASS = 512
 MORE = 64
 
 
+class Engine(StrEnum):
+    """The way in which a model reads rows: in one line, as a padded batch, or each by the model's own forward."""
+
+    ROWS = "rows"
+    PADDED = "padded"
+    PLAIN = "plain"
+
+
 @dataclass(eq=False)
 class Segment:
-    """A row's columns in a pool: `room` of them from `start` on, the first `length` of them in use."""
+    """A row's columns in a pool: `room` of them from `start` on, the first `length` of them in use.
+
+    `ids` are the tokens in the columns; those from `length` on do not count.
+    """
 
     start: int
     room: int
     length: int = 0
+    ids: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -105,14 +121,13 @@ class Pool:
         """Begin rows with all that other rows have read: pairs (from, to) of segments."""
         source = [one.start + column for one, _ in rows for column in range(one.length)]
         target = [other.start + column for one, other in rows for column in range(one.length)]
-        if not source:
-            return
-        old, new = torch.tensor([source, target], device=self.keys[0].device)
-        for layer in range(len(self.keys)):
-            for part in (self._part(self.keys, layer), self._part(self.values, layer)):
-                part.index_copy_(1, new, part.index_select(1, old))
+        if source and self.keys:
+            old, new = torch.tensor([source, target], device=self.keys[0].device)
+            for layer in range(len(self.keys)):
+                for part in (self._part(self.keys, layer), self._part(self.values, layer)):
+                    part.index_copy_(1, new, part.index_select(1, old))
         for one, other in rows:
-            other.length = one.length
+            other.length, other.ids = one.length, one.ids[: one.length]
 
     @torch.inference_mode()
     def load(self, segment: Segment, prefix: Prefix, length: int) -> None:
@@ -121,7 +136,7 @@ class Pool:
             for parts, given in ((self.keys, keys), (self.values, values)):
                 part = self._part(parts, layer, given[0])
                 part.narrow(1, segment.start, length).copy_(given[0, :, :length])
-        segment.length = length
+        segment.length, segment.ids = length, prefix.ids[:length]
 
     def write(
         self, layer: int, columns: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
@@ -149,10 +164,31 @@ def advance(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequen
     """Read more ids (at least one) of each row, in one pass; the (rows, vocabulary) logits that follow, in float32."""
     for segment, ids in reads:
         pool.reserve(segment, len(ids))
-    logits = _in_one_line(lm, pool, reads) if lm.reads_rows else _padded(lm, pool, reads)
+        segment.ids[segment.length :] = ids
+    if lm.engine is Engine.PLAIN:
+        logits = torch.cat([plain_logits(lm.model, segment.ids, 1) for segment, _ in reads])
+    else:
+        logits = (_in_one_line if lm.engine is Engine.ROWS else _padded)(lm, pool, reads)
     for segment, ids in reads:
         segment.length += len(ids)
     return logits
+
+
+@torch.inference_mode()
+def logits_at(lm: LanguageModel, rows: Sequence[Sequence[int]], places: Sequence[int]) -> torch.Tensor:
+    """The logits behind these places, in ascending order, of texts that share a pass: (rows, places, vocabulary).
+
+    Logits behind a place that a row has not mean nothing.
+    """
+    columns = torch.tensor(places, device=lm.device)
+    if lm.engine is Engine.PLAIN:
+        return torch.stack([plain_logits(lm.model, row)[columns.clamp(max=len(row) - 1)] for row in rows])
+    # Padding is behind the tokens, where no token sees it: no mask is needed.
+    width = max(map(len, rows))
+    ids = torch.tensor([[*row, *[lm.tokenizer.end] * (width - len(row))] for row in rows], device=lm.device)
+    logits: torch.Tensor = lm.model(input_ids=ids, use_cache=False, logits_to_keep=columns).logits
+    # Some models know no places and give the logits behind all of them.
+    return logits if logits.shape[1] == len(places) else logits[:, columns]
 
 
 def _columns(reads: Sequence[tuple[Segment, Sequence[int]]]) -> list[int]:
@@ -178,7 +214,7 @@ def _in_one_line(
 def states(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]) -> torch.Tensor:
     """The last hidden state at the last of the ids that follow each row, (rows, hidden size) in float32.
 
-    The rows themselves remain as they were, to be read with other ids. Only for a model that reads rows (`enable`).
+    The rows themselves remain as they were, to be read with other ids. Only for a model that reads rows in one line.
     """
     for segment, ids in reads:
         pool.reserve(segment, len(ids))
@@ -236,7 +272,7 @@ class _Line(_Cache):
     ) -> None:
         tokens = len(columns)
         super().__init__(0, tokens + -tokens % MULTIPLE)
-        self.pool, self.columns, self.attended = pool, columns, 0
+        self.pool, self.columns = pool, columns
         self.rows = [(segment.start, segment.length, len(ids)) for segment, ids in reads]
         # A token sees itself and what is before it in its row. With nothing before, attention knows that itself.
         self.masks = [
@@ -282,7 +318,6 @@ class _Line(_Cache):
                 found.append(several.reshape(heads, count, size).transpose(0, 1))
             place += count
         found.append(query.new_zeros(tokens - place, heads, size))
-        self.attended += 1
         return torch.cat(found)[None]
 
 
@@ -312,22 +347,6 @@ def attention(
 
 AttentionInterface.register(ATTENTION, attention)
 AttentionMaskInterface.register(ATTENTION, sdpa_mask)
-
-
-@torch.inference_mode()
-def enable(model: Any) -> bool:
-    """Let a causal model of transformers read rows in one line; False if it cannot, which one token shows.
-
-    What else the model is used for remains the same: without rows its attention is transformers' `sdpa`.
-    """
-    ids = torch.zeros(1, 1, dtype=torch.long, device=model.device)
-    line = _Line(pool := Pool(), [(pool.take(1), [0])], ids[0])
-    try:
-        model.set_attn_implementation(ATTENTION)
-        model(input_ids=ids, position_ids=ids, past_key_values=line, use_cache=True, **{ROWS: line})
-    except Exception:  # a model of any kind, which fails in its own way
-        return False
-    return 0 < line.attended == len(pool.keys)
 
 
 class _Padded(_Cache):

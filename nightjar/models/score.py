@@ -16,7 +16,7 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import Prefix, causal_only, common_length, prefill, shared_lengths
 from nightjar.models.load import LanguageModel
-from nightjar.models.rows import Pool, Segment, advance
+from nightjar.models.rows import Pool, Segment, advance, logits_at
 from nightjar.models.tokenizer import Tokenizer, like_length
 
 # Tokens of one forward pass, padding included, on a processor and on a GPU. More make neither faster.
@@ -51,7 +51,7 @@ def logprobs_at(
     lengths = [max(rows[row][1]) for row in rows_with_places]
     for batch in like_length(lengths, most or batch_tokens(lm)):
         chosen = [rows_with_places[place] for place in batch]
-        _fill(lm, rows, chosen, max(lengths[place] for place in batch), results)
+        _fill(lm, rows, chosen, results)
     return results
 
 
@@ -59,16 +59,12 @@ def _fill(
     lm: LanguageModel,
     rows: Sequence[tuple[Sequence[int], Sequence[int]]],
     chosen: Sequence[int],
-    width: int,
     results: list[list[float]],
 ) -> None:
-    """Put the log-probabilities of the chosen rows, one batch of `width` tokens, into `results`."""
-    # Padding is behind the tokens, where no token sees it: no mask is needed.
+    """Put the log-probabilities of the chosen rows, one batch into `results`."""
     read = [list(rows[row][0][: max(rows[row][1])]) for row in chosen]
-    ids = torch.tensor([row + [lm.tokenizer.end] * (width - len(row)) for row in read], device=lm.device)
     columns = sorted({place - 1 for row in chosen for place in rows[row][1]})
-    keep = torch.tensor(columns, device=lm.device)
-    logits = lm.model(input_ids=ids, use_cache=False, logits_to_keep=keep).logits
+    logits = logits_at(lm, read, columns)
     index = {column: number for number, column in enumerate(columns)}
     triples = [
         (number, index[place - 1], rows[row][0][place])

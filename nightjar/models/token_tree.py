@@ -16,8 +16,10 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
+from nightjar.core.errors import NightjarError
 from nightjar.models.forward import Prefix, causal_only, common_length
 from nightjar.models.load import LanguageModel
+from nightjar.models.rows import Engine
 
 # Nodes of one forward pass: bounds the memory of their logits.
 MOST_NODES = 256
@@ -47,7 +49,7 @@ class TokenTree:
     """Rows of ids as the model has read them, from which samples grow.
 
     `base`: a prefix that the rows may begin with; it is used as far as all of them do. A pass of the model has at most
-    `most_nodes` nodes. Raises NightjarError for an encoder-decoder.
+    `most_nodes` nodes. Raises NightjarError for an encoder-decoder, and for a model that is read text by text.
     """
 
     @torch.inference_mode()
@@ -60,6 +62,9 @@ class TokenTree:
     ) -> None:
         """`rows`: pairs (context, text) of ids, each at least one."""
         causal_only(lm, "sampling")
+        if lm.engine is Engine.PLAIN:
+            what = "samples of many places need a model whose tokens can be read with a mask, this one is read alone"
+            raise NightjarError(what, "models.language_model", "use another model, or leave these stages out")
         self.lm, self._most_nodes = lm, most_nodes
         # Nothing is predicted from the last id.
         read = [[*context, *text[:-1]] for context, text in rows]

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import LEAST_SHARED, Prefix, causal_only, prefill
 from nightjar.models.load import LanguageModel
-from nightjar.models.rows import Pool, Segment, states
+from nightjar.models.plain import plain_states
+from nightjar.models.rows import Engine, Pool, Segment, states
 from nightjar.models.tokenizer import Tokenizer, like_length
 
 ELLIPSIS = "..."
@@ -114,7 +115,9 @@ def embed(
     vectors = np.zeros((len(rows), int(lm.model.config.hidden_size)), np.float32)
     # On the CPU it is faster to copy the beginning once for each row of a batch than for each row of all; a GPU is
     # faster with few large kernels.
-    read = _Lines(lm, base) if lm.reads_rows and lm.device.type == "cpu" else _Padded(lm, base)
+    in_lines = lm.engine is Engine.ROWS and lm.device.type == "cpu"
+    read: _Lines | _Padded | _Plain
+    read = _Plain(lm, base) if lm.engine is Engine.PLAIN else (_Lines if in_lines else _Padded)(lm, base)
     for batch in like_length([len(row) for row in rows], batch_tokens):
         own = read([rows[place][shared:] for place in batch])
         vectors[batch] = torch.nn.functional.normalize(own, dim=1).cpu().numpy()
@@ -136,6 +139,16 @@ class _Lines:
                 self._pool.load(segment, self._base, shared)
         reads = [(segment, row.tolist()) for segment, row in zip(self._segments, rows, strict=False)]
         return states(self._lm, self._pool, reads)
+
+
+class _Plain:
+    """Whole texts, one after another."""
+
+    def __init__(self, lm: LanguageModel, base: Prefix | None) -> None:
+        self._lm, self._ids = lm, base.ids if base else []
+
+    def __call__(self, rows: Sequence[Ids]) -> torch.Tensor:
+        return torch.stack([plain_states(self._lm.model, [*self._ids, *row.tolist()])[-1] for row in rows])
 
 
 class _Padded:

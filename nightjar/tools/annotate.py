@@ -94,7 +94,7 @@ class Annotator:
         self.marker = marker_token(lm)
         # The last token may be another one where a text follows.
         self.head: Prefix = prefill(lm, lm.tokenizer.encode(f"{tool.instructions}Input:")[:-1])
-        self.limit: int | None = getattr(lm.model.config, "max_position_embeddings", None)
+        self.limit = lm.positions
 
     def annotate(self, texts: Sequence[Text], seeds: Sequence[str]) -> list[Annotated]:
         """For each text every distinct call sampled for it, with what the filter needs to know of it.

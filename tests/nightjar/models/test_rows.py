@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,13 +17,12 @@ from transformers import (
     BloomForCausalLM,
     GPTJConfig,
     GPTJForCausalLM,
-    MistralConfig,
-    MistralForCausalLM,
 )
 
+from nightjar.models.equality import choose_engine
 from nightjar.models.forward import prefill
 from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.rows import Pool, Segment, advance, enable
+from nightjar.models.rows import Engine, Pool, Segment, advance
 
 IDS = st.lists(st.integers(1, 300), min_size=1, max_size=7)
 
@@ -46,12 +44,12 @@ def plain(lm: LanguageModel, ids: list[int]) -> torch.Tensor:
         return lm.model(input_ids=torch.tensor([ids])).logits[0, -1].float()
 
 
-@pytest.fixture(scope="module", params=["one line", "padded", gptj, bloom])
+@pytest.fixture(scope="module", params=[*Engine, gptj, bloom])
 def lm(request: pytest.FixtureRequest, llama: LanguageModel) -> LanguageModel:
-    if callable(request.param):
-        model = request.param()
-        return replace(llama, model=model, reads_rows=enable(model))
-    return replace(llama, reads_rows=request.param == "one line")
+    if isinstance(request.param, Engine):
+        return replace(llama, engine=request.param)
+    lm = replace(llama, model=request.param())
+    return replace(lm, engine=choose_engine(lm, Path()))
 
 
 @settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
@@ -130,21 +128,6 @@ def test_a_product_of_the_size_of_a_real_model_does_not_depend_on_its_rows() -> 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
-
-
-def sliding() -> torch.nn.Module:
-    config = MistralConfig(
-        vocab_size=319, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, sliding_window=4,
-    )  # fmt: skip
-    return MistralForCausalLM(config).eval()
-
-
-@pytest.mark.parametrize("model", [gptj, bloom, sliding])
-def test_a_model_whose_attention_is_its_own_is_not_read_in_one_line(
-    model: Callable[[], torch.nn.Module],
-) -> None:
-    assert not enable(model())
 
 
 def test_without_rows_the_attention_of_a_model_is_the_usual_one(

@@ -17,6 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load
 from nightjar.models.model import Text
 from nightjar.models.row import Prompt
+from nightjar.models.rows import Engine
 from nightjar.models.samples import Sampling, generator_for, nucleus, stream_samples
 
 
@@ -91,9 +92,9 @@ def test_a_row_draws_the_same_alone_and_among_others_and_never_what_is_forbidden
 HEAT, TOP_P = 0.3, 0.8
 
 
-@pytest.fixture(scope="module", params=["one line", "padded"])
+@pytest.fixture(scope="module", params=list(Engine))
 def lm(request: pytest.FixtureRequest, llama: LanguageModel) -> LanguageModel:
-    return replace(llama, reads_rows=request.param == "one line")
+    return replace(llama, engine=request.param)
 
 
 @pytest.fixture(scope="module")

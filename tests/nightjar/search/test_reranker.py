@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import LanguageModel, load
+from nightjar.models.rows import Engine
 from nightjar.search.reranker import embed, prompts, reorder, shared_prefix
 from tests import tiny_models
 
@@ -45,12 +46,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_models.language_model(tmp_path_factory.mktemp("lm"))
 
 
-@pytest.fixture(scope="module", params=["rows in one line", "padded"])
+@pytest.fixture(scope="module", params=list(Engine))
 def lm(folder: Path, request: pytest.FixtureRequest) -> LanguageModel:
-    """With `padded` as on a GPU, or with a model that cannot read rows in one line."""
-    found = load(folder)
-    assert found.reads_rows
-    return replace(found, reads_rows=request.param != "padded")
+    """With `padded` as on a GPU; `plain` reads whole texts."""
+    lm = load(folder)
+    assert lm.engine is Engine.ROWS
+    return replace(lm, engine=request.param)
 
 
 def plain(folder: Path, texts: list[str]) -> NDArray[np.float32]:

@@ -1,0 +1,192 @@
+"""The engine of a causal model: the fastest one that gives the logits of the model's own forward, compared on a text.
+
+Rows of unlike lengths are read in pieces beside each other, and a batch is read at once. A model that attends to a
+window is compared with a window shorter than the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers.utils import logging as transformers_logging
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.plain import plain_logits
+from nightjar.models.pretrained import DECODER_FIX, NO_DECODER
+from nightjar.models.rows import ATTENTION, Engine, Pool, advance, logits_at
+
+if TYPE_CHECKING:
+    from nightjar.models.load import LanguageModel
+
+TEXT = (
+    "The nightjar is a bird that flies at dusk; by day it sits on the ground, where 1 in 20 people who pass sees it. "
+    "What does it eat? Moths, beetles and other insects of the night."
+)
+# The tokens of the rows, and in each pass how many of them are read: (row, tokens).
+LENGTHS = (30, 9, 5)
+PASSES = (((0, 11), (1, 3)), ((0, 1), (2, 4), (1, 1)), ((1, 5), (0, 1), (2, 1)), ((0, 17),))
+# A window is compared at so many tokens.
+WINDOW = 6
+# The settings that bound what a token attends to, and those of like names that do not.
+WINDOWS = re.compile(r"(?!.*(layers|pattern|feed_forward)).*(window|chunk_size|index_topk|index_block)")
+# Those that say nothing where the type of every layer is full attention.
+FULL = ("sliding_window", "attention_chunk_size")
+# Models of so many elements are compared in float32. Larger ones are compared in their own precision.
+SMALL = 2**29
+# The largest difference by rounding: the root mean square of what logits differ by, as a part of their deviation. In
+# engines that are right it is 1e-5 in float32, and up to 0.1 in bfloat16; wrong ones reach 0.3 or more.
+TOLERANCES = {torch.float32: 1e-3, torch.bfloat16: 0.25}
+# Positions that depend on the length of the longest text in a pass.
+BY_LENGTH = ("dynamic", "longrope")
+
+
+@torch.inference_mode()
+def choose_engine(lm: LanguageModel, folder: Path) -> Engine:
+    """The engine of a model, which is left with the attention that the engine needs.
+
+    Raises NightjarError for a model whose tokens see later ones, which is no decoder, and for one that does not repeat
+    what it computes.
+    """
+    if lm.encoder_decoder:
+        return Engine.PADDED
+    rows = _rows(lm)
+    with torch.random.fork_rng(), _quiet(), _in_float32(lm.model):
+        full = [plain_logits(lm.model, ids) for ids in rows]
+        _check_decoder(lm, rows, full, folder)
+        config = lm.model.config
+        windows = _windows(config)
+        if _by_length(config) or any(not _has_effect(lm, name, rows[0], full[0]) for name in windows):
+            return Engine.PLAIN
+        usual = config._attn_implementation
+        with _short(config, windows):
+            own = [plain_logits(lm.model, ids) for ids in rows] if windows else full
+            if _set_attention(lm.model, ATTENTION) and _equal(replace(lm, engine=Engine.ROWS), rows, own):
+                return Engine.ROWS
+            _set_attention(lm.model, usual)
+            return Engine.PADDED if _equal(replace(lm, engine=Engine.PADDED), rows, own) else Engine.PLAIN
+
+
+def _rows(lm: LanguageModel) -> list[list[int]]:
+    """Ids of LENGTHS, which do not begin alike."""
+    ids = lm.tokenizer.continuation(TEXT)
+    ids *= 1 + sum(LENGTHS) // len(ids)
+    begins = [sum(LENGTHS[:number]) for number in range(len(LENGTHS))]
+    return [ids[begin : begin + length] for begin, length in zip(begins, LENGTHS, strict=True)]
+
+
+def _check_decoder(
+    lm: LanguageModel, rows: list[list[int]], logits: list[torch.Tensor], folder: Path
+) -> None:
+    half, dtype = len(rows[0]) // 2, lm.model.dtype
+    if _near(plain_logits(lm.model, rows[0][:half]), logits[0][:half], dtype):
+        return
+    if not _near(plain_logits(lm.model, rows[0]), logits[0], dtype):
+        raise NightjarError("this model computes other values each time", folder, "use another model")
+    raise NightjarError(f"{type(lm.model).__name__} {NO_DECODER}", folder, DECODER_FIX)
+
+
+def _equal(lm: LanguageModel, rows: list[list[int]], logits: list[torch.Tensor]) -> bool:
+    """Whether an engine gives these logits; a model of any kind fails in its own way."""
+    pool = Pool()
+    segments = [pool.take(length) for length in LENGTHS]
+    try:
+        for reads in PASSES:
+            pieces = []
+            for row, count in reads:
+                begin = segments[row].length
+                pieces.append((segments[row], rows[row][begin : begin + count]))
+            results = advance(lm, pool, pieces)
+            for (row, _), result in zip(reads, results, strict=True):
+                if not _near(result, logits[row][segments[row].length - 1], lm.model.dtype):
+                    return False
+        places = range(min(LENGTHS))
+        batch = logits_at(lm, rows, places)
+        return all(
+            _near(result, own[: len(places)], lm.model.dtype)
+            for result, own in zip(batch, logits, strict=True)
+        )
+    except Exception:
+        return False
+
+
+def _near(logits: torch.Tensor, own: torch.Tensor, dtype: torch.dtype) -> bool:
+    difference = (logits - own).square().mean().sqrt()
+    return bool(difference <= TOLERANCES[dtype] * own.std())
+
+
+def _set_attention(model: Any, name: str) -> bool:
+    try:
+        model.set_attn_implementation(name)
+    except Exception:
+        return False
+    return True
+
+
+def _by_length(config: Any) -> bool:
+    """Whether what a row computes depends on the longest row of a pass."""
+    ropes = getattr(config, "rope_parameters", None) or {}
+    kinds = [ropes, *(one for one in ropes.values() if isinstance(one, dict))]
+    return any(one.get("rope_type") in BY_LENGTH for one in kinds)
+
+
+def _windows(config: Any) -> list[str]:
+    """The settings of windows that are longer than the one that is compared."""
+    values = config.to_dict()
+    unused = FULL if set(values.get("layer_types") or ()) == {"full_attention"} else ()
+    return [
+        name
+        for name, size in values.items()
+        if WINDOWS.match(name) and name not in unused and isinstance(size, int) and size > WINDOW
+    ]
+
+
+def _has_effect(lm: LanguageModel, window: str, ids: list[int], logits: torch.Tensor) -> bool:
+    """Whether the setting of a window is read when the model runs: a shorter one can be compared."""
+    with _short(lm.model.config, [window]):
+        return not torch.equal(plain_logits(lm.model, ids), logits)
+
+
+@contextmanager
+def _short(config: Any, windows: Sequence[str]) -> Iterator[None]:
+    """With short windows within the block."""
+    sizes = {name: getattr(config, name) for name in windows}
+    try:
+        for name in windows:
+            setattr(config, name, WINDOW)
+        yield
+    finally:
+        for name, size in sizes.items():
+            setattr(config, name, size)
+
+
+@contextmanager
+def _in_float32(model: Any) -> Iterator[None]:
+    """A small model in float32 within the block, where rounding hides no difference; its own tensors after it."""
+    tensors = [one for one in (*model.parameters(), *model.buffers()) if one.dtype is torch.bfloat16]
+    if sum(one.numel() for one in tensors) > SMALL:
+        tensors = []
+    values = [one.data for one in tensors]
+    try:
+        for one in tensors:
+            one.data = one.data.float()
+        yield
+    finally:
+        for one, value in zip(tensors, values, strict=True):
+            one.data = value
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings of a model that is tried."""
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)

@@ -1,0 +1,130 @@
+"""Models of every family answer as plain transformers does, whichever engine they run through."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.equality import choose_engine
+from nightjar.models.generate import generate
+from nightjar.models.load import LanguageModel
+from nightjar.models.ready import check_complete
+from nightjar.models.rows import Engine
+from nightjar.models.score import Continued, continuation_sums, text_loss
+from tests.tiny_families import build, families
+
+BOTH_WAYS = frozenset({"cpmant", "xlm", "xlnet"})
+# The engine of some families: attention over rows; its own, over a padded batch; and recurrent states, positions that
+# no argument shifts, and windows that are fixed when the model is made.
+ENGINES = {
+    "llama": Engine.ROWS, "gpt2": Engine.ROWS, "qwen3_moe": Engine.ROWS, "bert": Engine.ROWS,
+    "gpt_oss": Engine.PADDED, "llama4_text": Engine.PADDED, "jetmoe": Engine.PADDED, "mistral": Engine.PADDED,
+    "gemma2": Engine.PADDED, "gptj": Engine.PADDED, "bloom": Engine.PADDED, "falcon": Engine.PADDED,
+    "mamba2": Engine.PLAIN, "rwkv": Engine.PLAIN, "bart": Engine.PLAIN, "roberta": Engine.PLAIN,
+    "doge": Engine.PLAIN, "qwen3_next": Engine.PLAIN, "lfm2": Engine.PLAIN, "jamba": Engine.PLAIN,
+    "openai-gpt": Engine.PLAIN, "recurrent_gemma": Engine.PLAIN, "minimax": Engine.PLAIN,
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def plain(model: Any, ids: Sequence[int]) -> torch.Tensor:
+    """Log-probabilities behind each token, by a forward of transformers with its own attention."""
+    with torch.inference_mode():
+        return model(input_ids=torch.tensor([list(ids)])).logits[0].float().log_softmax(-1)
+
+
+def greedy(model: Any, ids: Sequence[int], count: int) -> list[int]:
+    texts = list(ids)
+    for _ in range(count):
+        texts.append(int(plain(model, texts)[-1].argmax()))
+    return texts[len(ids) :]
+
+
+def of_family(family: str, llama: LanguageModel, **settings: Any) -> tuple[LanguageModel, Any]:
+    """A model with the engine that is chosen for it, and the same model as transformers runs it."""
+    lm = replace(llama, model=build(family, **settings), engine=Engine.PADDED)
+    return replace(lm, engine=choose_engine(lm, Path("model"))), build(family, **settings)
+
+
+def check(lm: LanguageModel, model: Any, tolerance: float = 1e-3) -> None:
+    """Choices, the loss of a text and greedy texts, of rows of unlike lengths."""
+    prompts = [[5, 6, 7, 8, 9, 10, 11, 12, 13], [5, 6, 14, 15], [16, 17, 18, 19, 20, 21, 22, 23]]
+    groups = [[Continued((*ids, *more), len(ids)) for more in ((30, 31), (32,))] for ids in prompts]
+    for number, sums in continuation_sums(lm, groups):
+        for choice, total in zip(groups[number], sums, strict=True):
+            table = plain(model, choice.ids)
+            expected = sum(float(table[p - 1, choice.ids[p]]) for p in range(choice.first, len(choice.ids)))
+            assert total == pytest.approx(expected, abs=tolerance)
+    ids = list(range(40, 70))
+    table, text = plain(model, [lm.tokenizer.end, *ids]), [lm.tokenizer.end, *ids]
+    expected = -sum(float(table[place - 1, text[place]]) for place in range(1, len(text)))
+    assert text_loss(lm, ids, 64) == pytest.approx(expected, abs=30 * tolerance)
+    for prompt, answer in zip(prompts, generate(lm, prompts, 5), strict=True):
+        expected_ids = greedy(model, prompt, 5)
+        if lm.tokenizer.end in expected_ids:
+            expected_ids = expected_ids[: expected_ids.index(lm.tokenizer.end)]
+        assert lm.tokenizer.decode(expected_ids) == answer.text
+
+
+@pytest.mark.parametrize("family", [name for name in families() if name not in BOTH_WAYS])
+def test_a_family_answers_as_plain_transformers(family: str, llama: LanguageModel) -> None:
+    lm, model = of_family(family, llama)
+    assert lm.engine is ENGINES.get(family, lm.engine)
+    check(lm, model)
+
+
+@pytest.mark.parametrize("family", sorted(BOTH_WAYS))
+def test_what_reads_both_ways_is_no_decoder(family: str, llama: LanguageModel) -> None:
+    with pytest.raises(NightjarError, match="is no decoder: a token sees those that come after it"):
+        of_family(family, llama)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "bert-generation"])
+def test_an_encoder_is_refused_before_its_values_are_read(
+    family: str, tiny_model: Path, tmp_path: Path
+) -> None:
+    build(family, is_decoder=False).save_pretrained(tmp_path)
+    for file in tiny_model.glob("tokenizer*"):
+        shutil.copy(file, tmp_path)
+    with pytest.raises(NightjarError, match="is no decoder"):
+        check_complete(tmp_path)
+
+
+@pytest.mark.parametrize("family", ["gpt_oss", "mistral", "llama4_text", "mamba"])
+def test_in_bfloat16_the_same_engine_answers(family: str, llama: LanguageModel) -> None:
+    """Compared in float32; the model has its own tensors afterwards."""
+    model = build(family).bfloat16()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    lm = replace(llama, model=model, engine=Engine.PADDED)
+    assert choose_engine(lm, Path("model")) is of_family(family, llama)[0].engine
+    after = model.state_dict()
+    assert all(
+        torch.equal(after[name], value) and after[name].dtype is value.dtype for name, value in before.items()
+    )
+
+
+@pytest.mark.parametrize("name", ["dynamic", "longrope"])
+def test_positions_that_depend_on_the_longest_row_are_read_alone(name: str, llama: LanguageModel) -> None:
+    scaling: dict[str, Any] = {"rope_type": name, "rope_theta": 10000.0, "factor": 2.0}
+    if name == "longrope":
+        scaling |= {
+            "short_factor": [1.0] * 4,
+            "long_factor": [2.0] * 4,
+            "original_max_position_embeddings": 64,
+        }
+    lm, _ = of_family("llama", llama, rope_parameters=scaling)
+    assert lm.engine is Engine.PLAIN
