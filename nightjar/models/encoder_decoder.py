@@ -1,25 +1,30 @@
 """Forward passes of encoder-decoders: the prompts are read once, then the decoder writes token by token.
 
 Prompts are padded at the end, which T5's relative positions do not see, and masked: every row gives what it would give
-alone. The encoder reads them in passes of few tokens. With padding, T5's bias is a number for each row, head and pair
-of tokens: 60 GB for 7 prompts of 8,192 tokens and 64 heads. A row alone needs no mask.
+alone. A model of which that is not true (`equality`) reads each prompt and its answer by its own forward. The encoder
+reads prompts in passes of few tokens. With padding, T5's bias is a number for each row, head and pair of tokens: 60 GB
+for 7 prompts of 8,192 tokens and 64 heads. A row alone needs no mask.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.functional import pad
 from transformers import DynamicCache, EncoderDecoderCache
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel
 from nightjar.models.model import Text
+from nightjar.models.plain import plain_answer_logits
 from nightjar.models.row import Detokeniser, Prompt, Row
+from nightjar.models.rows import Engine
 from nightjar.models.samples import Sampling, draw
+
+if TYPE_CHECKING:
+    from nightjar.models.load import LanguageModel
 
 # Tokens of a pass of the encoder, padding included; a longer prompt is read alone.
 PASS = 2048
@@ -140,14 +145,19 @@ def _together(
         Row(prompt, Detokeniser(lm.tokenizer), sampling.generator(prompt.number) if sampling else None)
         for prompt in prompts
     ]
-    batch = begin(lm, [prompt.ids for prompt in prompts])
+    plain, start = lm.engine is Engine.PLAIN, start_token(lm)
+    batch = None if plain else begin(lm, [prompt.ids for prompt in prompts])
     while True:
         places = [place for place, row in enumerate(rows) if not row.ended]
-        logits = batch.logits[places, -1]
+        if batch is None:
+            answers = [(prompts[place].ids, [start, *rows[place].ids]) for place in places]
+            logits = torch.stack([plain_answer_logits(lm.model, *answer)[-1] for answer in answers])
+        else:
+            logits = batch.logits[places, -1]
         tokens = [lm.tokenizer.end] * len(rows)
         for place, token in zip(places, draw(sampling, [rows[p] for p in places], logits), strict=True):
             rows[place].append(token, held=False)
             tokens[place] = token
         if all(row.ended for row in rows):
             return [(row.number, row.result()) for row in rows]
-        batch = step(lm, batch, tokens)
+        batch = batch and step(lm, batch, tokens)

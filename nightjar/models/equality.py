@@ -1,7 +1,7 @@
-"""The engine of a causal model: the fastest one that gives the logits of the model's own forward, compared on a text.
+"""The engine of a model: the fastest one that gives the logits of the model's own forward, compared on a text.
 
 Rows of unlike lengths are read in pieces beside each other, and a batch is read at once. A model that attends to a
-window is compared with a window shorter than the text.
+window is compared with a window shorter than the text. An encoder-decoder answers prompts of unlike lengths in a batch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import torch
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.plain import plain_logits
+from nightjar.models.encoder_decoder import begin, start_token, step
+from nightjar.models.plain import plain_answer_logits, plain_logits
 from nightjar.models.pretrained import DECODER_FIX, NO_DECODER
 from nightjar.models.rows import ATTENTION, Engine, Pool, advance, logits_at
 
@@ -53,10 +54,10 @@ def choose_engine(lm: LanguageModel, folder: Path) -> Engine:
     Raises NightjarError for a model whose tokens see later ones, which is no decoder, and for one that does not repeat
     what it computes.
     """
-    if lm.encoder_decoder:
-        return Engine.PADDED
     rows = _rows(lm)
     with torch.random.fork_rng(), _quiet(), _in_float32(lm.model):
+        if lm.encoder_decoder:
+            return Engine.PADDED if _equal_answers(lm, rows) else Engine.PLAIN
         full = [plain_logits(lm.model, ids) for ids in rows]
         _check_decoder(lm, rows, full, folder)
         config = lm.model.config
@@ -113,6 +114,23 @@ def _equal(lm: LanguageModel, rows: list[list[int]], logits: list[torch.Tensor])
         )
     except Exception:
         return False
+
+
+def _equal_answers(lm: LanguageModel, rows: list[list[int]]) -> bool:
+    """Whether an encoder-decoder answers prompts of unlike lengths, in a batch, as it answers each alone."""
+    try:
+        answers = [[start_token(lm), *ids[:3]] for ids in rows]
+        own = [plain_answer_logits(lm.model, *one) for one in zip(rows, answers, strict=True)]
+        batch = begin(lm, rows)
+        for place in range(len(answers[0])):
+            if place:
+                batch = step(lm, batch, [answer[place] for answer in answers])
+            for result, logits in zip(batch.logits[:, -1], own, strict=True):
+                if not _near(result, logits[place], lm.model.dtype):
+                    return False
+    except Exception:
+        return False
+    return True
 
 
 def _near(logits: torch.Tensor, own: torch.Tensor, dtype: torch.dtype) -> bool:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from transformers import DynamicCache
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel
 from nightjar.models.rows import PASS, Engine, Pool, advance
+
+if TYPE_CHECKING:
+    from nightjar.models.load import LanguageModel
 
 # A shared beginning of fewer ids is computed again for each prompt, because a pass of its own costs more.
 LEAST_SHARED = 16

@@ -17,6 +17,16 @@ def plain_logits(model: Any, ids: Sequence[int], last: int | None = None) -> tor
 
 
 @torch.inference_mode()
+def plain_answer_logits(model: Any, ids: Sequence[int], written: Sequence[int]) -> torch.Tensor:
+    """The (tokens, vocabulary) logits of an encoder-decoder behind each id of its answer, in float32."""
+    source, target = (torch.tensor([list(part)], device=model.device) for part in (ids, written))
+    logits: torch.Tensor = (
+        model(input_ids=source, decoder_input_ids=target, use_cache=False).logits[0].float()
+    )
+    return logits
+
+
+@torch.inference_mode()
 def plain_states(model: Any, ids: Sequence[int]) -> torch.Tensor:
     """The last hidden state at each of the ids, (tokens, hidden size) in float32."""
     states: torch.Tensor = _forward(model, model.base_model, ids).last_hidden_state[0].float()

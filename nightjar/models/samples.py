@@ -12,16 +12,19 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 
 from nightjar.core.arguments import check_count
 from nightjar.core.errors import NightjarError
 from nightjar.models.forward import causal_only
-from nightjar.models.load import LanguageModel
 from nightjar.models.model import Text
 from nightjar.models.row import Prompt, Row
 from nightjar.models.rows import Pool, Segment, advance
+
+if TYPE_CHECKING:
+    from nightjar.models.load import LanguageModel
 
 # Candidates among which a nucleus is looked for first; sorting a whole vocabulary takes many times longer.
 LIKELIEST = 256

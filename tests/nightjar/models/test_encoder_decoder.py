@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from transformers import CONFIG_MAPPING, MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.encoder_decoder import batches
+from nightjar.models.equality import choose_engine
 from nightjar.models.forward import prefill
 from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel, load, prepare
@@ -119,3 +122,47 @@ def test_what_needs_a_running_text_is_refused(lm: LanguageModel) -> None:
     ):
         with pytest.raises(NightjarError, match="encoder-decoder"):
             ask()
+
+
+SIZES = {
+    **dict.fromkeys(("d_model", "hidden_size"), 32),
+    **dict.fromkeys(("d_ff", "encoder_ffn_dim", "decoder_ffn_dim"), 48),
+    **dict.fromkeys(
+        ("num_layers", "num_encoder_layers", "num_decoder_layers", "encoder_layers", "decoder_layers"), 2
+    ),
+    **dict.fromkeys(("num_heads", "encoder_attention_heads", "decoder_attention_heads"), 4),
+    **dict.fromkeys(("num_encoder_attention_heads", "num_decoder_attention_heads", "num_experts"), 4),
+    **dict.fromkeys(("vocab_size", "src_vocab_size", "tgt_vocab_size"), 320),
+    "d_kv": 8,
+    "max_position_embeddings": 128,
+    "pad_token_id": 0,
+}
+FAMILIES = [
+    "bart", "bigbird_pegasus", "blenderbot", "blenderbot-small", "fsmt", "led", "longt5", "m2m_100", "marian", "mbart",
+    "mt5", "mvp", "nllb-moe", "pegasus", "pegasus_x", "plbart", "switch_transformers", "t5", "umt5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_answers_as_its_own_forward(family: str, lm: LanguageModel) -> None:
+    kind: Any = CONFIG_MAPPING[family]
+    usual = kind()
+    sizes = {name: size for name, size in SIZES.items() if hasattr(usual, name)}
+    config = kind(**{**sizes, "vocab_size": 320, "decoder_start_token_id": 2})
+    torch.manual_seed(0)
+    model = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING[kind]._from_config(config).eval()
+    with torch.no_grad():
+        for value in model.parameters():
+            value.copy_(0.2 * torch.randn(value.shape) + (value if value.dim() < 2 else 0))
+    lm = replace(lm, model=model)
+    lm = replace(lm, engine=choose_engine(lm, Path("model")))
+    prompts = [[5, 6, 7, 8, 9, 10, 11, 12, 13, 1], [14, 15, 16, 1], [17, 18, 1]]
+    for prompt, answer in zip(prompts, generate(lm, prompts, 5), strict=True):
+        written = [2]
+        with torch.inference_mode():
+            while len(written) < 6 and lm.tokenizer.end not in written:
+                source, target = torch.tensor([prompt]), torch.tensor([written])
+                # With a cache, FSMT reads the last token alone.
+                logits = model(input_ids=source, decoder_input_ids=target, use_cache=False).logits
+                written.append(int(logits[0, -1].argmax()))
+        assert answer.text == lm.tokenizer.decode(written[1:])
