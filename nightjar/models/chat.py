@@ -8,7 +8,6 @@ counted, and is no part of the answer. How requests are sent, and their limits, 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
@@ -17,7 +16,7 @@ from typing import Any, ClassVar
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import read_object
-from nightjar.models.chat_template import is_within_reasoning, until_stop, without_reasoning
+from nightjar.models.chat_template import is_within_reasoning, without_reasoning
 from nightjar.models.http_client import Limits, Refused
 from nightjar.models.model import (
     Capability,
@@ -27,6 +26,7 @@ from nightjar.models.model import (
     Text,
     ToolCall,
     at_once,
+    until_stop,
 )
 from nightjar.models.server import NEUTRAL, Address, Server
 
@@ -131,8 +131,8 @@ class ChatServer(Server):
             while len(found) < count:
                 body = self._body(request, decoding, len(found))
                 more = count - len(found)
-                _, choices = self._answered({**body, "n": more} if more > 1 else body, most=more)
-                found += [self._text(choice, request.stop, used=None) for choice in choices]
+                answer, choices = self._answered({**body, "n": more} if more > 1 else body, most=more)
+                found += [self._text(answer, choice, request.stop, used=None) for choice in choices]
             return found
 
         return at_once(one, wanted, self.chat.at_once)
@@ -155,7 +155,9 @@ class ChatServer(Server):
             # The default of the interface; without it llama-cpp-python shows its model no tools.
             body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
         found, (choice,) = self._answered(body, most=1)
-        text = self._text(choice, request.stop, found.get("usage"))
+        text = self._text(found, choice, request.stop, found.get("usage"))
+        if text.failure:
+            return Reply(text)
         if tools and not self._shows_tools:
             self._check_tools(body, text.prompt_tokens)
         return Reply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
@@ -187,18 +189,24 @@ class ChatServer(Server):
         if (limit := self.chat.token_limit) is not None and self.used.total >= limit:
             fix = "give a larger one; the answers so far are kept"
             raise NightjarError(f"the limit of {limit:,} tokens is reached", "token_limit", fix)
+        refused: dict[str, str | None] = {}
         while True:
-            sent = {
-                new or name: value for name, value in body.items() if (new := self._adapted.get(name, name))
-            }
+            names = {**self._adapted, **refused}
+            sent = {new: value for name, value in body.items() if (new := names.get(name, name))}
             try:
                 found = self._http.ask("POST", PATH, sent)
             except Refused as error:
-                name = next((name for name in ADAPTABLE if name in sent and _names(error.reason, name)), None)
+                name = next((name for name in ADAPTABLE if name in sent and error.names(name)), None)
                 if name is None:
                     raise
-                self._adapted[name] = ADAPTABLE[name]
+                refused[name] = ADAPTABLE[name]
                 continue
+            # Only now: a request that is refused for something else changes no other.
+            with self._adapting:
+                for name, new in refused.items():
+                    if name not in self._adapted:
+                        self._tell(name, new)
+                    self._adapted[name] = new
             self._count_usage(found)
             return found
 
@@ -220,7 +228,9 @@ class ChatServer(Server):
         found = self._request(body)
         choices = self._choices(found, most)
         if "stop" not in body or not any(
-            choice.get("finish_reason") != "length" and is_within_reasoning(choice["message"].get("content"))
+            choice.get("finish_reason") != "length"
+            and not self._failure(found, choice)
+            and is_within_reasoning(choice["message"].get("content"))
             for choice in choices
         ):
             return found, choices
@@ -230,29 +240,30 @@ class ChatServer(Server):
     def _choices(self, found: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
         choices = found.get("choices")
         if not isinstance(choices, list) or not 1 <= len(choices) <= most:
-            raise self._fault("the answer has no completion")
+            raise self._no_completion(found)
         for choice in choices:
-            if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-                raise self._fault("the answer has no message")
+            if not isinstance(choice, dict) or not (
+                isinstance(choice.get("message"), dict) or self._failure(found, choice)
+            ):
+                raise self._no_completion(found, "message")
         return choices
 
-    def _text(self, choice: Mapping[str, Any], stop: Sequence[str], used: Any) -> Text:
-        """The answer without reasoning, up to the first stop text."""
+    def _text(
+        self, found: Mapping[str, Any], choice: Mapping[str, Any], stop: Sequence[str], used: Any
+    ) -> Text:
+        """The answer of a choice without reasoning, up to the first stop text."""
+        counts = used if isinstance(used, dict) else {}
+        tokens = self._count(counts, "completion_tokens"), self._count(counts, "prompt_tokens")
+        if failure := self._failure(found, choice):
+            return Text("", False, *tokens, failure=failure)
         content = choice["message"].get("content")
         if content is not None and not isinstance(content, str):
             raise self._fault("the content of the message is not a text")
-        counts = used if isinstance(used, dict) else {}
         # Where the server itself has taken the reasoning out, it may have left the blank lines after it.
         reasoned = any(choice["message"].get(name) for name in ("reasoning_content", "reasoning"))
-        found = without_reasoning(
-            Text(
-                (content or "").lstrip() if reasoned else content or "",
-                choice.get("finish_reason") == "length",
-                self._count(counts, "completion_tokens"),
-                self._count(counts, "prompt_tokens"),
-            )
-        )
-        return until_stop(found, stop)
+        text = (content or "").lstrip() if reasoned else content or ""
+        written = Text(text, choice.get("finish_reason") == "length", *tokens)
+        return until_stop(without_reasoning(written), stop)
 
     def _calls(self, given: Any) -> tuple[ToolCall, ...]:
         """The calls of a message; arguments that are no JSON object are passed on as the text that they are."""
@@ -273,8 +284,3 @@ class ChatServer(Server):
                 raise self._fault("the arguments of a tool call are too long")
             calls.append(ToolCall(own or f"call_{len(calls)}", name, text))
         return tuple(calls)
-
-
-def _names(reason: str, name: str) -> bool:
-    """Whether what a server says of a fault names a parameter."""
-    return re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", reason) is not None

@@ -13,7 +13,17 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.core.json_text import NotJson, parse
 from nightjar.models.headers import refusing
-from nightjar.models.model import Capability, Decoding, Message, Model, Reply, Request, Text, ToolCall
+from nightjar.models.model import (
+    Capability,
+    Decoding,
+    Message,
+    Model,
+    Reply,
+    Request,
+    Text,
+    ToolCall,
+    until_stop,
+)
 from nightjar.models.tokenizer import load_tokenizer
 
 # How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
@@ -142,15 +152,6 @@ def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
 def is_within_reasoning(text: object) -> bool:
     """Whether a text ends before its reasoning does."""
     return isinstance(text, str) and _OPEN.match(text) is not None
-
-
-def until_stop(found: Text, stop: Sequence[str]) -> Text:
-    """A text up to the first of the stop texts in it."""
-    places = {place: one for one in stop if (place := found.text.find(one)) >= 0}
-    if not places:
-        return found
-    end = min(places)
-    return replace(found, text=found.text[:end], cut=False, stop=places[end])
 
 
 def without_reasoning(found: Text) -> Text:

@@ -40,6 +40,8 @@ _SECRET = 16
 # Of the pause in a message, in seconds.
 _LONGEST = 999_999_999
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+# What is in a request is refused; a server that is busy or fails says nothing of that.
+_UNACCEPTABLE = frozenset({400, 422})
 _INTERFACE = "check that it has the OpenAI interface"
 _HOST = re.compile(r"[a-z0-9_.-]+")
 
@@ -66,9 +68,16 @@ class _Reply:
 
 
 class Refused(NightjarError):
-    """The server refuses a request for what is in it; `reason` is what it says of that."""
+    """The server refuses a request, or fails on it.
+
+    `reason` is what it says of the request (400 or 422); empty for a server that fails or is busy, whatever it says.
+    """
 
     reason = ""
+
+    def names(self, parameter: str) -> bool:
+        """Whether the server names a parameter as what it refuses."""
+        return re.search(rf"(?<![A-Za-z_]){parameter}(?![A-Za-z_])", self.reason) is not None
 
 
 class _Invalid(Exception):
@@ -137,6 +146,7 @@ class HttpClient:
             follow_redirects=False,
             proxy=_proxy(url),
             trust_env=False,
+            event_hooks={"response": [_keep_location]},
             # Without https no certificate is ever looked at, and loading them takes time.
             verify=_certificates() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
@@ -150,7 +160,7 @@ class HttpClient:
         except httpx.TimeoutException:
             raise self.fault("no connection in time", "check the server's load") from None
         except httpx.HTTPError as error:
-            what = f"cannot be reached ({self._shown(first_line(error))})"
+            what = f"cannot be reached ({self.shown(first_line(error))})"
             raise self.fault(what, "check the address, and that the server runs") from None
         except _Invalid as error:
             raise self.fault(str(error), _INTERFACE) from None
@@ -202,13 +212,13 @@ class HttpClient:
                     raise _Invalid(f"the answer has more than {self.limits.size:,} bytes")
         if answer.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
             raise _Invalid("the answer has an encoding that was not asked for")
-        location = answer.headers.get("Location") if answer.is_redirect else None
+        location = answer.extensions.get("location")
         return _Reply(answer.status_code, location, bytes(data), _seconds(answer.headers.get("Retry-After")))
 
     def _refusal(self, reply: _Reply, path: str, model: object) -> NightjarError:
         """The error of an answer that is none."""
         status, reason = reply.status, self._error_text(reply.body)
-        detail = f"{status}: {self._shown(reason)}" if reason else f"{status}"
+        detail = f"{status}: {self.shown(reason)}" if reason else f"{status}"
         if status in (401, 403):
             return self.fault(f"it refuses the key ({status})", f"set {KEY}")
         if status in (404, 405, 501):
@@ -216,11 +226,11 @@ class HttpClient:
             what = f"no endpoint {path}, or no model {model!r} ({detail})"
             return self.fault(what, "use a server with this interface of OpenAI")
         if status < 400:
-            return self.fault(f"it redirects to {self._shown(str(reply.location))}", "give that address")
-        # Some servers, such as that of llama-cpp-python, answer 500 to a parameter that they do not take.
+            return self.fault(f"it redirects to {self.shown(str(reply.location))}", "give that address")
         what = "it fails" if status >= 500 else "it refuses the request"
         fault = Refused(self._hidden(f"{what} ({detail})"), self.where, "see the server's log")
-        fault.reason = reason
+        if status in _UNACCEPTABLE:
+            fault.reason = reason
         return fault
 
     def _error_text(self, body: bytes) -> str:
@@ -234,7 +244,7 @@ class HttpClient:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return " ".join(self._hidden(text).split())
 
-    def _shown(self, text: str) -> str:
+    def shown(self, text: str) -> str:
         """So much of what a server says as a message has."""
         return self._hidden(text)[:_SHOWN]
 
@@ -294,6 +304,12 @@ def _proxy(url: httpx.URL) -> str | None:
     return None
 
 
+async def _keep_location(answer: httpx.Response) -> None:
+    """Move the address of a redirect out of the headers: httpx would read it, and fails on one that is not of HTTP."""
+    if answer.is_redirect:
+        answer.extensions["location"] = answer.headers.pop("Location", None)
+
+
 def _certificates() -> ssl.SSLContext:
     try:
         return httpx.create_ssl_context()
@@ -309,6 +325,6 @@ def _seconds(text: str | None) -> float:
         return 0.0
     if text.strip().isascii() and text.strip().isdigit():
         return float(text)
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, OverflowError):
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     return 0.0

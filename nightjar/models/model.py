@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from threading import Event
@@ -94,7 +94,8 @@ class Text:
 
     `tokens` and `prompt_tokens` are the model's own counts, with all that was written, fed in or taken back; None where
     it gives none. `ids`: those that the text was decoded from, with what was fed in and the stop string, without an end
-    token; empty for a model elsewhere.
+    token; empty for a model elsewhere. `failure`: why there is no answer, such as an error of a
+    server; the text is empty.
     """
 
     text: str
@@ -103,6 +104,16 @@ class Text:
     prompt_tokens: int | None = None
     stop: str | None = None
     ids: tuple[int, ...] = ()
+    failure: str = ""
+
+
+def until_stop(written: Text, stop: Sequence[str]) -> Text:
+    """A text up to the first of the stop texts in it."""
+    places = {place: one for one in stop if (place := written.text.find(one)) >= 0}
+    if not places:
+        return written
+    first = min(places)
+    return replace(written, text=written.text[:first], cut=False, stop=places[first])
 
 
 @dataclass(frozen=True)

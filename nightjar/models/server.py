@@ -10,14 +10,15 @@ import json
 import logging
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple, Self
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
-from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text, at_once
+from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text, at_once, until_stop
 
 log = logging.getLogger("nightjar")
 
@@ -26,11 +27,9 @@ MOST_TOKENS = 2**31 - 1
 # Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
 # llama-cpp-python is 1.1. A server that refuses unknown names gets neither.
 NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
-
-
-# Two ways to ask for the log-probabilities of a prompt: that of OpenAI (llama.cpp, TGI, vLLM), and that of vLLM alone.
-ECHO: Mapping[str, Any] = {"echo": True, "logprobs": 1}
-PROMPT_LOGPROBS: Mapping[str, Any] = {"prompt_logprobs": 0}
+# Why a server ends a text, where that is no answer: vLLM's `abort`, OpenAI's `content_filter`, OpenRouter's `error`.
+NO_ANSWER = frozenset({"abort", "content_filter", "error"})
+NO_LOGPROBS = "it gives no log-probabilities of a given text"
 # What is continued by a token to try a server, and the difference of its log-probabilities, in nats, at most. Several
 # tokens may be others when their text is sent back, such as two line ends.
 _PROBE, _MOST_APART = "The capital of France is", 0.5
@@ -45,6 +44,14 @@ class Piece(NamedTuple):
 
     end: int
     logprob: float | None
+
+
+class Way(NamedTuple):
+    """A way to ask for the log-probabilities of a prompt: parameters, key in the answer, and what reads them."""
+
+    parameters: Mapping[str, Any]
+    key: str
+    read: Callable[[Any, str], list[Piece] | None]
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,9 @@ class Server(Model):
         self.address = address
         self._http = HttpClient(address.url, f"{self.kind}:{address.url}", limits or Limits())
         self.model = address.model or ""
-        self.neutral, self.way = True, 0
+        self.neutral = True
+        self._way: Way | None = None
+        self._lock, self._adapting = Lock(), Lock()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -131,7 +140,7 @@ class Server(Model):
         return at_once(one, wanted, self.at_once)
 
     def complete(self, prompt: str, max_tokens: int, stop: Sequence[str]) -> Text:
-        """The greedy continuation of a prompt, without the stop string that ended it."""
+        """The greedy continuation of a prompt, up to the first stop text: some servers give that too."""
         body = {
             "model": self.model,
             "prompt": prompt,
@@ -141,17 +150,40 @@ class Server(Model):
         }
         found = self._complete(body)
         choice = self._choice(found)
-        if choice is None or not isinstance(text := choice.get("text"), str):
-            raise self._fault("the answer has no completion")
+        failure = self._failure(found, choice) if choice else ""
+        text = "" if failure or choice is None else choice.get("text")
+        if choice is None or not isinstance(text, str):
+            raise self._no_completion(found)
         counts = {} if (used := found.get("usage")) is None else used
         if not isinstance(counts, dict):
             raise self._fault("usage of the answer is not an object")
-        return Text(
+        written = Text(
             text,
             choice.get("finish_reason") == "length",
             self._count(counts, "completion_tokens"),
             self._count(counts, "prompt_tokens"),
+            failure=failure,
         )
+        return until_stop(written, stop)
+
+    def _failure(self, found: Mapping[str, Any], choice: Mapping[str, Any]) -> str:
+        """Why a choice of an answer is no text of the model: an error, a filter or a refusal; empty if it is one."""
+        message, reason = choice.get("message"), choice.get("finish_reason")
+        refusal = message.get("refusal") if isinstance(message, dict) else None
+        error = found.get("error") or choice.get("error")
+        if not (error or refusal or reason in NO_ANSWER):
+            return ""
+        kind = str(reason) if reason in NO_ANSWER else "error" if error else "refusal"
+        detail = error or refusal
+        if isinstance(detail, dict):
+            detail = detail.get("message", detail)
+        text = detail if isinstance(detail, str) else json.dumps(detail) if detail else ""
+        return f"{kind}: {self._http.shown(' '.join(text.split()))}" if text else kind
+
+    def _no_completion(self, found: Mapping[str, Any], lack: str = "completion") -> NightjarError:
+        """The fault of an answer without choices; an error in their place is named."""
+        failure = self._failure(found, {})
+        return self._fault(f"the answer has no {lack}{f' ({failure})' if failure else ''}")
 
     @classmethod
     def abilities(cls, argument: str) -> frozenset[Capability]:
@@ -159,11 +191,13 @@ class Server(Model):
         with cls(argument) as server:
             try:
                 server.pieces(_PROBE)
-            except Unscored:
+            except Unscored as error:
+                if error.what != NO_LOGPROBS:
+                    log.warning("%s", error)
                 return cls.can
             try:
                 server.check_scores()
-            except Unscored as error:
+            except NightjarError as error:
                 log.warning("%s", error)
                 return cls.can
         return cls.can | {"score"}
@@ -205,22 +239,44 @@ class Server(Model):
 
     def pieces(self, text: str) -> list[Piece]:
         """The tokens of a text as the server has them. Raises Unscored if it does not give them."""
-        body = {"model": self.model, "prompt": text, "max_tokens": 1, "temperature": 0}
-        ways = ((ECHO, "logprobs", _echoed), (PROMPT_LOGPROBS, "prompt_logprobs", _prompt_logprobs))
-        for way in range(self.way, len(ways)):
-            more, key, read = ways[way]
+        with self._lock:
+            way = self._way = self._way or self._find_way()
+        pieces = self._read(way, text)
+        if pieces is None:
+            raise self._unscored(NO_LOGPROBS)
+        return pieces
+
+    def _find_way(self) -> Way:
+        """The way that gives the log-probabilities of a known text; Unscored if there is none.
+
+        A server that fails on one, but not on the text alone, has none: what needs no log-probabilities can go on.
+        """
+        fault: NightjarError | None = None
+        for way in WAYS:
             try:
-                found = self._complete({**body, **more})
-            except Refused as error:
-                if not re.search("echo|logprobs", error.reason):
-                    raise
+                pieces = self._read(way, _PROBE)
+            except NightjarError as error:
+                if not (isinstance(error, Refused) and re.search("echo|logprobs", error.reason)):
+                    fault = fault or error
                 continue
-            choice = self._choice(found)
-            pieces = read(choice.get(key), text) if choice else None
-            if pieces is not None:
-                self.way = way
-                return pieces
-        raise self._unscored("it gives no log-probabilities of a given text")
+            if pieces is not None and len(pieces) > 1:
+                return way
+        if fault is None:
+            raise self._unscored(NO_LOGPROBS)
+        self._complete({"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0})
+        raise self._unscored(f"{NO_LOGPROBS}: {fault.what}")
+
+    def _read(self, way: Way, text: str) -> list[Piece] | None:
+        """The tokens of a text by a way; None if the answer does not have them, and no others."""
+        body = {"model": self.model, "prompt": text, "max_tokens": 1, "temperature": 0}
+        found = self._complete({**body, **way.parameters})
+        choice, usage = self._choice(found), found.get("usage")
+        pieces = way.read(choice.get(way.key), text) if choice else None
+        count = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        # A token for the beginning of a text may be counted, but not listed.
+        if pieces is None or not (count is None or count in (len(pieces), len(pieces) + 1)):
+            return None
+        return pieces
 
     def _unscored(self, what: str) -> Unscored:
         fix = "leave the tasks out that need them, or use another server"
@@ -234,14 +290,24 @@ class Server(Model):
 
     def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without a penalty where the server can be asked for that (`neutral`)."""
-        if self.neutral:
-            try:
-                return self._http.ask("POST", "/v1/completions", {**body, **NEUTRAL})
-            except Refused as error:
-                if not any(name in error.reason for name in NEUTRAL):
-                    raise
-                self.neutral = False
-        return self._http.ask("POST", "/v1/completions", body)
+        if not self.neutral:
+            return self._http.ask("POST", "/v1/completions", body)
+        try:
+            return self._http.ask("POST", "/v1/completions", {**body, **NEUTRAL})
+        except Refused as error:
+            if not any(error.names(name) for name in NEUTRAL):
+                raise
+        found = self._http.ask("POST", "/v1/completions", body)
+        with self._adapting:
+            if self.neutral:
+                self._tell(" and ".join(NEUTRAL), None)
+            self.neutral = False
+        return found
+
+    def _tell(self, name: str, other: str | None) -> None:
+        """Say that a parameter is refused: answers may be others without it."""
+        way = f"it is sent as {other}" if other else "it is left out"
+        log.warning("%s:%s refuses %s: %s from now on", self.kind, self.address.url, name, way)
 
     def _only_model(self) -> str:
         """The name of the only model."""
@@ -273,18 +339,30 @@ def _echoed(given: Any, text: str) -> list[Piece] | None:
     """The pieces of `logprobs` of an answer that repeats its prompt; None if they are not there."""
     if not isinstance(given, dict):
         return None
-    starts, logprobs = given.get("text_offset"), given.get("token_logprobs")
-    if not isinstance(starts, list) or not isinstance(logprobs, list) or len(starts) != len(logprobs):
+    lists: list[Any] = [given.get(name) for name in ("text_offset", "tokens", "token_logprobs")]
+    if not all(isinstance(it, list) for it in lists) or len({len(it) for it in lists}) != 1:
         return None
-    if not all(type(one) is int for one in starts) or starts != sorted(starts) or starts[:1] != [0]:
+    starts, tokens, logprobs = lists
+    if not all(type(start) is int for start in starts) or starts != sorted(starts) or starts[:1] != [0]:
         return None
-    if starts[-1] > len(text):
-        return None  # it wrote one token at most, which begins behind the text: these are no places of characters
+    # The server wrote one token at most, which begins behind the text. Generated text has a value at its first token.
+    if starts[-1] > len(text) or logprobs[0] is not None:
+        return None
     ends = [*starts[1:], len(text)]
-    # Behind the text is what the server wrote.
-    return _pieces(
-        [(end, one) for start, end, one in zip(starts, ends, logprobs, strict=True) if start < len(text)]
-    )
+    rows = [row for row in zip(starts, ends, tokens, logprobs, strict=True) if row[0] < len(text)]
+    if not all(_is_piece(text[start:end], token, text) for start, end, token, _ in rows):
+        return None
+    # A part of a character ends where the character does.
+    return _pieces([(max(end, start + 1), logprob) for start, end, _, logprob in rows])
+
+
+def _is_piece(piece: str, token: Any, text: str) -> bool:
+    """Whether a token is this piece of a text. Of a character beyond ASCII it may be a part, which no text can show."""
+    if not isinstance(token, str):
+        return False
+    if not piece:
+        return not text.isascii()
+    return piece == token or not piece.isascii()
 
 
 def _prompt_logprobs(given: Any, text: str) -> list[Piece] | None:
@@ -292,6 +370,7 @@ def _prompt_logprobs(given: Any, text: str) -> list[Piece] | None:
     if (
         not isinstance(given, list)
         or len(given) < 2
+        or given[0] is not None
         or not all(isinstance(one, dict) and one for one in given[1:])
     ):
         return None
@@ -310,12 +389,19 @@ def _prompt_logprobs(given: Any, text: str) -> list[Piece] | None:
 
 
 def _pieces(given: Sequence[tuple[int, Any]]) -> list[Piece] | None:
-    """The pieces; None if one has no probability, other than the first."""
+    """The pieces; None if one has no log-probability, other than the first, or one above 0."""
     for place, (_, logprob) in enumerate(given):
-        if not _is_number(logprob) and (place or logprob is not None):
+        if not (_is_number(logprob) and logprob <= 0) and (place or logprob is not None):
             return None
-    return [Piece(*one) for one in given]
+    return [Piece(*piece) for piece in given]
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+# That of OpenAI (llama.cpp, TGI, vLLM), and that of vLLM alone.
+WAYS = (
+    Way({"echo": True, "logprobs": 1}, "logprobs", _echoed),
+    Way({"prompt_logprobs": 0}, "prompt_logprobs", _prompt_logprobs),
+)

@@ -71,7 +71,7 @@ def test_reasoning_and_what_follows_a_stop_text_are_no_part_of_the_answer(
     assert (found.text, found.cut) == (text, cut)
 
 
-def test_a_refused_parameter_is_renamed_or_left_out_and_recorded() -> None:
+def test_a_refused_parameter_is_renamed_or_left_out_and_recorded(caplog: pytest.LogCaptureFixture) -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         if "max_tokens" in body:
             return 400, {
@@ -87,7 +87,53 @@ def test_a_refused_parameter_is_renamed_or_left_out_and_recorded() -> None:
         facts = chat.facts()["server"]
     assert facts["refused"] == {"max_tokens": "max_completion_tokens", "temperature": "left out"}
     assert facts["tokens"] == {"prompt": 20, "completion": 4}
+    assert [one.message.partition(" refuses ")[2] for one in caplog.records] == [
+        "max_tokens: it is sent as max_completion_tokens from now on",
+        "temperature: it is left out from now on",
+    ]
     assert len(served.asked) == 4 and served.asked[-1]["max_completion_tokens"] == 5
+
+
+def test_a_busy_server_changes_no_parameter(caplog: pytest.LogCaptureFixture) -> None:
+    answers = [(503, {"error": "temperature, max_tokens and stop: try again"})] * 2
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return answers.pop() if answers else said("three")
+
+    with serving(script) as served, ChatServer(served.url, Limits(attempts=2, pause=0.0)) as chat:
+        with pytest.raises(NightjarError, match="it fails"):
+            chat.reply(ASKED, Decoding())
+        assert chat.reply(ASKED, Decoding()).text.text == "three"
+        assert chat.facts()["server"]["refused"] == {}
+    assert all(body == served.asked[0] for body in served.asked) and not caplog.text
+
+
+def test_a_request_that_is_refused_for_something_else_changes_no_other() -> None:
+    """As a prompt that is too long: the message names parameters too."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if len(body["messages"][0]["content"]) > 20:
+            return 400, {"error": "prompt and max_tokens exceed the context; lower temperature, stop"}
+        return said("three")
+
+    with serving(script) as served, ChatServer(served.url) as chat:
+        with pytest.raises(NightjarError, match="exceed the context"):
+            chat.reply(replace(ASKED, prompt="x" * 30), Decoding())
+        chat.reply(ASKED, Decoding())
+    assert served.asked[-1]["max_tokens"] == 5 and served.asked[-1]["temperature"] == 0
+
+
+def test_a_refusal_is_no_answer_and_calls_no_tool() -> None:
+    call = {"id": "a1", "type": "function", "function": {"name": "Calculator", "arguments": "{}"}}
+    answer = said("half", refusal="I cannot.", tool_calls=[call])
+    answered = reply(lambda body: answer, tools=[TOOL])
+    assert (answered.text.text, answered.text.failure) == ("", "refusal: I cannot.") and not answered.calls
+
+
+def test_an_error_within_the_reasoning_changes_no_other_request() -> None:
+    with serving(lambda body: said("<think>12", "error")) as served, ChatServer(served.url) as chat:
+        assert chat.reply(ASKED, Decoding()).text.failure == "error"
+    assert len(served.asked) == 1
 
 
 def test_samples_are_drawn_in_one_request_where_the_server_can() -> None:

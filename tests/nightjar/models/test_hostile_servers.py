@@ -63,6 +63,38 @@ def test_every_fault_is_one_line_with_the_address(
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("reason", "more", "failure"),
+    [
+        ("error", {}, "error"),
+        ("abort", {}, "abort"),
+        ("content_filter", {}, "content_filter"),
+        ("stop", {"error": {"message": "no\nmemory"}}, "error: no memory"),
+        ("error", {"error": {"code": 7}}, 'error: {"code": 7}'),
+        ("length", {"error": "half"}, "error: half"),
+        ("stop", {"error": None}, ""),
+    ],
+)
+def test_an_error_in_the_place_of_an_answer_is_no_answer(
+    interface: Interface, reason: str, more: dict[str, Any], failure: str
+) -> None:
+    with serving(lambda body: interface.failed("half a te", reason, **more)) as served:
+        text = interface.ask(served.url)
+    assert (text.text, text.failure) == ("" if failure else "half a te", failure)
+
+
+def test_an_error_without_choices_is_named(interface: Interface) -> None:
+    answer = 200, {"error": {"message": "no memory"}}
+    told = pytest.raises(NightjarError, match=r"the answer has no completion \(error: no memory\)")
+    with serving(lambda body: answer) as served, told:
+        interface.ask(served.url)
+
+
+def test_a_text_ends_before_the_stop_text_that_a_server_gives(interface: Interface) -> None:
+    with serving(lambda body: interface.said("Paris\n\nQ: Which")) as served:
+        assert interface.ask(served.url) == Text("Paris", stop="\n\n")
+
+
 def test_a_server_that_is_not_there(interface: Interface) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import socket
 import time
 import tracemalloc
@@ -231,6 +232,37 @@ def test_redirects_are_not_followed(interface: Interface) -> None:
         with talking(lambda it: it.sendall(head)) as url, pytest.raises(NightjarError, match=told):
             interface.ask(f"{url}#m")
     assert not other.asked
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["javascript:alert(1)", "data:text/html,x", "mailto:a@b.example", "about:blank", "http://[::1", "//"],
+)
+def test_a_redirect_to_what_is_no_address_is_one_line(interface: Interface, location: str) -> None:
+    head = f"HTTP/1.1 302 There\r\nLocation: {location}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".encode()
+    told = re.escape(f"it redirects to {location}; give that address")
+    with talking(lambda it: it.sendall(head)) as url, pytest.raises(NightjarError, match=told):
+        interface.ask(f"{url}#m")
+
+
+@pytest.mark.parametrize(
+    "pause",
+    [
+        "Mon, 01 Jan 99999999999999999999999 00:00:00 GMT",
+        "Thu, 01 Jan 2026 00:00:00 +9999999999999",
+        "Mon, 01 Jan 0001 00:00:00 +2300",
+        "Fri, 31 Feb 2026 99:59:59 GMT",
+        "soon",
+    ],
+)
+def test_a_pause_that_is_no_time_is_not_obeyed(interface: Interface, pause: str) -> None:
+    said = interface.body("yes")
+    answers = [
+        f"HTTP/1.1 503 Busy\r\nRetry-After: {pause}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".encode(),
+        f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(said)}\r\n\r\n".encode() + said,
+    ]
+    with talking(lambda it: it.sendall(answers.pop(0))) as url:
+        assert interface.ask(f"{url}#m").text == "yes"
 
 
 def test_a_secret_is_in_no_answer(interface: Interface, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def test_a_request_is_greedy_and_has_the_exact_prompt() -> None:
     assert served.asked == [wanted | penalties]
 
 
-def test_a_server_that_refuses_unknown_names_is_asked_without_them() -> None:
+def test_a_server_that_refuses_unknown_names_is_asked_without_them(caplog: pytest.LogCaptureFixture) -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         if "repeat_penalty" in body:
             return 400, {"error": {"message": "Unrecognized request argument: repeat_penalty"}}
@@ -36,6 +36,8 @@ def test_a_server_that_refuses_unknown_names_is_asked_without_them() -> None:
     with serving(script) as served, Server(Address.parse(f"server:{served.url}")) as server:
         assert [server.complete("a", 1, ()).text, server.complete("b", 1, ()).text] == ["yes", "yes"]
         assert not server.neutral
+    told = f"server:{served.url} refuses repeat_penalty and repetition_penalty: it is left out from now on"
+    assert [one.message for one in caplog.records] == [told]
     assert ["repeat_penalty" in body for body in served.asked] == [True, False, False]
 
 
@@ -122,6 +124,8 @@ def test_the_likelihood_of_a_text_is_that_of_its_tokens_after_the_prompt(script:
 
 def test_a_token_with_characters_of_prompt_and_text_belongs_to_the_text() -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["prompt"] != "abc":
+            return echoed(body)
         logprobs = {
             "tokens": ["a", "bc", "!"],
             "text_offset": [0, 1, 3],
@@ -131,6 +135,26 @@ def test_a_token_with_characters_of_prompt_and_text_belongs_to_the_text() -> Non
 
     with serving(script) as served, Server(served.url) as server:
         assert dict(server.score({0: ("ab", ["c"])}, [0])) == {0: [Score(-2.0, 1)]}
+
+
+PROBE = "The capital of France is"
+
+
+def without(usage: Any = None, **lists: list[Any]) -> tuple[int, Any]:
+    """The answer of `echoed` to the probe with other lists of `logprobs`, or with a usage."""
+    status, given = echoed({"prompt": PROBE, "echo": True, "logprobs": 1})
+    given["choices"][0]["logprobs"] |= lists
+    return status, {**given, "usage": usage}
+
+
+@pytest.mark.parametrize(("more", "scores"), [(0, True), (1, True), (2, False), (-1, False)])
+def test_the_tokens_are_those_that_the_server_counts_but_the_first(more: int, scores: bool) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        status, given = echoed(body)
+        return status, {**given, "usage": {"prompt_tokens": len(body["prompt"]) + more}}
+
+    with serving(script) as served:
+        assert ("score" in Server.abilities(served.url)) == scores
 
 
 @pytest.mark.parametrize(
@@ -144,6 +168,13 @@ def test_a_token_with_characters_of_prompt_and_text_belongs_to_the_text() -> Non
         ),
         (200, {"choices": []}),
         (400, {"error": {"message": "logprobs are switched off"}}),
+        # A sequence of one character a token, where each answer has one fault.
+        without(usage={"prompt_tokens": 5}),
+        without(token_logprobs=[-1.0] * 25),
+        without(token_logprobs=[None, 0.1, *[-1.0] * 23]),
+        without(tokens=list("A capital of France is it")),
+        without(text_offset=[0, 0, *range(2, 25)]),
+        without(tokens=[PROBE], token_logprobs=[None], text_offset=[0]),
     ],
 )
 def test_a_server_without_log_probabilities_is_known_by_one_request(answer: tuple[int, Any]) -> None:
@@ -152,19 +183,99 @@ def test_a_server_without_log_probabilities_is_known_by_one_request(answer: tupl
         assert len(served.asked) <= 4
 
 
-def test_a_server_that_fails_where_it_should_refuse_has_no_log_probabilities() -> None:
-    """As llama-cpp-python with --logits_all false."""
-    answer = 500, {"error": {"message": "logprobs is not supported for models created with logits_all=False"}}
-    told = pytest.raises(Unscored, match="it gives no log-probabilities of a given text")
-    with serving(lambda body: answer) as served, Server(served.url, Limits(attempts=1)) as server, told:
-        server.pieces("a")
+def test_log_probabilities_of_generated_text_alone_are_not_used() -> None:
+    """As a server that ignores `echo`: its only token has the same value when it is asked again."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        logprobs = {"tokens": [" Paris"], "text_offset": [0], "token_logprobs": [-0.25]}
+        usage = {"prompt_tokens": 5, "completion_tokens": 1}
+        return 200, {"choices": [{"text": " Paris", "logprobs": logprobs}], "usage": usage}
+
+    with serving(script) as served:
+        assert Server.abilities(served.url) == Server.can
+
+
+class Impatient(Server):
+    """A client that asks once."""
+
+    def __init__(self, address: Address | str) -> None:
+        super().__init__(address, Limits(attempts=1))
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        # As llama-cpp-python with --logits_all false.
+        (
+            (500, {"error": {"message": "logprobs is not supported: logits_all=False"}}),
+            "it fails (500: logprobs",
+        ),
+        ((503, {"error": "out of memory"}), "it fails (503: out of memory)"),
+        ((400, {"error": "no"}), "it refuses the request (400: no)"),
+        ((200, b'{"choices": [{"logprobs": NaN}]}'), "the answer is no JSON object"),
+    ],
+)
+def test_a_server_that_fails_on_log_probabilities_alone_writes_texts(
+    answer: tuple[int, Any], told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return answer if body.keys() & {"echo", "prompt_logprobs"} else completion("yes")
+
+    with serving(script) as served:
+        assert Impatient.abilities(served.url) == Server.can
+        assert f"it gives no log-probabilities of a given text: {told}" in caplog.text
+        with Impatient(served.url) as server:
+            assert server.complete("a", 1, ()).text == "yes"
+            with pytest.raises(Unscored, match="it gives no log-probabilities"):
+                server.pieces("a")
+
+
+def test_a_server_that_fails_on_everything_is_that_fault() -> None:
+    told = pytest.raises(NightjarError, match=r"it fails \(500\)")
+    with serving(lambda body: (500, b"")) as served, told:
+        Impatient.abilities(served.url)
+
+
+def test_a_busy_server_is_asked_for_the_same_again(caplog: pytest.LogCaptureFixture) -> None:
+    """What a server says while it is busy, or fails, refuses no parameter."""
+    answers = [(503, {"error": "repeat_penalty and logprobs: try again"})] * 2
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return answers.pop() if answers else completion("yes")
+
+    with serving(script) as served, Server(served.url, Limits(attempts=3, pause=0.0)) as server:
+        assert server.complete("a", 1, ()).text == "yes" and server.neutral
+    assert all("repeat_penalty" in body for body in served.asked) and not caplog.text
+
+
+def test_a_character_may_be_several_tokens() -> None:
+    """As tokenizers of bytes: no text shows a part of a character."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["prompt"] != "aéb":
+            return echoed(body)
+        logprobs = {
+            "tokens": ["a", "", "é", "b", "!"],
+            "text_offset": [0, 1, 1, 2, 3],
+            "token_logprobs": [None, -1.0, -2.0, -4.0, -9.0],
+        }
+        return 200, {"choices": [{"text": "aéb!", "logprobs": logprobs}]}
+
+    with serving(script) as served, Server(served.url) as server:
+        assert dict(server.score({0: ("a", ["éb"])}, [0])) == {0: [Score(-7.0, 3)]}
 
 
 def test_places_that_are_not_those_of_the_characters_are_not_used() -> None:
     """As a server that counts bytes, or a sign for each part of a character."""
 
     def script(body: dict[str, Any]) -> tuple[int, Any]:
-        logprobs = {"text_offset": [0, 1, 3, 4], "token_logprobs": [None, -2.0, -3.0, -9.0]}
+        if not body["prompt"].startswith("a"):
+            return echoed(body)
+        logprobs = {
+            "tokens": list("aéb!"),
+            "text_offset": [0, 1, 3, 4],
+            "token_logprobs": [None, -2.0, -3.0, -9.0],
+        }
         return 200, {"choices": [{"text": "aéb!", "logprobs": logprobs}]}
 
     told = pytest.raises(Unscored, match="it gives no log-probabilities of a given text")
