@@ -17,7 +17,7 @@ from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
 from nightjar.predict.model import tools_of, writing
-from nightjar.predict.predictor import INSTRUCTED, benchmark_of
+from nightjar.predict.predictor import FAILURE, INSTRUCTED, benchmark_of
 from nightjar.prompts.model_text import model_input
 from nightjar.tools import Call, Calls, Toolbox
 
@@ -116,6 +116,9 @@ class Asker:
         decoding = Decoding(seed=self.params.seed)
         write = writing(self._model, self._tokenizer, {0: request}, settings, self.toolbox, calls, decoding)
         ((_, row),) = write([0])
+        if failure := row.get(FAILURE):
+            fix = "ask again, or ask another question"
+            raise NightjarError(f"the model gives no answer ({failure})", "question", fix)
         return Reply(question, row["answers"][0], row["text"], row["calls"], prompt, row["new_tokens"])
 
     def prompt(self, question: str) -> str:

@@ -102,7 +102,7 @@ def conversing(
                     del waiting[number]
                     text = reply.text.text
                     answered = one.answered(_answer(text, one.request, tokenizer) if schemas else text)
-                    yield number, answered, one.prompt_tokens
+                    yield number, replace(answered, failure=reply.text.failure), one.prompt_tokens
 
     return answer
 

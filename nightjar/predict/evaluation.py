@@ -22,7 +22,7 @@ from nightjar.models.backends import backend
 from nightjar.params import validate
 from nightjar.params.profiles import put
 from nightjar.predict import Job, predictor
-from nightjar.predict.predictor import lacking
+from nightjar.predict.predictor import FAILURE, lacking
 from nightjar.predict.sources import name_of, resolve
 from nightjar.predict.standalone import questions_of, values_for
 from nightjar.statistics import Bootstrap
@@ -112,7 +112,7 @@ def evaluate(
         job = Job(params, f"{card.name}-{name}", Path(folder) / "questions", base)
         with predictor(job) as answering:
             numbers = range(len(answering.questions))
-            rows = dict(answering.answer(numbers))
+            rows = {number: row for number, row in answering.answer(numbers) if FAILURE not in row}
             rows = {number: {**answering.about(number), **row} for number, row in rows.items()}
             questions = list(answering.questions)
     if nothing := nothing_to_score(card, questions):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +25,7 @@ from nightjar.params import Params
 from nightjar.params.predict import SERVER, Chat, PredictBenchmark
 from nightjar.predict.chat import conversing, named_choice, tokens_of
 from nightjar.predict.predictor import (
+    FAILURE,
     NOTHING_WRITTEN,
     Job,
     Predictor,
@@ -102,13 +104,16 @@ class ModelPredictor(Predictor):
             "sample": self._sample,
             "perplexity": self._perplexity,
         }
-        unfinished = 0
+        unfinished, failures = 0, dict[int, str]()
         for kind, answer in ways.items():
             last, own = time.monotonic(), [number for number in numbers if self._kinds[number] == kind]
             for number, row in answer(own) if own else ():
                 now = time.monotonic()
                 yield number, row | {"seconds": round(now - last, 6)}
                 last = now
+                if FAILURE in row:
+                    failures[number] = row[FAILURE]
+                    continue
                 spent = row["new_tokens"] >= self._requests[number].max_new_tokens
                 unfinished += bool(self._chat and spent and not row["text"])
         if unfinished:
@@ -120,6 +125,22 @@ class ModelPredictor(Predictor):
                 name,
                 name,
             )
+        if failures:
+            self._warn_of(failures)
+
+    def _warn_of(self, failures: Mapping[int, str]) -> None:
+        """Count the questions that the model does not answer by the kind of failure, and name the first."""
+        counts = Counter(failure.partition(":")[0] for failure in failures.values())
+        number, failure = min(failures.items())
+        log.warning(
+            "questions of %s without an answer: %d (%s), such as %s of %s: %s; they get no prediction",
+            self._job.card.name,
+            len(failures),
+            ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())),
+            self.questions[number].id,
+            self.questions[number].task_id,
+            failure,
+        )
 
     def _of_kind(self, kind: str) -> Iterator[tuple[int, str]]:
         """Number and prompt of the questions of a kind."""
@@ -156,7 +177,7 @@ class ModelPredictor(Predictor):
         for number, found in self._model.generate(batch, numbers, self._decoding):
             answer = named_choice(found.text, self._choices(number)) or ""
             row = {"text": found.text, "calls": [], "new_tokens": tokens_of(found, self._tokenizer)}
-            yield number, {"answers": [answer], **row}
+            yield number, _unless_failed({"answers": [answer], **row}, found.failure)
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The answer "NLL TOKENS" to a text. A text without tokens has no answer."""
@@ -169,6 +190,9 @@ class ModelPredictor(Predictor):
         """The list that the card ranks from many texts."""
         job, count = self._job, self._job.settings.samples
         for number, texts in self._model.sample(self._requests, numbers, count, self._decoding):
+            if failure := next((one.failure for one in texts if one.failure), ""):
+                yield number, _unless_failed({**NOTHING_WRITTEN}, failure)
+                continue
             # With the stop string: whether a text has a full stop may decide.
             row = ranked_row(job.card, [(one.text + (one.stop or ""), 1) for one in texts], job.settings)
             tokens = sum(tokens_of(one, self._tokenizer) for one in texts)
@@ -234,7 +258,7 @@ def writing(
 
     def plain(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         for number, one in model.generate(requests, numbers, decoding):
-            given = Answered(one.text, one.text.strip(), (), tokens_of(one, tokenizer))
+            given = Answered(one.text, one.text.strip(), (), tokens_of(one, tokenizer), one.failure)
             yield number, answer_row(given, settings, one.prompt_tokens)
 
     def steered(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
@@ -267,7 +291,8 @@ def writing(
             settings.max_calls,
             request.day,
         )
-        return answer_row(given, settings, pieces[0].prompt_tokens)
+        failure = next((piece.failure for piece in pieces if piece.failure), "")
+        return answer_row(replace(given, failure=failure), settings, pieces[0].prompt_tokens)
 
     def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         answer = conversing(model, requests, toolbox, settings.max_calls, decoding, tokenizer)
@@ -290,13 +315,19 @@ def answer_row(given: Answered, settings: PredictBenchmark, prompt_tokens: int |
     if given.tokens > MOST_TOKENS:
         what = "the counts of an answer's requests are too large"
         raise NightjarError(what, "new_tokens", "see the server's log")
-    return {
+    row = {
         "answers": [before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction],
         "text": given.text,
         "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in given.calls],
         "new_tokens": given.tokens,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
     }
+    return _unless_failed(row, given.failure)
+
+
+def _unless_failed(row: Row, failure: str) -> Row:
+    """The row of an answer; without answers, and with the failure, for a question that the model does not answer."""
+    return {**row, "answers": [], FAILURE: failure} if failure else row
 
 
 def before_full_stop(text: str) -> str:

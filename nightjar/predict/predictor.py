@@ -40,6 +40,8 @@ _NEEDS = {
 INSTRUCTED = ("train", "supervised")
 # Columns of an answer where nothing is written.
 NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
+# What the row of a question has beside its columns where the model failed to answer: the reason.
+FAILURE = "failure"
 
 # Columns of contracts.PREDICTIONS, and `seconds`.
 Row = dict[str, Any]
@@ -147,7 +149,8 @@ class Predictor(ABC):
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """Number, answer and `seconds` of these questions, as they are done; a question without an answer is left out.
 
-        An answer has answers, text, calls and new_tokens, in the forms of contracts.PREDICTIONS.
+        An answer has answers, text, calls and new_tokens, in the forms of contracts.PREDICTIONS. One with `FAILURE` has
+        the reason why the model gave none.
         """
 
     @abstractmethod

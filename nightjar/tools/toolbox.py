@@ -55,13 +55,14 @@ class Executed:
 class Answered:
     """An answer: `text` as decoded, `prediction` without the calls that were run, and these calls in order.
 
-    `tokens`: how many the model wrote, attempts taken back included.
+    `tokens`: how many the model wrote, attempts taken back included. `failure`: as of a `Text`.
     """
 
     text: str
     prediction: str
     calls: tuple[Executed, ...]
     tokens: int
+    failure: str = ""
 
 
 class Toolbox:

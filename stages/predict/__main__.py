@@ -11,6 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
 from nightjar.params.predict import PLAIN, prompting
 from nightjar.predict import Job, Predictor, predictor
+from nightjar.predict.predictor import FAILURE
 from stages._runtime.stage import Stage, main
 
 log = logging.getLogger("nightjar")
@@ -39,9 +40,11 @@ def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = N
 def publish(stage: Stage, job: Job, made: Predictor, given: Mapping[int, Mapping[str, Any]]) -> None:
     """Write the predictions of a system, one for each question in their order, and their seconds.
 
-    The seconds are kept in a local file. A question without a prediction is rejected.
+    The seconds are kept in a local file. A question without a prediction is rejected, with the reason if it is known.
     """
     rows, timings = [], []
+    failures = {number: row[FAILURE] for number, row in given.items() if FAILURE in row}
+    given = {number: row for number, row in given.items() if number not in failures}
     named = {"benchmark": job.system.benchmark, "system": job.system.system}
     for number, answer in sorted(given.items()):
         one = made.questions[number]
@@ -50,15 +53,16 @@ def publish(stage: Stage, job: Job, made: Predictor, given: Mapping[int, Mapping
         row = {**made.about(number), **answer}
         timings.append({"system": job.system.system, **key, "seconds": row.pop("seconds")})
         rows.append({**named, **place, **key, **row})
-    missing = [one for number, one in enumerate(made.questions) if number not in given]
+    missing = [(number, one) for number, one in enumerate(made.questions) if number not in given]
     tables.write_file(
         stage.folder / paths.TIMINGS / f"predict-{stage.item}.parquet", contracts.TIMINGS, timings
     )
     output = stage.folder / paths.PREDICTIONS / job.system.benchmark / job.system.system
     with tables.ArtifactWriter(output) as writer:
         writer.write(contracts.PREDICTIONS, rows)
-        for one in missing:
-            writer.reject(one.dataset, one.file, "no prediction", one.row()["parts"], one.id)
+        for number, one in missing:
+            reason = failures.get(number, "no prediction")
+            writer.reject(one.dataset, one.file, reason, one.row()["parts"], one.id)
     stage.writes(output)
     stage.count(len(made.questions), len(rows), len(missing))
     stage.details["calls"] = sum(len(row["calls"]) for row in rows)

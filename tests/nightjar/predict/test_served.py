@@ -157,3 +157,31 @@ def test_a_task_that_needs_log_probabilities_is_refused_after_one_try(
         ):
             run(Stage("predict@tool_use-served", params.load()))
     assert {body["prompt"] for body in served.asked} == {"The capital of France is"}
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_error_in_the_place_of_an_answer_is_rejected_and_named(
+    workdir: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture, again: bool
+) -> None:
+    """Also by the run that resumes one in which it came."""
+    broken = set(again * "3")
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if number(body) in broken:
+            return 400, {"error": "broken off"}
+        return completion("half", "error" if number(body) == "1" else "stop")
+
+    with serving(script) as served:
+        project(workdir, tiny_model, served.url)
+        if again:
+            with pytest.raises(NightjarError, match="broken off"):
+                finish()
+            broken.clear()
+        stage, rows = finish()
+    assert [(row["id"], row["answers"]) for row in rows] == [(id, ["half"]) for id in ("0", "2", "3")]
+    rejected = tables.read_rejected(Path("data/predict/supernatinst/served")).to_pylist()
+    assert [(row["id"], row["reason"]) for row in rejected] == [("1", "error")]
+    assert stage.rows_rejected == 1
+    if not again:
+        told = "questions of supernatinst without an answer: 1 (error 1), such as 1 of t: error"
+        assert f"{told}; they get no prediction" in caplog.messages
