@@ -171,9 +171,10 @@ class Server(Model):
         message, reason = choice.get("message"), choice.get("finish_reason")
         refusal = message.get("refusal") if isinstance(message, dict) else None
         error = found.get("error") or choice.get("error")
-        if not (error or refusal or reason in NO_ANSWER):
+        ended = reason if isinstance(reason, str) and reason in NO_ANSWER else ""
+        if not (error or refusal or ended):
             return ""
-        kind = str(reason) if reason in NO_ANSWER else "error" if error else "refusal"
+        kind = ended or ("error" if error else "refusal")
         detail = error or refusal
         if isinstance(detail, dict):
             detail = detail.get("message", detail)

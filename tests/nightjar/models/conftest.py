@@ -40,7 +40,7 @@ class Interface:
         """A completion with this text."""
         return {"message": {"content": text}} if self.kind == "chat" else {"text": text}
 
-    def failed(self, text: str, reason: str = "stop", **more: Any) -> tuple[int, Any]:
+    def failed(self, text: str, reason: Any = "stop", **more: Any) -> tuple[int, Any]:
         """An answer with this text that ends for a reason, with `more` beside the choices."""
         return 200, {"choices": [{**self.choice(text), "finish_reason": reason}], **more}
 

@@ -73,10 +73,11 @@ def test_every_fault_is_one_line_with_the_address(
         ("error", {"error": {"code": 7}}, 'error: {"code": 7}'),
         ("length", {"error": "half"}, "error: half"),
         ("stop", {"error": None}, ""),
+        (["error"], {}, ""),
     ],
 )
 def test_an_error_in_the_place_of_an_answer_is_no_answer(
-    interface: Interface, reason: str, more: dict[str, Any], failure: str
+    interface: Interface, reason: Any, more: dict[str, Any], failure: str
 ) -> None:
     with serving(lambda body: interface.failed("half a te", reason, **more)) as served:
         text = interface.ask(served.url)
