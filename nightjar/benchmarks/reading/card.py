@@ -150,13 +150,16 @@ def prompt(question: Question, asking: Asking) -> str:
 
 
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
-    """Exact match and F1 of the first answer, from 0 to 1, each with the reference that gives most."""
-    first = [given[0] if given else "" for given in answers]
-    pairs = list(zip(questions, first, strict=True))
-    exact = [
-        max(normalised(one) == normalised(answer) for one in asked.references) for asked, answer in pairs
+    """Exact match and F1 of the first answer, from 0 to 1, each with the reference that gives most.
+
+    An empty answer is right for a question without an answer; no answer is wrong.
+    """
+    pairs = [
+        (question.references if given else (), "".join(given[:1]))
+        for question, given in zip(questions, answers, strict=True)
     ]
-    shared = [max(_f1(answer, one) for one in asked.references) for asked, answer in pairs]
+    exact = [any(normalised(one) == normalised(answer) for one in references) for references, answer in pairs]
+    shared = [max((_f1(answer, one) for one in references), default=0.0) for references, answer in pairs]
     return {"exact_match": np.array(exact, dtype=float), "f1": np.array(shared, dtype=float)}
 
 

@@ -182,3 +182,9 @@ def question(*references: str) -> Question:
 def test_scores(references: tuple[str, ...], answer: str, exact: float, f1: float) -> None:
     found = CARD.score([question(*references)], [[answer]])
     assert found["exact_match"].tolist() == [exact] and found["f1"].tolist() == [pytest.approx(f1)]
+
+
+def test_a_question_without_a_prediction_is_wrong_even_if_it_has_no_answer() -> None:
+    """An empty answer says that there is none; a model that failed says nothing."""
+    found = CARD.score([question(""), question("")], [[""], []])
+    assert found["exact_match"].tolist() == found["f1"].tolist() == [1.0, 0.0]
