@@ -95,6 +95,21 @@ def call(expression: str, number: int = 0) -> dict[str, Any]:
     return {"id": f"c{number}", "type": "function", "function": function}
 
 
+def test_a_refusal_after_a_call_is_no_answer(workdir: Path, tiny_model: Path) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["messages"][-1]["role"] == "tool":
+            return said(None, refusal="I cannot say.")
+        return said(None, "tool_calls", tool_calls=[call("12 * 8")])
+
+    with serving(script) as served:
+        chat_project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        stage, rows = finish()
+    assert not rows and stage.rows_rejected == 4
+    rejected = tables.read_rejected(Path("data/predict/supernatinst/served")).to_pylist()
+    assert {row["reason"] for row in rejected} == {"refusal: I cannot say."}
+
+
 def test_tools_are_functions_and_what_was_executed_is_recorded(workdir: Path, tiny_model: Path) -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         last = body["messages"][-1]
@@ -273,8 +288,13 @@ def test_marks_belong_to_the_words_of_a_choice() -> None:
 
 def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Path, tiny_model: Path) -> None:
     """The prompt of FEVER asks "Yes, No or Not Sure", and its demonstrations answer so."""
-    said_of = {"a": "Not sure.", "b": "No", "c": "REFUTES"}
-    with serving(lambda body: said(said_of[body["messages"][-1]["content"].splitlines()[1]])) as served:
+    said_of = {"a": "Not sure.", "b": "No", "c": "REFUTES", "d": "No, half of it"}
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        text = body["messages"][-1]["content"].splitlines()[1]
+        return said(said_of[text], "error" if text == "d" else "stop")
+
+    with serving(script) as served:
         project(workdir, tiny_model, served.url, "classification", weights=f"chat:{served.url}")
         rows = [
             Question(
@@ -286,6 +306,8 @@ def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Pat
         run(Stage("predict@classification-served", params.load()))
     found = tables.read_rows(Path("data/predict/classification/served"), contracts.PREDICTIONS)
     assert [row["answers"] for row in found] == [["NOT ENOUGH INFO"], ["REFUTES"], [""]]
+    rejected = tables.read_rejected(Path("data/predict/classification/served")).to_pylist()
+    assert [(row["id"], row["reason"]) for row in rejected] == [("d", "error")]
     asked = served.asked[0]["messages"][-1]["content"]
     assert asked.endswith("Answer with one of: Yes, No, Not Sure.")
 

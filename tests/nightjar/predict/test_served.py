@@ -123,6 +123,19 @@ def test_tools_are_called_where_the_model_writes_a_call(workdir: Path, tiny_mode
     assert served.asked[-1]["prompt"].endswith("There are [Calculator(12 * 8) -> 96]")
 
 
+def test_an_error_after_a_call_is_no_answer(workdir: Path, tiny_model: Path) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["prompt"].endswith("]"):
+            return completion(" pens", "error" if "number 2" in body["prompt"] else "stop")
+        return completion(" There are [Calculator(12 * 8) ->")
+
+    with serving(script) as served:
+        project(workdir, tiny_model, served.url, calls="on")
+        _only_the_calculator(workdir)
+        stage, rows = finish()
+    assert [row["id"] for row in rows] == ["0", "1", "3"] and stage.rows_rejected == 1
+
+
 def _only_the_calculator(folder: Path) -> None:
     values = read_yaml(folder / "params.yaml")
     values["augment"]["tools"] = {"calculator": values["augment"]["tools"]["calculator"]}
