@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,24 +26,39 @@ from nightjar.models.model import (
     until_stop,
 )
 from nightjar.models.tokenizer import load_tokenizer
+from nightjar.params.predict import DAY
 
 # How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
 _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 # What a model writes before its answer; where the limit of tokens ended that, there is no answer.
 _REASONING = re.compile(r"\A(?:.*</think>\s*|\s*<think>.*)", re.DOTALL)
 _OPEN = re.compile(r"\A\s*<think>(?!.*</think>)", re.DOTALL)
+# How templates name the day: a function of transformers, by the clock, and a variable in the form of Llama 3.
+_CLOCK, _DATE, _DATE_FORM = "strftime_now", "date_string", "%d %b %Y"
+# Takes the place of that function: transformers gives a template data, but no functions. `+%}` leaves a line end that
+# follows to the template.
+_FIXED_DAY = """\
+{%- macro strftime_now(format) -%}
+{%- set written = namespace(text=format) -%}
+{%- for code, value in fields_of_day -%}{%- set written.text = written.text.replace(code, value) -%}{%- endfor -%}
+{{- written.text -}}
+{%- endmacro +%}"""
+# The fields of `strftime`. "%%" is taken out first, so that no field begins with its second character.
+_FIELDS = [f"%{sign}{letter}" for sign in ("", "-") for letter in "aAbBcdeDFGHIjmMpRSTuUVwWxXyYfzZ"]
 
 
 class ChatTemplate:
     """The template of the tokenizer in `folder`, which transformers renders in a sandbox.
 
-    Raises NightjarError if the tokenizer has none.
+    `day`, YYYY-MM-DD, stands for today in a template that names the date. Raises NightjarError if the tokenizer has
+    none.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, day: str = DAY) -> None:
         from nightjar.models.pretrained import read_tokenizer
 
         self._folder, self._tokenizer = folder, read_tokenizer(folder)
+        self._day = date.fromisoformat(day)
         bos = self._tokenizer.bos_token
         self._begin = bos if bos and load_tokenizer(folder).begin else ""
         if not self._tokenizer.chat_template:
@@ -55,6 +71,11 @@ class ChatTemplate:
         return str(self._tokenizer.chat_template)
 
     @property
+    def day(self) -> str | None:
+        """The day that stands for today, YYYY-MM-DD; None if the template names no date."""
+        return self._day.isoformat() if _CLOCK in self.source or _DATE in self.source else None
+
+    @property
     def knows_tools(self) -> bool:
         """Whether the template shows tools to the model."""
         return "tools" in self.source
@@ -64,13 +85,18 @@ class ChatTemplate:
 
         Raises NightjarError if the template refuses them, such as a system message that it does not know.
         """
-        functions = [{"type": "function", "function": one} for one in tools]
+        functions = [{"type": "function", "function": one} for one in tools] or None
+        fields = [("%%", "\0"), *((one, self._day.strftime(one)) for one in _FIELDS), ("\0", "%")]
         with refusing("its chat template cannot write these messages", self._folder):
+            template = self._tokenizer.get_chat_template(tools=functions)
             rendered: str = self._tokenizer.apply_chat_template(
                 [_plain(message) for message in messages],
-                tools=functions or None,
+                tools=functions,
+                chat_template=_FIXED_DAY + template if _CLOCK in template else template,
                 tokenize=False,
                 add_generation_prompt=True,
+                fields_of_day=fields,
+                **{_DATE: self._day.strftime(_DATE_FORM)},
             )
         # What the tokenizer itself puts before a text is there once.
         return rendered.removeprefix(self._begin)
@@ -84,7 +110,8 @@ class TemplatedModel(Model):
 
     def __init__(self, model: Model, template: ChatTemplate) -> None:
         self._model, self.template, self.tokenizer = model, template, model.tokenizer
-        self.identity = {**model.identity, "chat_template": digest({"template": template.source})}
+        dated = {} if template.day is None else {"date": template.day}
+        self.identity = {**model.identity, "chat_template": digest({"template": template.source}), **dated}
         self.score = model.score  # type: ignore[method-assign]
 
     def generate(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from nightjar.core.config import Count, Item, Model, Name, Positive
 from nightjar.params.groups import Artifact, Defaults
@@ -61,16 +62,34 @@ class PredictBenchmark(Model):
         return self
 
 
+def _day(text: str) -> str:
+    """The text of a day, YYYY-MM-DD."""
+    try:
+        if date.fromisoformat(text).isoformat() == text:
+            return text
+    except ValueError:
+        pass
+    raise ValueError("give a day as YYYY-MM-DD, in quotes")
+
+
+# A day as text: parameters and options of a run are written as JSON.
+Day = Annotated[str, AfterValidator(_day)]
+# The day that the templates of Llama 3 name where they know none.
+DAY = "2024-07-26"
+
+
 class Chat(Model):
     """A system that is asked through its model's chat template, or a chat server.
 
     `system_message`: what the first message says; None: there is none. `examples_as_turns`: whether the examples of a
-    prompt are turns of the chat. For servers: `at_once`, requests at the same time, and `token_limit`, the most tokens
-    of all prompts and answers together (None: no limit).
+    prompt are turns of the chat. `date`: the day that a chat template of weights takes for today, so that prompts are
+    the same on every day; a server fills its template by its own clock. For servers: `at_once`, requests at the same
+    time, and `token_limit`, the most tokens of all prompts and answers together (None: no limit).
     """
 
     system_message: str | None = None
     examples_as_turns: bool = False
+    date: Day = DAY
     at_once: Annotated[int, Field(ge=1, le=256)] = 4
     token_limit: Positive | None = None
 
@@ -88,6 +107,7 @@ def prompting(facts: Mapping[str, Any]) -> str:
     parts = ["chat template of the server" if chat.get("template") == SERVER else "chat template"]
     parts += [] if message is None else [f"system message {json.dumps(message, ensure_ascii=False)}"]
     parts += ["examples as turns"] if chat.get("examples_as_turns") else []
+    parts += [f"date {chat['date']}"] if chat.get("date") else []
     return ", ".join(parts)
 
 

@@ -210,7 +210,9 @@ class ModelPredictor(Predictor):
             named = "choose" in self._kinds and "score" not in self._model.can
             template = self._model.identity.get("chat_template", SERVER)
             choices = {"choices": "named in the answer"} if named else {}
-            own["chat"] = {"template": template, **self._chat.model_dump(), **choices}
+            # The day of a template that names one; a server has its own.
+            dated = {"date": self._model.identity.get("date")}
+            own["chat"] = {"template": template, **self._chat.model_dump(), **dated, **choices}
         return {**self._model.facts(), **own}
 
 

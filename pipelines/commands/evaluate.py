@@ -16,7 +16,7 @@ from pipelines.project.text import interval
 
 # Options of how weights are computed, and of a chat.
 ENGINE = ("precision", "threads", "batch_size", "device")
-CHAT = ("system_message", "examples_as_turns", "at_once", "token_limit")
+CHAT = ("system_message", "examples_as_turns", "date", "at_once", "token_limit")
 OF_SERVERS = {"at_once": "--requests-at-once", "token_limit": "--token-limit"}
 
 
@@ -58,6 +58,8 @@ def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] |
         raise NightjarError("settings of a chat, but the model gets no chat prompts", "--model", fix)
     if not talks and (name := next((name for name in OF_SERVERS if name in given), None)):
         raise NightjarError("it is for a chat server", OF_SERVERS[name], "leave it out")
+    if talks and "date" in given:
+        raise NightjarError("a server fills its template by its own clock", "--date", "leave it out")
     return given if talks or template else None
 
 
@@ -102,6 +104,7 @@ def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] |
 @click.option("--chat-template", is_flag=True, help="Ask through the chat template of the model's tokenizer.")
 @click.option("--system-message", type=TEXT, help="The system message of a chat.")
 @click.option("--examples-as-turns", is_flag=True, help="The examples of a prompt are turns of a chat.")
+@click.option("--date", type=TEXT, metavar="YYYY-MM-DD", help="What a chat template takes for today.")
 @click.option("--requests-at-once", "at_once", type=POSITIVE, help="To a chat server; 4 if not given.")
 @click.option("--token-limit", type=POSITIVE, help="Of all prompts and answers of a chat server together.")
 @click.option(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.chat_template import ChatTemplate, TemplatedModel, calls_in
 from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
 from nightjar.models.tokenizer import load_tokenizer
+from nightjar.params.predict import DAY, Chat
 from tests import made_tokenizers, tiny_models
 
 TALK = (Message("system", "Be brief."), Message("user", "1+1?"))
@@ -118,3 +121,50 @@ def test_the_token_of_the_beginning_is_there_once(tmp_path: Path) -> None:
     template = "<|begin_of_text|>{% for one in messages %}{{ one.content }}{% endfor %}"
     (tmp_path / "chat_template.jinja").write_text(template)
     assert ChatTemplate(tmp_path).text(TALK) == "Be brief.1+1?"
+
+
+DATED = (
+    "{{ strftime_now('%Y-%m-%d') }}|{{ date_string }}|{% for one in messages %}{{ one.content }}{% endfor %}"
+)
+
+
+def test_today_is_the_day_of_the_settings(folder: Path) -> None:
+    """The clock of transformers gives another day, which no test can be run on twice."""
+    (folder / "chat_template.jinja").write_text(DATED)
+    assert ChatTemplate(folder).text(TALK[1:]) == "2024-07-26|26 Jul 2024|1+1?"
+    assert ChatTemplate(folder, "1999-01-02").text(TALK[1:]) == "1999-01-02|02 Jan 1999|1+1?"
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d", "%d %B %Y", "%-d %b %y, %A", "%%d 100%% %H:%M:%S", "%j%%%a", "no field"]
+)
+@pytest.mark.parametrize(
+    "place", ["{{{{ {} }}}}", "{{% macro told() %}}{{{{ {} }}}}{{% endmacro %}}{{{{ told() }}}}"]
+)
+def test_every_form_of_the_day_is_that_of_strftime(folder: Path, form: str, place: str) -> None:
+    call = "strftime_now(form)" if form == "no field" else f"strftime_now('{form}')"
+    text = (
+        "\n {% set form = 'no field' %}" + place.format(call) + "{% if strftime_now is defined %}!{% endif %}"
+    )
+    (folder / "chat_template.jinja").write_text(text)
+    assert ChatTemplate(folder, "1999-01-02").text(TALK).strip() == f"{date(1999, 1, 2).strftime(form)}!"
+
+
+def test_a_line_end_before_the_text_stays_where_the_template_names_the_day(folder: Path) -> None:
+    for text in ("\n a{{ '' }}", "\n a{{ strftime_now('') }}"):
+        (folder / "chat_template.jinja").write_text(text)
+        assert ChatTemplate(folder).text(TALK) == "\n a"
+
+
+def test_the_day_is_a_part_of_what_a_model_is_where_its_template_names_it(folder: Path) -> None:
+    plain = TemplatedModel(Scripted(folder, ""), ChatTemplate(folder, "1999-01-02"))
+    assert "date" not in plain.identity and plain.template.day is None
+    (folder / "chat_template.jinja").write_text(DATED)
+    dated = [TemplatedModel(Scripted(folder, ""), ChatTemplate(folder, day)) for day in ("1999-01-02", DAY)]
+    assert [one.identity["date"] for one in dated] == ["1999-01-02", DAY]
+
+
+@pytest.mark.parametrize("text", ["today", "19990102", "1999-13-01", "1999-W01-1", ""])
+def test_a_day_has_one_form(text: str) -> None:
+    with pytest.raises(ValidationError, match="give a day as YYYY-MM-DD"):
+        Chat(date=text)

@@ -426,6 +426,16 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
             None,
             "--token-limit: it is for a chat server; leave it out",
         ),
+        (
+            ("--model", "chat:http://127.0.0.1:9#a", "--date", "1999-01-02"),
+            None,
+            "--date: a server fills its template by its own clock; leave it out",
+        ),
+        (
+            ("--model", "models/base/language_model", "--chat-template", "--date", "today"),
+            None,
+            "chat.date = 'today' is not allowed (and 1 more); give a day as YYYY-MM-DD, in quotes",
+        ),
         ((*SERVER, "--limit", "0"), None, "'--limit': 0 is not in the range 1<=x<=1000000000"),
         (SERVER, _occupied, "it exists already and is not empty"),
     ],
