@@ -74,10 +74,21 @@ def left_out(folder: Path) -> Mapping[str, Mapping[str, str]]:
 def prompting_of(predictions: Path) -> str | None:
     """How prompts were given (`params.predict.prompting`), by the facts of the stage predict beside an artifact with
     predictions; None for other predictions."""
+    facts = _facts_of(predictions)
+    return prompting(facts) if facts else None
+
+
+def first_token_counts(predictions: Path) -> bool | None:
+    """Whether perplexities count the first token of a text, by the same facts; None if they do not say so."""
+    facts = _facts_of(predictions).get("perplexity")
+    return facts.get("first_token_counts") if isinstance(facts, Mapping) else None
+
+
+def _facts_of(predictions: Path) -> Mapping[str, Any]:
+    """The facts of the stage predict beside an artifact with predictions; none beside other predictions."""
     place = predictions.absolute()
     file = paths.metrics_file(f"predict@{place.parent.name}-{place.name}").relative_to(paths.DATA)
-    facts = recorded(place.parents[2] / file) if len(place.parents) > 2 else {}
-    return prompting(facts) if facts else None
+    return recorded(place.parents[2] / file) if len(place.parents) > 2 else {}
 
 
 # Tables beside the test questions, which are copied as they are.

@@ -186,6 +186,10 @@ class Model(Protocol):
         """How likely each text after a prompt is. A text of any length after no prompt is read in windows."""
         raise self._cannot("score")
 
+    def scores_first_token(self) -> bool:
+        """Whether the first token of a text that nothing comes before has a probability, and counts."""
+        return True
+
     def converse(
         self,
         requests: Mapping[int, Request],

@@ -231,6 +231,9 @@ class Server(Model):
 
         return at_once(one, wanted, self.at_once)
 
+    def scores_first_token(self) -> bool:
+        return self.pieces(_PROBE)[0].logprob is not None
+
     def _score(self, prompt: str, text: str) -> Score:
         pieces = [piece for piece in self.pieces(prompt + text) if piece.end > len(prompt)]
         given = [piece.logprob for piece in pieces if piece.logprob is not None]
