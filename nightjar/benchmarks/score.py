@@ -18,7 +18,7 @@ from nightjar.benchmarks.aggregate import (
 from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.capabilities import Analysis, Explain, Progress
 from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.evaluation import first_token_counts, prompting_of
+from nightjar.benchmarks.evaluation import check_perplexities, prompting_of
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
@@ -126,11 +126,7 @@ def compare_files(
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
     if any(card.task(one.task_id).kind == "perplexity" for one in questions):
-        counted = [first_token_counts(path) for path in (a, b)]
-        if None not in counted and counted[0] != counted[1]:
-            what = "perplexities of one count the first token of a text, those of the other do not"
-            fix = "ask both by weights or both by servers, or leave these tasks out (--tasks)"
-            raise NightjarError(what, f"{a} and {b}", fix)
+        check_perplexities(a, b)
     given = [files.read_answers(card, path, questions) for path in (a, b)]
     if nothing := nothing_to_score(card, questions):
         raise nothing
