@@ -205,7 +205,7 @@ class ChatServer(Server):
             with self._adapting:
                 for name, new in refused.items():
                     if name not in self._adapted:
-                        self._tell(name, new)
+                        self._report(name, new)
                     self._adapted[name] = new
             self._count_usage(found)
             return found

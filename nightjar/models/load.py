@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
+import tokenizers
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging as transformers_logging
@@ -19,7 +21,7 @@ from nightjar.core import startup
 from nightjar.core.arguments import AnyPath, as_optional_path, as_path, check_count
 from nightjar.core.errors import NightjarError
 from nightjar.models.equality import choose_engine
-from nightjar.models.headers import refusing
+from nightjar.models.headers import read_json_object, refusing
 from nightjar.models.pretrained import (
     ADAPTER_CONFIG,
     check_decoder,
@@ -35,6 +37,7 @@ from nightjar.models.weights import verify
 
 # The models that this process has loaded and still uses.
 LOADED: WeakSet[LanguageModel] = WeakSet()
+log = logging.getLogger("nightjar")
 # Never float16: T5's activations leave its range.
 PRECISIONS = ("float32", "bfloat16")
 
@@ -108,6 +111,8 @@ def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = No
     base_digest = verify(path)
     adapter_digest = verify(adapter) if adapter is not None else None
     tokenizer = load_tokenizer(path)
+    for part in _unused_parts(tokenizer, path, adapter) if adapter is not None else ():
+        log.warning("%s: its %s differs from that of %s, and is not used", adapter, part, path)
     model = read_whole(path, tokenizer, adapter, getattr(torch, precision))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
@@ -116,6 +121,27 @@ def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = No
     lm = replace(lm, engine=choose_engine(lm, adapter or path))
     LOADED.add(lm)
     return lm
+
+
+def _unused_parts(tokenizer: Tokenizer, path: Path, adapter: Path) -> Iterator[str]:
+    """What of an adapter's own tokenizer differs from that of its base, which limits and encodes prompts."""
+    file = adapter / "tokenizer.json"
+    if file.is_file():
+        with refusing("this tokenizer cannot be read", file):
+            vocabulary = tokenizers.Tokenizer.from_file(str(file)).get_vocab()
+        if vocabulary != tokenizer.backend.get_vocab():
+            yield "tokenizer"
+    template = _chat_template(adapter)
+    if template and template != _chat_template(path):
+        yield "chat template"
+
+
+def _chat_template(folder: Path) -> Any:
+    """The chat template in a directory, as a text or by names; None without one."""
+    file, settings = folder / "chat_template.jinja", folder / "tokenizer_config.json"
+    if file.is_file():
+        return file.read_text(encoding="utf-8", errors="replace")
+    return read_json_object(settings).get("chat_template") if settings.is_file() else None
 
 
 def read_whole(

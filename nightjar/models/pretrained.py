@@ -109,11 +109,13 @@ def read_adapter(model: Any, folder: Path) -> Any:
 
     if not (folder / ADAPTER).is_file():
         raise NightjarError(f"no {ADAPTER} in this adapter", folder, AGAIN)
-    found, settings = stored(folder), read_json_object(folder / ADAPTER_CONFIG)
-    size = sum(it.size for it in found.values()) + sum(it.numel() for it in model.parameters())
+    headers, settings = stored(folder), read_json_object(folder / ADAPTER_CONFIG)
+    size = sum(header.size for header in headers.values()) + sum(it.numel() for it in model.parameters())
+    # The names that tensors of the base have in an adapter's file.
+    base_shapes = {f"base_model.model.{name}": value.shape for name, value in model.state_dict().items()}
     with (
         refusing("peft cannot load this adapter", folder),
-        at_most(len(found) + len(list(model.parameters())), size, folder),
+        at_most(len(headers) + len(list(model.parameters())), size, folder),
     ):
         config = PeftConfig.from_pretrained(str(folder))
         if unknown := sorted(key for key, value in settings.items() if value and not hasattr(config, key)):
@@ -124,23 +126,53 @@ def read_adapter(model: Any, folder: Path) -> Any:
                 "a learnt prompt, which has no weights to merge", folder, "give a LoRA adapter"
             )
         any_shape: Any = {"ignore_mismatched_sizes": True}  # what has another shape is missing then
-        made: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False, **any_shape)
+        adapted: Any = PeftModel.from_pretrained(model, str(folder), is_trainable=False, **any_shape)
         # Once more, for the report that is not returned.
         mapping = getattr(model, "_checkpoint_conversion_mapping", None)
         tensors = load_peft_weights(str(folder), "cpu", key_mapping=mapping)
-        report: Any = set_peft_model_state_dict(made, tensors, **any_shape)
-    own = {name for name in report.missing_keys if "default" in name.split(".")}
-    other_shape = {name for name in own if name.replace(".default", "") in tensors}
-    learnt = {name: value for name, value in made.named_parameters() if "default" in name.split(".")}
+        report: Any = set_peft_model_state_dict(adapted, tensors, **any_shape)
+    absent = {name for name in report.missing_keys if "default" in name.split(".")}
+    other_shape = {name for name in absent if name.replace(".default", "") in tensors}
+    # Embeddings of another vocabulary, which peft leaves out.
+    resized = {name for name, value in tensors.items() if base_shapes.get(name, value.shape) != value.shape}
+    learnt = {name: value for name, value in adapted.named_parameters() if "default" in name.split(".")}
     refuse_differences(
         folder,
         AGAIN,
-        missing=own - other_shape,
-        of_another_shape=other_shape,
+        missing=absent - other_shape,
+        of_another_shape=other_shape | resized,
         unexpected=set(report.unexpected_keys),
         not_finite=set() if model.device.type == "meta" else _not_finite(learnt),
     )
-    return made
+    _untie(adapted, folder)
+    return adapted
+
+
+def _untie(adapted: Any, folder: Path) -> None:
+    """Give the output embeddings a tensor of their own where an adapter changes one end of tied embeddings.
+
+    Peft adds the change to one end; merged into a tensor that both ends share, it would change the other one too.
+    Raises NightjarError for an encoder-decoder, whose output depends on the tie, and for an adapter with a tie of its
+    own.
+    """
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    model = adapted.get_base_model()
+    ends = [model.get_input_embeddings(), model.get_output_embeddings()]
+    layers = [end.get_base_layer() if isinstance(end, BaseTunerLayer) else end for end in ends]
+    weights = [getattr(getattr(layer, "original_module", layer), "weight", None) for layer in layers]
+    changed = any(isinstance(end, BaseTunerLayer) or hasattr(end, "modules_to_save") for end in ends)
+    if not changed or weights[0] is None or weights[0] is not weights[1]:
+        return
+    adapter_ties = any(getattr(it, "ensure_weight_tying", False) for it in adapted.peft_config.values())
+    if model.config.is_encoder_decoder and not any(isinstance(end, BaseTunerLayer) for end in ends):
+        return
+    if adapter_ties or model.config.is_encoder_decoder:
+        what = "it changes embeddings that are tied to the output"
+        raise NightjarError(what, folder, "merge it into its base by peft, and give the whole model")
+    output = getattr(layers[1], "original_module", layers[1])
+    output.weight = torch.nn.Parameter(weights[1].detach().clone(), requires_grad=False)
+    model.config.tie_word_embeddings = False
 
 
 def _not_finite(values: Mapping[str, torch.Tensor]) -> set[str]:

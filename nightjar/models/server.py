@@ -304,11 +304,11 @@ class Server(Model):
         found = self._http.ask("POST", "/v1/completions", body)
         with self._adapting:
             if self.neutral:
-                self._tell(" and ".join(NEUTRAL), None)
+                self._report(" and ".join(NEUTRAL), None)
             self.neutral = False
         return found
 
-    def _tell(self, name: str, other: str | None) -> None:
+    def _report(self, name: str, other: str | None) -> None:
         """Say that a parameter is refused: answers may be others without it."""
         way = f"it is sent as {other}" if other else "it is left out"
         log.warning("%s:%s refuses %s: %s from now on", self.kind, self.address.url, name, way)

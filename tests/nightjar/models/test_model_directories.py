@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.headers import tensors
 from nightjar.models.load import load
 from nightjar.models.pretrained import read_model
 from nightjar.models.reader import load as load_reader
-from nightjar.models.weights import read_recipe
+from nightjar.models.weights import read_recipe, write_checksums
 from nightjar.search.encoder import SentenceEncoder
 from tests import tiny_models
 
@@ -228,6 +229,75 @@ def test_modules_that_an_adapter_saves_are_read(tiny_t5: Path, tmp_path: Path) -
     assert load(tiny_t5, adapter=tmp_path).model.lm_head.weight.eq(0.5).all()
     weights(lambda held: held.pop("base_model.model.lm_head.weight"), ADAPTER)(tmp_path)
     refused(lambda: load(tiny_t5, adapter=tmp_path), tmp_path, r"lm_head\.weight")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"target_modules": ["lm_head"]},
+        {"target_modules": ["embed_tokens"]},
+        {"target_modules": ["q_proj", "embed_tokens", "lm_head"]},
+        {"target_modules": ["q_proj"], "modules_to_save": ["lm_head"]},
+        {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"]},
+        {"target_modules": ["q_proj"]},
+    ],
+    ids=str,
+)
+def test_an_adapter_of_tied_embeddings_gives_the_logits_of_peft_without_merging(
+    changes: dict[str, Any], tiny_model: Path, tmp_path: Path
+) -> None:
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    base = AutoModelForCausalLM.from_pretrained(tiny_model)
+    assert base.lm_head.weight is base.model.embed_tokens.weight
+    torch.manual_seed(3)
+    adapted = get_peft_model(base, LoraConfig(r=2, task_type="CAUSAL_LM", **changes)).eval()
+    with torch.no_grad():
+        for name, value in adapted.named_parameters():
+            if "lora" in name or "modules_to_save" in name:
+                value.normal_(std=0.3)
+    adapted.save_pretrained(tmp_path)
+    ids = torch.tensor([[5, 17, 40, 9, 5]])
+    with torch.inference_mode():
+        unmerged = adapted(input_ids=ids).logits
+        merged = load(tiny_model, adapter=tmp_path).model(input_ids=ids).logits
+    assert not torch.allclose(
+        unmerged, AutoModelForCausalLM.from_pretrained(tiny_model)(input_ids=ids).logits, atol=1e-2
+    )
+    torch.testing.assert_close(merged, unmerged, rtol=1e-4, atol=1e-4)
+
+
+def test_an_adapter_with_resized_embeddings_is_refused_by_name(tiny_model: Path, tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    base = AutoModelForCausalLM.from_pretrained(tiny_model)
+    base.resize_token_embeddings(base.config.vocab_size + 3)
+    adapted = get_peft_model(base, LoraConfig(r=2, target_modules=["q_proj"], task_type="CAUSAL_LM"))
+    adapted.save_pretrained(tmp_path, save_embedding_layers=True)
+    refused(lambda: load(tiny_model, adapter=tmp_path), tmp_path, r"of another shape: .*embed_tokens\.weight")
+
+
+def test_a_tokenizer_and_a_chat_template_of_an_adapter_that_differ_are_named(
+    tiny_model: Path, adapter: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    same, other = (shutil.copytree(adapter, tmp_path / name) for name in ("same", "other"))
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(tiny_model / file, same / file)
+    tokenizer = Tokenizer.from_file(str(tiny_model / "tokenizer.json"))
+    tokenizer.add_tokens(["<call>"])
+    tokenizer.save(str(other / "tokenizer.json"))
+    (other / "chat_template.jinja").write_text("{{ messages }}")
+    for folder in (same, other):
+        write_checksums(folder)
+    load(tiny_model, adapter=same)
+    assert not caplog.messages
+    load(tiny_model, adapter=other)
+    assert [message.split(" differs ")[0] for message in caplog.messages] == [
+        f"{other}: its tokenizer",
+        f"{other}: its chat template",
+    ]
 
 
 def test_names_of_older_checkpoints_are_read(tmp_path: Path) -> None:
