@@ -9,6 +9,7 @@ from stages.contamination.build import ANY, Benchmark, build
 
 
 def run(stage: Stage) -> None:
+    registry.check(stage.params)
     retrieved = stage.params.retrieve.benchmarks
     benchmarks = [
         Benchmark(
@@ -35,4 +36,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("contamination", run, packages=("numpy", "pyarrow"), check=registry.check)
+    main("contamination", run, packages=("numpy", "pyarrow"))

@@ -20,6 +20,7 @@ PACKAGES = ("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers")
 
 
 def run(stage: harness.Stage) -> None:
+    registry.check(stage.params)
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]
     settings = registry.settings(card, group.settings())
@@ -109,5 +110,4 @@ if __name__ == "__main__":
         "evaluate",
         run,
         packages=PACKAGES,
-        check=registry.check,
     )

@@ -80,7 +80,8 @@ def test_a_source_that_is_there_is_present(project: Path) -> None:
 
 def test_a_data_set_of_which_a_part_was_fetched_is_incomplete(project: Path) -> None:
     (project / "data/fetched/zeroscrolls").mkdir(parents=True)
-    (project / "data/fetched/zeroscrolls.json").write_text('{"qmsum": {}, "squality": {}}')
+    record = {"licence": "MIT", "citation": "none", "sources": [], "files": {}}
+    (project / "data/fetched/zeroscrolls.json").write_text(json.dumps({"qmsum": record, "squality": record}))
     row = supply("real")["data/fetched/zeroscrolls"]
     assert (row["state"], row["fix"]) == (
         "incomplete",
