@@ -163,10 +163,12 @@ class _Environment(SandboxedEnvironment):
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=True, finalize=_shown)
         self.globals.clear()
-        own = {"join": _join, "replace": _replace, "round": _round, "tojson": _json}
+        bounded_filters = {"join": _join, "replace": _replace, "round": _round, "tojson": _json}
         plain = SandboxedEnvironment(undefined=StrictUndefined)
-        plain.filters |= own
-        self.filters = {name: _counted(name, plain.call_filter, name) for name in (*FILTERS, *own)}
+        plain.filters |= bounded_filters
+        self.filters = {
+            name: _counted(name, plain.call_filter, name) for name in (*FILTERS, *bounded_filters)
+        }
         self.filters |= {"_slice": pass_context(_slice), "_turns": pass_context(_turns)}
         self.tests = {name: _counted(name, plain.call_test, f"is {name}") for name in plain.tests}
 
@@ -272,11 +274,11 @@ class Template:
         """The value of a template that is one expression, such as a list of the row; of any other its text."""
         if self._value is None:
             return self.text(row)
-        own = self._value
+        fill = self._value
 
         def value() -> Any:
-            found = _shown(own(row))
-            return str(found) if isinstance(found, Undefined) else found  # which raises
+            filled = _shown(fill(row))
+            return str(filled) if isinstance(filled, Undefined) else filled  # which raises
 
         return self._run(row, value)
 

@@ -66,11 +66,15 @@ def choose_engine(lm: LanguageModel, folder: Path) -> Engine:
             return Engine.PLAIN
         usual = config._attn_implementation
         with _short(config, windows):
-            own = [plain_logits(lm.model, ids) for ids in rows] if windows else full
-            if _set_attention(lm.model, ATTENTION) and _equal(replace(lm, engine=Engine.ROWS), rows, own):
+            reference = [plain_logits(lm.model, ids) for ids in rows] if windows else full
+            if _set_attention(lm.model, ATTENTION) and _equal(
+                replace(lm, engine=Engine.ROWS), rows, reference
+            ):
                 return Engine.ROWS
             _set_attention(lm.model, usual)
-            return Engine.PADDED if _equal(replace(lm, engine=Engine.PADDED), rows, own) else Engine.PLAIN
+            return (
+                Engine.PADDED if _equal(replace(lm, engine=Engine.PADDED), rows, reference) else Engine.PLAIN
+            )
 
 
 def _rows(lm: LanguageModel) -> list[list[int]]:
@@ -109,8 +113,8 @@ def _equal(lm: LanguageModel, rows: list[list[int]], logits: list[torch.Tensor])
         places = range(min(LENGTHS))
         batch = logits_at(lm, rows, places)
         return all(
-            _near(result, own[: len(places)], lm.model.dtype)
-            for result, own in zip(batch, logits, strict=True)
+            _near(result, reference[: len(places)], lm.model.dtype)
+            for result, reference in zip(batch, logits, strict=True)
         )
     except Exception:
         return False
@@ -120,12 +124,12 @@ def _equal_answers(lm: LanguageModel, rows: list[list[int]]) -> bool:
     """Whether an encoder-decoder answers prompts of unlike lengths, in a batch, as it answers each alone."""
     try:
         answers = [[start_token(lm), *ids[:3]] for ids in rows]
-        own = [plain_answer_logits(lm.model, *one) for one in zip(rows, answers, strict=True)]
+        reference = [plain_answer_logits(lm.model, *one) for one in zip(rows, answers, strict=True)]
         batch = begin(lm, rows)
         for place in range(len(answers[0])):
             if place:
                 batch = step(lm, batch, [answer[place] for answer in answers])
-            for result, logits in zip(batch.logits[:, -1], own, strict=True):
+            for result, logits in zip(batch.logits[:, -1], reference, strict=True):
                 if not _near(result, logits[place], lm.model.dtype):
                     return False
     except Exception:
@@ -133,9 +137,9 @@ def _equal_answers(lm: LanguageModel, rows: list[list[int]]) -> bool:
     return True
 
 
-def _near(logits: torch.Tensor, own: torch.Tensor, dtype: torch.dtype) -> bool:
-    difference = (logits - own).square().mean().sqrt()
-    return bool(difference <= TOLERANCES[dtype] * own.std())
+def _near(logits: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> bool:
+    difference = (logits - reference).square().mean().sqrt()
+    return bool(difference <= TOLERANCES[dtype] * reference.std())
 
 
 def _set_attention(model: Any, name: str) -> bool:

@@ -10,15 +10,16 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import KEY, HttpClient, Limits, Refused, address
 from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text, at_once, until_stop
+from nightjar.models.prompt_logprobs import WAYS, Piece, Way, is_number
 
 log = logging.getLogger("nightjar")
 
@@ -37,21 +38,6 @@ _PROBE, _MOST_APART = "The capital of France is", 0.5
 
 class Unscored(NightjarError):
     """The server does not give the log-probabilities of a given text."""
-
-
-class Piece(NamedTuple):
-    """A token of a text: where its characters end, and its log-probability; the first may have none."""
-
-    end: int
-    logprob: float | None
-
-
-class Way(NamedTuple):
-    """A way to ask for the log-probabilities of a prompt: parameters, key in the answer, and what reads them."""
-
-    parameters: Mapping[str, Any]
-    key: str
-    read: Callable[[Any, str], list[Piece] | None]
 
 
 @dataclass(frozen=True)
@@ -212,7 +198,7 @@ class Server(Model):
         choice = self._choice(self._complete(body)) or {}
         text, logprobs = choice.get("text"), choice.get("logprobs")
         given = logprobs.get("token_logprobs") if isinstance(logprobs, dict) else None
-        if not (isinstance(text, str) and text and isinstance(given, list) and all(map(_is_number, given))):
+        if not (isinstance(text, str) and text and isinstance(given, list) and all(map(is_number, given))):
             raise self._unscored("its log-probabilities of a given text cannot be checked")
         if abs(self._score(_PROBE, text).logprob - math.fsum(given)) > _MOST_APART:
             raise self._unscored("its log-probabilities of a given text are those of other tokens")
@@ -337,75 +323,3 @@ class Server(Model):
             return value
         found = json.dumps(value) if isinstance(value, int | float) else type(value).__name__
         raise self._fault(f"{name} of the answer is not a count of tokens: {found}")
-
-
-def _echoed(given: Any, text: str) -> list[Piece] | None:
-    """The pieces of `logprobs` of an answer that repeats its prompt; None if they are not there."""
-    if not isinstance(given, dict):
-        return None
-    lists: list[Any] = [given.get(name) for name in ("text_offset", "tokens", "token_logprobs")]
-    if not all(isinstance(it, list) for it in lists) or len({len(it) for it in lists}) != 1:
-        return None
-    starts, tokens, logprobs = lists
-    if not all(type(start) is int for start in starts) or starts != sorted(starts) or starts[:1] != [0]:
-        return None
-    # The server wrote one token at most, which begins behind the text. Generated text has a value at its first token.
-    if starts[-1] > len(text) or logprobs[0] is not None:
-        return None
-    ends = [*starts[1:], len(text)]
-    rows = [row for row in zip(starts, ends, tokens, logprobs, strict=True) if row[0] < len(text)]
-    if not all(_is_piece(text[start:end], token, text) for start, end, token, _ in rows):
-        return None
-    # A part of a character ends where the character does.
-    return _pieces([(max(end, start + 1), logprob) for start, end, _, logprob in rows])
-
-
-def _is_piece(piece: str, token: Any, text: str) -> bool:
-    """Whether a token is this piece of a text. Of a character beyond ASCII it may be a part, which no text can show."""
-    if not isinstance(token, str):
-        return False
-    if not piece:
-        return not text.isascii()
-    return piece == token or not piece.isascii()
-
-
-def _prompt_logprobs(given: Any, text: str) -> list[Piece] | None:
-    """The pieces of vLLM's `prompt_logprobs`: for each token an object with one entry, null for the first."""
-    if (
-        not isinstance(given, list)
-        or len(given) < 2
-        or given[0] is not None
-        or not all(isinstance(one, dict) and one for one in given[1:])
-    ):
-        return None
-    tokens = [next(iter(one.values())) for one in given[1:]]
-    if not all(isinstance(one, dict) and isinstance(one.get("decoded_token"), str) for one in tokens):
-        return None
-    rest = "".join(one["decoded_token"] for one in tokens)
-    if not text.endswith(rest):
-        return None
-    end = len(text) - len(rest)
-    found: list[tuple[int, Any]] = [(end, None)] if end else []
-    for one in tokens:
-        end += len(one["decoded_token"])
-        found.append((end, one.get("logprob")))
-    return _pieces(found)
-
-
-def _pieces(given: Sequence[tuple[int, Any]]) -> list[Piece] | None:
-    """The pieces; None if one has no log-probability, other than the first, or one above 0."""
-    for place, (_, logprob) in enumerate(given):
-        if not (_is_number(logprob) and logprob <= 0) and (place or logprob is not None):
-            return None
-    return [Piece(*piece) for piece in given]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-# That of OpenAI (llama.cpp, TGI, vLLM), and that of vLLM alone.
-WAYS = (
-    Way({"echo": True, "logprobs": 1}, "logprobs", _echoed),
-    Way({"prompt_logprobs": 0}, "prompt_logprobs", _prompt_logprobs),
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,6 +33,7 @@ from nightjar.predict.predictor import (
     lacking,
     ranked_row,
     ranking_of,
+    warn_of_failures,
 )
 from nightjar.predict.requests import evidence_of, requests_of
 from nightjar.tools import Calls, Tool, Toolbox, make
@@ -127,21 +127,7 @@ class ModelPredictor(Predictor):
                 name,
             )
         if failures:
-            self._warn_of(failures)
-
-    def _warn_of(self, failures: Mapping[int, str]) -> None:
-        """Count the questions that the model does not answer by the kind of failure, and name the first."""
-        counts = Counter(failure.partition(":")[0] for failure in failures.values())
-        number, failure = min(failures.items())
-        log.warning(
-            "questions of %s without an answer: %d (%s), such as %s of %s: %s; they get no prediction",
-            self._job.card.name,
-            len(failures),
-            ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())),
-            self.questions[number].id,
-            self.questions[number].task_id,
-            failure,
-        )
+            warn_of_failures(self._job.card.name, self.questions, failures)
 
     def _of_kind(self, kind: str) -> Iterator[tuple[int, str]]:
         """Number and prompt of the questions of a kind."""

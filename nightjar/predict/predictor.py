@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +40,8 @@ _NEEDS = {
 }
 # Recipes whose instances have a definition and an input; the others are trained on plain text.
 INSTRUCTED = ("train", "supervised")
+log = logging.getLogger("nightjar")
+
 # Columns of an answer where nothing is written.
 NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
 # What the row of a question has beside its columns where the model failed to answer: the reason.
@@ -234,3 +238,18 @@ def folder_of(system: str) -> Path:
         what = f"no {RECIPE} in this directory" if folder.is_dir() else "no such trained system"
         raise NightjarError(what, repr(system), fix)
     return folder
+
+
+def warn_of_failures(benchmark: str, questions: Sequence[Question], failures: Mapping[int, str]) -> None:
+    """Count the questions that a model does not answer by the kind of failure, and name the first."""
+    counts = Counter(failure.partition(":")[0] for failure in failures.values())
+    number, failure = min(failures.items())
+    log.warning(
+        "questions of %s without an answer: %d (%s), such as %s of %s: %s; they get no prediction",
+        benchmark,
+        len(failures),
+        ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())),
+        questions[number].id,
+        questions[number].task_id,
+        failure,
+    )

@@ -229,14 +229,14 @@ def _object(path: Path, identity: str) -> str:
 
 
 def _git(folder: Path, repository: str, *arguments: str) -> str:
-    own = folder.absolute() / ".git"
+    git_folder = folder.absolute() / ".git"
     # A hook of Git sets them to those of another repository.
     places = {
-        "GIT_DIR": own,
-        "GIT_COMMON_DIR": own,
-        "GIT_INDEX_FILE": own / "index",
-        "GIT_OBJECT_DIRECTORY": own / "objects",
-        "GIT_WORK_TREE": own.parent,
+        "GIT_DIR": git_folder,
+        "GIT_COMMON_DIR": git_folder,
+        "GIT_INDEX_FILE": git_folder / "index",
+        "GIT_OBJECT_DIRECTORY": git_folder / "objects",
+        "GIT_WORK_TREE": git_folder.parent,
     }
     variables = {name: str(path) for name, path in places.items()}
     try:

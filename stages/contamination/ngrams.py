@@ -1,7 +1,8 @@
 """All n-grams of some texts, and where another text has one of them: exact, and fast by 64-bit hashes.
 
-Words are in NFC, lower-cased, without punctuation and symbols, cut at white space, as published for n-gram overlap. A
-script without spaces between words gives long "words": there only texts as a whole can be found.
+Words are lower-cased, without punctuation and symbols, cut at white space, as published for n-gram overlap; and in NFC,
+so that equal texts are equal however they were typed. A script without spaces between words gives long "words": there
+only texts as a whole can be found.
 
 Words are numbered by the vocabulary of the first texts. A window with any other word cannot match, which leaves few to
 look up among the sorted hashes. What is found is compared word by word, so that no chance equality of hashes is

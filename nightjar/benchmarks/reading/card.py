@@ -155,8 +155,8 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     An empty answer is right for a question without an answer; no answer is wrong.
     """
     pairs = [
-        (question.references if given else (), "".join(given[:1]))
-        for question, given in zip(questions, answers, strict=True)
+        (question.references if texts else (), "".join(texts[:1]))
+        for question, texts in zip(questions, answers, strict=True)
     ]
     exact = [any(normalised(one) == normalised(answer) for one in references) for references, answer in pairs]
     shared = [max((_f1(answer, one) for one in references), default=0.0) for references, answer in pairs]
