@@ -6,11 +6,9 @@ reason, like a row of any benchmark. The few-shot examples of `examples` come be
 
 from __future__ import annotations
 
-import math
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -22,7 +20,7 @@ from nightjar.benchmarks import records
 from nightjar.benchmarks.capabilities import Choices, Floats, Query, TaskSource, Turns
 from nightjar.benchmarks.card import Card, Choice, Metric, Task
 from nightjar.benchmarks.question import Asking, Question, Record, Refused
-from nightjar.benchmarks.rows import ENDINGS, TABLES, InvalidRow, Row, objects, rows, text
+from nightjar.benchmarks.rows import ENDINGS, InvalidRow, objects, plain, plain_rows, text
 from nightjar.benchmarks.rows import records as records_of
 from nightjar.benchmarks.templates import InvalidTemplate, Template
 from nightjar.core.config import Count, Item, Model, Name, Positive, parse, problems_of, read_text
@@ -34,8 +32,6 @@ SUFFIXES = (".yaml", ".yml")
 KEYS = "docs/extending.md has every key"
 # Between the examples of a prompt.
 BETWEEN = "\n\n"
-# A cell of whole numbers whose column has gaps, as a table of floats is written.
-WHOLE = re.compile(r"-?[0-9]+\.0")
 # Number of an answer that is none of the choices, for Matthews correlation.
 NO_CHOICE = -1
 
@@ -102,8 +98,12 @@ class Filled(NamedTuple):
     choices: tuple[str, ...]
 
 
-def read(path: Path) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
-    """A task file, its templates, and all that is wrong with it. Raises NightjarError if it is no YAML."""
+def read(path: Path, *, allow_outside: bool = True) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
+    """A task file, its templates, and all that is wrong with it. Raises NightjarError if it is no YAML.
+
+    Unless `allow_outside`, a file of rows that is outside of its folder is wrong, by a link too: a task file may come
+    from anybody, and rows become prompts, perhaps for a server.
+    """
     if not path.is_file():
         raise NightjarError("no such task file", path, "name a file such as my.yaml")
     source = read_text(path)
@@ -148,11 +148,16 @@ def read(path: Path) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
             Fault(line("choices"), "matthews needs the same choices in each row", "list them as texts")
         )
     for key, name in (("data", file.data), ("examples", file.examples)):
-        if isinstance(name, str) and not (path.parent / name).is_file():
-            faults.append(
-                Fault(line(key), f"no file {path.parent / name}", "name one from the task file's folder")
-            )
-        elif isinstance(name, str) and not name.endswith(ENDINGS):
+        if not isinstance(name, str):
+            continue
+        data = path.parent / name
+        if not data.is_file():
+            faults.append(Fault(line(key), f"no file {data}", "name one from the task file's folder"))
+        elif not allow_outside and not data.resolve().is_relative_to(path.parent.resolve()):
+            what = f"{key} is outside of the task file's folder: {name}"
+            fix = "put it beside the task file, or allow it: --allow-outside, in Python allow_outside=True"
+            faults.append(Fault(line(key), what, fix))
+        elif not name.endswith(ENDINGS):
             faults.append(Fault(line(key), f"{name} is no file of rows", f"name one of {', '.join(ENDINGS)}"))
     return file, made, faults
 
@@ -162,21 +167,32 @@ def _metrics(file: TaskFile) -> list[str]:
     return [named] if isinstance(named, str) else list(dict.fromkeys(named))
 
 
-def card(path: Path) -> Card:
-    """The card of a task file. Raises NightjarError, with file and line, for the first thing that is wrong with it."""
+def card(path: Path, *, allow_outside: bool = True) -> Card:
+    """The card of a task file; `allow_outside` as in `read`.
+
+    Raises NightjarError, with file and line, for the first thing that is wrong with it.
+    """
     try:
         status = path.stat()
     except OSError:
         raise NightjarError("no such task file", path, "name a file such as my.yaml") from None
+    if not allow_outside:  # not cached: a link may change
+        _check(path, read(path, allow_outside=False)[2])
     return _card(path, status.st_mtime_ns, status.st_size)
+
+
+def _check(path: Path, faults: Sequence[Fault]) -> None:
+    """Raise NightjarError for the first of the faults."""
+    if faults:
+        first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise NightjarError(f"{first.what}{more}", f"{path}:{first.line}", first.fix)
 
 
 @lru_cache(maxsize=32)
 def _card(path: Path, changed: int, size: int) -> Card:
     file, made, faults = read(path)
-    if faults or file is None or made is None:
-        first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        raise NightjarError(f"{first.what}{more}", f"{path}:{first.line}", first.fix)
+    _check(path, faults)
+    assert file and made
     task = _Task(path, file, made)
     sha256 = contents(path, *([path.parent / file.examples] if isinstance(file.examples, str) else []))
     kind: Literal["choose", "generate"] = "choose" if file.choices else "generate"
@@ -203,13 +219,13 @@ def _card(path: Path, changed: int, size: int) -> Card:
     )
 
 
-def checked(path: Path) -> dict[str, Any]:
+def checked(path: Path, *, allow_outside: bool = False) -> dict[str, Any]:
     """What is wrong with a task file and its rows, and the first question as a model gets it.
 
     "faults" have line, what and fix; "rejected" file, row, id, reason and raw of what is refused; "errors" is the
-    number of both. Raises NightjarError if the file is no YAML.
+    number of both. `allow_outside` as in `read`. Raises NightjarError if the file is no YAML.
     """
-    file, _, faults = read(path)
+    file, _, faults = read(path, allow_outside=allow_outside)
     rejected: list[dict[str, Any]] = []
     records: list[Record] = []
     example: dict[str, Any] | None = None
@@ -218,7 +234,7 @@ def checked(path: Path) -> dict[str, Any]:
             made = card(path)
             assert made.load
             data = path.parent / file.data
-            for row, one in zip(rows(data), made.load(data), strict=True):
+            for row, one in zip(plain_rows(data), made.load(data), strict=True):
                 if isinstance(one, Record):
                     records.append(one)
                 else:
@@ -253,8 +269,8 @@ class _Task:
     def __init__(self, path: Path, file: TaskFile, templates: Templates) -> None:
         self.file, self.templates = file, templates
         self._metrics = _metrics(file)
-        given = file.examples
-        listed = _rows(path.parent / given) if isinstance(given, str) else _plain(objects(given))
+        examples = file.examples
+        listed = plain_rows(path.parent / examples) if isinstance(examples, str) else plain(objects(examples))
         self.examples = []
         for row in listed:
             try:
@@ -262,7 +278,7 @@ class _Task:
                     raise InvalidRow(row.fault)
                 self.examples.append(self.filled_in(row.value))
             except InvalidRow as error:
-                where = given if isinstance(given, str) else "examples"
+                where = examples if isinstance(examples, str) else "examples"
                 raise NightjarError(
                     f"example {row.number}: {error}", f"{path}, {where}", "correct it"
                 ) from None
@@ -290,7 +306,7 @@ class _Task:
 
         template = self.templates.id
         key = (lambda row: text(template.text(row), "id")) if template else None
-        return records_of(file.name, _rows(file), key, record)
+        return records_of(file.name, plain_rows(file), key, record)
 
     def prompt(self, question: Question, asking: Asking) -> str:
         """The examples with their first references, and the prompt of the question."""
@@ -348,7 +364,9 @@ class _Task:
                 answer.strip() in {text.strip() for text in texts} for answer, texts in pairs
             ]
         if {"normalised_match", "rouge_l"} & set(self._metrics) and pairs:
-            parts |= _words_in_common(answers, references)
+            from nightjar.benchmarks.text.metrics import score_by_script
+
+            parts["normalised_match"], parts["rouge_l"] = score_by_script(answers, references)
         if "f1" in self._metrics:
             from nightjar.benchmarks.text.f1 import f1, words
 
@@ -362,64 +380,9 @@ class _Task:
         return parts
 
 
-def _words_in_common(answers: Sequence[str], references: Sequence[tuple[str, ...]]) -> dict[str, Any]:
-    """The normalised match and ROUGE-L of each answer, by the track whose tokens keep the letters of its references."""
-    from nightjar.benchmarks.text.metrics import XLINGUAL, score
-
-    foreign = np.array([not all(map(_is_english, texts)) for texts in references])
-    values = np.empty((2, len(answers)))
-    for track, selected in (("default", ~foreign), (XLINGUAL, foreign)):
-        places = np.flatnonzero(selected).tolist()
-        scores = score(
-            [answers[place] for place in places], [list(references[place]) for place in places], track
-        )
-        values[:, places] = scores.exact_match, scores.rougeL
-    return {"normalised_match": values[0], "rouge_l": values[1]}
-
-
-def _is_english(text: str) -> bool:
-    """Whether the English tokens, runs of a-z and 0-9, keep all letters and digits of a text, and it has one."""
-    letters = [letter for letter in text.lower() if unicodedata.category(letter)[0] in "LMN"]
-    return bool(letters) and "".join(letters).isascii()
-
-
 def _content(row: Filled) -> tuple[str, frozenset[str]]:
     """What a row asks, whatever the blanks and the order of choices."""
     return row.prompt.strip(), frozenset(row.choices)
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    """The rows of a file. A column of a table with gaps and 5.0 for 5 in all other cells is one of whole numbers."""
-    if path.suffix not in TABLES:
-        yield from _plain(rows(path))
-        return
-    table = list(rows(path))
-    values = [row.value for row in table if not row.fault]
-    whole = {name for name in (values[0] if values else ()) if _is_whole([value[name] for value in values])}
-    for row in table:
-        cells = {name: cell.removesuffix(".0") if name in whole else cell for name, cell in row.value.items()}
-        yield row if row.fault else replace(row, value=cells)
-
-
-def _is_whole(cells: Sequence[str]) -> bool:
-    filled = [cell for cell in cells if cell.strip()]
-    return 0 < len(filled) < len(cells) and all(map(WHOLE.fullmatch, filled))
-
-
-def _plain(listed: Iterable[Row]) -> Iterator[Row]:
-    """Rows with the numbers that a column with gaps has when it is saved: 5 for 5.0, and null for NaN."""
-    for row in listed:
-        yield row if row.fault else replace(row, value=_plain_value(row.value), text=row.raw)
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-    if isinstance(value, dict):
-        return {name: _plain_value(part) for name, part in value.items()}
-    return [_plain_value(part) for part in value] if isinstance(value, list) else value
 
 
 def _after(prompt: str) -> str:

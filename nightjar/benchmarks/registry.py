@@ -78,10 +78,12 @@ def _meant(name: str) -> str:
 _added: dict[str, Path] = {}
 
 
-def add(file: Path) -> Card:
-    """The card of a task file, which `card` finds by its name from now on. Raises NightjarError if it is broken, or a
-    benchmark of an installed package has the name."""
-    made = own_task.card(file)
+def add(file: Path, *, allow_outside: bool = True) -> Card:
+    """The card of a task file, which `card` finds by its name from now on; `allow_outside` as in `own_task.read`.
+
+    Raises NightjarError if it is broken, or a benchmark of an installed package has the name.
+    """
+    made = own_task.card(file, allow_outside=allow_outside)
     if made.name in _points():
         fix = "give the task another name"
         raise NightjarError(f"there is a benchmark {made.name} already", file, fix)
@@ -89,15 +91,19 @@ def add(file: Path) -> Card:
     return made
 
 
-def chosen(benchmark: str | None, data: Path | None, task: Path | None) -> Card:
-    """The card of a benchmark whose `data` are named, or of a task file.
+def chosen(
+    benchmark: str | None, data: Path | None, task: Path | None, *, allow_outside: bool = False
+) -> Card:
+    """The card of a benchmark whose `data` are named, or of a task file; `allow_outside` as in `own_task.read`.
 
     Raises NightjarError for both or neither, and for a benchmark that reads no files of its own.
     """
+    if allow_outside and task is None:
+        raise NightjarError("files outside are those of a task file", "allow_outside", "name a task file")
     if (benchmark is None) == (task is None) or (benchmark is None) != (data is None):
         fix = "name a benchmark with the folder or file of its data, or a task file alone"
         raise NightjarError("one benchmark with its data, or one task file, is required", "benchmark", fix)
-    return card(benchmark) if benchmark is not None else add(task or Path())
+    return card(benchmark) if benchmark is not None else add(task or Path(), allow_outside=allow_outside)
 
 
 def is_task_file(code: str) -> bool:

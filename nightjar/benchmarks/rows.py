@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ FIX = "download the file again"
 # The files that `rows` reads.
 TABLES = (".csv", ".tsv")
 ENDINGS = (".jsonl", ".json", *TABLES)
+# A cell of whole numbers whose column has gaps, as a table of floats is written.
+_WHOLE = re.compile(r"-?[0-9]+\.0")
 JsonObject = dict[str, Any]
 
 
@@ -98,6 +102,45 @@ def rows(path: Path) -> Iterator[Row]:
     if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
         value = [{"id": id, **one} for id, one in value.items()]
     return objects(value if isinstance(value, list) else [value])
+
+
+def plain_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file with whole numbers as they were before their column had gaps (`plain`).
+
+    A column of a table with gaps, and 5.0 for 5 in all other cells, is one of whole numbers.
+    """
+    if path.suffix not in TABLES:
+        yield from plain(rows(path))
+        return
+    table = list(rows(path))
+    values = [row.value for row in table if not row.fault]
+    columns = {name for name in (values[0] if values else ()) if _is_whole([value[name] for value in values])}
+    for row in table:
+        cells = {
+            name: cell.removesuffix(".0") if name in columns else cell for name, cell in row.value.items()
+        }
+        yield row if row.fault else replace(row, value=cells)
+
+
+def _is_whole(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell.strip()]
+    return 0 < len(filled) < len(cells) and all(map(_WHOLE.fullmatch, filled))
+
+
+def plain(listed: Iterable[Row]) -> Iterator[Row]:
+    """Rows with the numbers that a column with gaps has when it is saved: 5 for 5.0, and null for NaN."""
+    for row in listed:
+        yield row if row.fault else replace(row, value=_plain_value(row.value), text=row.raw)
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, dict):
+        return {name: _plain_value(part) for name, part in value.items()}
+    return [_plain_value(part) for part in value] if isinstance(value, list) else value
 
 
 def json_value(path: Path) -> Any:

@@ -56,6 +56,7 @@ def evaluate(
     data: AnyPath | None = None,
     *,
     task: AnyPath | None = None,
+    allow_outside: bool = False,
     tasks: Sequence[str] | None = None,
     limit: int | None = None,
     calls: str | None = None,
@@ -65,7 +66,8 @@ def evaluate(
     """Answer the questions of a benchmark's published files with a model, and score the answers.
 
     `model` is any source of `nightjar evaluate`. `benchmark` with `data`, the folder of its files or one of them; or
-    `task`, a task file. `tasks` are some of the benchmark's, of each at most `limit` questions, drawn by the seed.
+    `task`, a task file, whose data are in its folder unless `allow_outside`. `tasks` are some of the benchmark's, of
+    each at most `limit` questions, drawn by the seed.
     `calls`: "on", "disabled" or "off". `chat`: the settings of a chat template or a chat server, {} for their defaults.
     `settings` change parameters by their dotted keys, such as {"predict.defaults.batch_size": 32}.
 
@@ -73,7 +75,7 @@ def evaluate(
     NightjarError for a model, data or settings that cannot be used, and if the model can answer none of the tasks.
     """
     data, task = as_optional_path(data, "data"), as_optional_path(task, "task")
-    card = registry.chosen(benchmark, data, task)
+    card = registry.chosen(benchmark, data, task, allow_outside=allow_outside)
     made = card.capability(TaskSource)
     values = values_for(card, data or (made.data if made else Path()))
     put(values, settings or {}, "settings", "params.yaml has every key")

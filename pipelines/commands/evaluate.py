@@ -11,7 +11,7 @@ from nightjar.core import paths
 from nightjar.core.display import log_to_stderr
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
-from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, printed
+from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, allow_outside_option, printed
 from pipelines.project.text import interval
 
 # Options of how weights are computed, and of a chat.
@@ -85,6 +85,7 @@ def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] |
     help="The folder of the benchmark's published files, or one of them; no project is needed.",
 )
 @click.option("--task", type=FILE, metavar="FILE", help="A task file, in the place of a benchmark.")
+@allow_outside_option
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another parameter; may be repeated."
 )
@@ -116,6 +117,7 @@ def evaluate(
     benchmarks: tuple[str, ...],
     data: Path | None,
     task: Path | None,
+    allow_outside: bool,
     settings: tuple[str, ...],
     tasks: tuple[str, ...],
     limit: int | None,
@@ -164,6 +166,7 @@ def evaluate(
             data=None if data is None else str(data),
             task=None if task is None else str(task),
             settings=dict(map(setting, settings)) or None,
+            allow_outside=allow_outside,
         )
         found = run(options, output, show)
     return found | {"output": output}

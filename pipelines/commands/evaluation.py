@@ -52,7 +52,8 @@ class Options:
     tools, or, of `chat`, prompts without a template.
 
     `engine` has what of precision, threads, batch_size and device is not as the parameters say. `data` are published
-    files of the one benchmark, `task` is a task file; `settings` are parameters by their dotted keys."""
+    files of the one benchmark, `task` is a task file, whose data are in its folder unless `allow_outside`; `settings`
+    are parameters by their dotted keys."""
 
     model: str
     benchmarks: list[str] | None
@@ -64,6 +65,7 @@ class Options:
     data: str | None = None
     task: str | None = None
     settings: dict[str, Any] | None = None
+    allow_outside: bool = False
 
     @property
     def decides(self) -> dict[str, Any]:
@@ -71,9 +73,8 @@ class Options:
         chat = {
             name: value for name, value in (self.chat or {}).items() if name not in ("at_once", "token_limit")
         }
-        options = {
-            key: value for key, value in asdict(self).items() if key not in ("data", "task", "settings")
-        }
+        sources = ("data", "task", "settings", "allow_outside")
+        options = {key: value for key, value in asdict(self).items() if key not in sources}
         return {**options, "limit": None, "chat": None if self.chat is None else chat}
 
 
@@ -129,6 +130,8 @@ def own_card(options: Options) -> tuple[Card, Path] | None:
 
     Raises NightjarError for what does not go together.
     """
+    if options.allow_outside and options.task is None:
+        raise NightjarError("it is for a task file", "--allow-outside", "give --task, or leave it out")
     if options.data is None and options.task is None:
         if not PARAMS_FILE.is_file():
             fix = "run from the project's root, or give --data or --task"
@@ -137,7 +140,12 @@ def own_card(options: Options) -> tuple[Card, Path] | None:
     if len(options.benchmarks or ()) > 1:
         raise NightjarError("--data are those of one benchmark", "--benchmark", "name one")
     benchmark, data, task = next(iter(options.benchmarks or ()), None), options.data, options.task
-    card = registry.chosen(benchmark, Path(data) if data else None, Path(task) if task else None)
+    card = registry.chosen(
+        benchmark,
+        Path(data) if data else None,
+        Path(task) if task else None,
+        allow_outside=options.allow_outside,
+    )
     made = card.capability(TaskSource)
     return card, made.data if made else Path(data or "")
 

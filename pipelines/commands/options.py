@@ -93,6 +93,9 @@ PREDICTIONS = (
     "the name of a baseline."
 )
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+allow_outside_option = click.option(
+    "--allow-outside", is_flag=True, help="The task file may name files outside of its folder."
+)
 jobs_option = click.option(
     "--jobs",
     "-j",

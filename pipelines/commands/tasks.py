@@ -10,7 +10,7 @@ import click
 from nightjar.benchmarks import own_task, registry
 from nightjar.core.json_text import shown
 from pipelines.commands.console import say, say_table, say_text
-from pipelines.commands.options import FILE, printed
+from pipelines.commands.options import FILE, allow_outside_option, printed
 
 # Of refused rows, and of characters of a row.
 SHOWN, SHOWN_CHARACTERS = 20, 100
@@ -41,8 +41,9 @@ def _print(found: Any) -> None:
 @click.option(
     "--check", type=FILE, metavar="FILE", help="A task file: list what is wrong, and show a prompt."
 )
+@allow_outside_option
 @printed(_print, failed=lambda found: isinstance(found, dict) and bool(found["errors"]))
-def tasks(check: Path | None) -> Any:
+def tasks(check: Path | None, allow_outside: bool) -> Any:
     """List the benchmarks, or check a task file (docs/extending.md).
 
     With --check: what is wrong with the file and its rows, line by line, and one prompt as a model gets it. Exit
@@ -54,7 +55,7 @@ def tasks(check: Path | None) -> Any:
       nightjar tasks --check my.yaml
     """
     if check is not None:
-        return own_task.checked(check)
+        return own_task.checked(check, allow_outside=allow_outside)
     return [
         {"benchmark": name, "version": card.version, "title": card.title, "tasks": list(card.tasks)}
         for name in registry.names()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import string
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -143,3 +144,24 @@ def _f(
     recall = overlap / np.maximum(gold, 1)
     total = precision + recall
     return np.divide(2 * precision * recall, total, out=np.zeros(len(total)), where=total > 0)
+
+
+def score_by_script(
+    answers: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Exact match and ROUGE-L of each answer, by the track whose tokens keep the letters of its references."""
+    foreign = np.array([not all(map(_is_english, texts)) for texts in references])
+    values = np.empty((2, len(answers)))
+    for track, selected in (("default", ~foreign), (XLINGUAL, foreign)):
+        places = np.flatnonzero(selected).tolist()
+        scores = score(
+            [answers[place] for place in places], [list(references[place]) for place in places], track
+        )
+        values[:, places] = scores.exact_match, scores.rougeL
+    return values[0], values[1]
+
+
+def _is_english(text: str) -> bool:
+    """Whether the English tokens, runs of a-z and 0-9, keep all letters and digits of a text, and it has one."""
+    letters = [letter for letter in text.lower() if unicodedata.category(letter)[0] in "LMN"]
+    return bool(letters) and "".join(letters).isascii()

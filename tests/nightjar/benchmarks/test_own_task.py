@@ -251,6 +251,7 @@ def test_matthews_counts_an_answer_that_is_none_as_wrong(tmp_path: Path) -> None
         (("[exact_match, normalised_match, f1, rouge_l]", "accuracy"), 7, "accuracy needs choices"),
         (("sums.jsonl", "none.jsonl"), 3, "no file"),
         (("sums.jsonl", "task.yaml"), 3, "task.yaml is no file of rows"),
+        (("sums.jsonl", r'"a\0.jsonl"'), 3, "no file"),
         (("{{ question }}", "{{ question"), 5, "prompt is no template: line 2 of the template"),
         (("{{ question }}", "{{ question|eval }}"), 5, "no filter eval; filters are capitalize"),
         (
@@ -266,7 +267,7 @@ def test_a_fault_is_named_with_its_line(
     made(tmp_path, SUMS, [])
     file = tmp_path / "task.yaml"
     file.write_text(SUMS.lstrip().replace(*change))
-    faults = own_task.read(file)[2]
+    faults = own_task.read(file, allow_outside=False)[2]
     assert [one.line for one in faults] == [line] and told in faults[0].what
     with pytest.raises(NightjarError, match=rf"task.yaml:{line}: "):
         own_task.card(file)
@@ -316,3 +317,45 @@ def test_a_task_file_is_a_benchmark_of_the_project_that_names_it(workdir: Path) 
     Path("task.yaml").write_text(SUMS.lstrip().replace("sums", "protoqa", 1))
     with pytest.raises(NightjarError, match="there is a benchmark protoqa already"):
         registry.add(Path("task.yaml"))
+
+
+@pytest.mark.parametrize("key", ["data", "examples"])
+@pytest.mark.parametrize("way", ["absolute", "parent", "inside and out", "link", "link to a folder"])
+def test_files_outside_of_the_folder_are_refused_unless_allowed(tmp_path: Path, key: str, way: str) -> None:
+    folder, outside = tmp_path / "task", tmp_path / "task other"
+    for path in (folder, outside):
+        path.mkdir()
+    rows = json.dumps({"id": "a", "question": "?", "answer": "2"}) + "\n"
+    (outside / "rows.jsonl").write_text(rows)
+    (folder / "sums.jsonl").write_text(rows)
+    (folder / "link.jsonl").symlink_to(outside / "rows.jsonl")
+    (folder / "linked").symlink_to(outside)
+    names = {
+        "absolute": str(outside / "rows.jsonl"),
+        "parent": "../task other/rows.jsonl",
+        "inside and out": "linked/../task other/rows.jsonl",
+        "link": "link.jsonl",
+        "link to a folder": "linked/rows.jsonl",
+    }
+    file, name = folder / "task.yaml", json.dumps(names[way])
+    text = SUMS.lstrip()
+    file.write_text(text.replace("sums.jsonl", name) if key == "data" else f"{text}examples: {name}\n")
+    line = 3 if key == "data" else 10
+    with pytest.raises(NightjarError, match=rf"task.yaml:{line}: {key} is outside of the task file's folder"):
+        registry.chosen(None, None, file)
+    found = own_task.checked(file)
+    assert [(fault["line"], found["questions"]) for fault in found["faults"]] == [(line, 0)]
+    assert own_task.checked(file, allow_outside=True)["questions"] == 1
+
+
+@pytest.mark.parametrize("name", ["sums.jsonl", "./rows/../sums.jsonl", "rows/sums.jsonl", "link.jsonl"])
+def test_files_within_the_folder_need_no_leave(tmp_path: Path, name: str) -> None:
+    (tmp_path / "real/rows").mkdir(parents=True)
+    (tmp_path / "folder").symlink_to("real")
+    for file in ("sums.jsonl", "rows/sums.jsonl"):
+        (tmp_path / "real" / file).write_text(json.dumps({"id": "a", "question": "?", "answer": "2"}) + "\n")
+    (tmp_path / "real/link.jsonl").symlink_to("rows/sums.jsonl")
+    file = tmp_path / "folder/task.yaml"
+    file.write_text(SUMS.lstrip().replace("sums.jsonl", name))
+    assert own_task.checked(file)["errors"] == 0
+    registry.chosen(None, None, file)

@@ -48,6 +48,7 @@ def folder(workdir: Path) -> Iterator[Path]:
     Path("sums.yaml").write_text(TASK)
     rows = [{"id": f"r{n}", "question": f"{n} + 1?", "answer": n + 1} for n in range(3)]
     Path("sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"id": "r9"}\n')
+    Path("outside.yaml").write_text(TASK.replace("sums.jsonl", "/etc/passwd"))
     Path("quiz.yaml").write_text(QUIZ)
     Path("quiz.csv").write_text("word,metal\ntin,yes\nmilk,no\n")
     yield workdir
@@ -136,6 +137,11 @@ def test_a_chat_server_needs_the_tokenizer_of_a_model_and_no_weights(folder: Pat
         (("--task", "sums.jsonl"), "sums.jsonl"),
         (("--task", "sums.yaml", "--set", "predict.nothing.x=1"), "unknown key predict.nothing.x"),
         (("--task", "sums.yaml", "--tasks", "other"), "no such task of sums"),
+        (
+            ("--task", "outside.yaml"),
+            "outside.yaml:3: data is outside of the task file's folder: /etc/passwd",
+        ),
+        (("--data", "sums.jsonl", "--benchmark", "protoqa", "--allow-outside"), "it is for a task file"),
     ],
 )
 def test_what_cannot_be_evaluated_is_one_line(
