@@ -23,10 +23,18 @@ from typing import TYPE_CHECKING, Any, cast, get_args, get_origin, get_type_hint
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from nightjar.benchmarks import own_task
-from nightjar.benchmarks.capabilities import Average, Capability, Choices, Form, Ranking, TaskSource
+from nightjar.benchmarks.capabilities import (
+    Average,
+    Capability,
+    Choices,
+    Form,
+    Ranking,
+    Reranking,
+    TaskSource,
+)
 from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Question
-from nightjar.core import plugins
+from nightjar.core import paths, plugins
 from nightjar.core.config import PARAMS_FILE, checked, read_yaml, refused
 from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.plugins import FIX, calling
@@ -164,6 +172,23 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
         if system.benchmark not in params.benchmarks:
             what = f"predict.systems has {system.benchmark}-{system.system}"
             raise NightjarError(what, where, f"add {system.benchmark} to the group benchmarks")
+    _check_evidence(params, where)
+
+
+def _check_evidence(params: Params, where: object) -> None:
+    """Raise NightjarError for a system without passages whose recipe trains with some, where its benchmark has them."""
+    recipes = {paths.TRAINED / name: recipe for name, recipe in params.train.recipes.items()}
+    for name, system in params.predict.systems.items():
+        recipe = recipes.get(Path(system.weights))
+        if recipe is None or not recipe.passages or system.evidence:
+            continue
+        # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
+        if system.benchmark in params.retrieve.benchmarks and not card(system.benchmark).capability(
+            Reranking
+        ):
+            what = f"its recipe uses {recipe.passages} passages of evidence"
+            fix = f"set it to {paths.RETRIEVED / system.benchmark}"
+            raise NightjarError(what, f"{where}: predict.systems.{name}.evidence", fix)
 
 
 def _check_data(card: Card, data: str, where: object) -> None:

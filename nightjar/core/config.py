@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -34,12 +34,23 @@ Limit = Positive | None
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Attempts = Annotated[int, Field(ge=1, le=20)]
 Gigabytes = Annotated[float, Field(gt=0, le=LARGEST)]
+# Where a view of a group has the function that refuses a name.
+REFUSAL = "__refusal__"
 
 
 class Model(BaseModel):
     """Base of every parameter group: no unknown keys, no silent conversion of types, no inf, no changes later."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    if not TYPE_CHECKING:  # with it, any name would be an attribute for mypy
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse a field that a view of the group leaves out (stages/_runtime/settings.py)."""
+            refuse = self.__dict__.get(REFUSAL)
+            if refuse and name in type(self).model_fields:
+                refuse(name)
+            return super().__getattr__(name)
 
 
 M = TypeVar("M", bound=Model)

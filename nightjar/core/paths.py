@@ -20,7 +20,8 @@ CORPUS, NATURAL_INSTRUCTIONS = INGESTED / "corpus", INGESTED / "natural_instruct
 CANDIDATES, CALLS = DATA / "augment", DATA / "augment_merge"
 QUESTIONS, INDEX, CONTAMINATION = DATA / "questions", DATA / "index", DATA / "contamination"
 RETRIEVED, RERANKED, CONSISTENCY = DATA / "retrieve", DATA / "rerank", DATA / "consistency"
-ENCODED, PREDICTIONS, SCORES, REPORT = DATA / "encode", DATA / "predict", DATA / "evaluate", DATA / "report"
+ENCODED, SYSTEMS = DATA / "encode", DATA / "systems"
+PREDICTIONS, SCORES, REPORT = DATA / "predict", DATA / "evaluate", DATA / "report"
 # No stage's outputs: what a fresh checkout reads, and what nightlies and studies write.
 SAMPLE, LEDGER, STUDIES = DATA / "sample", DATA / "ledger", DATA / "studies"
 

@@ -31,6 +31,8 @@ Artifact = Annotated[
     PlainSerializer(lambda path: (path or paths.NONE).as_posix(), return_type=str),
 ]
 
+# The set of tools that has all of them.
+ALL_TOOLS = "all"
 S = TypeVar("S", bound=Model)
 # How alike a mistyped name is to the one that is meant, at least.
 MISTYPED = 0.8

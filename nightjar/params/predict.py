@@ -112,13 +112,14 @@ def prompting(facts: Mapping[str, Any]) -> str:
 
 
 class System(Model):
-    """A system on a benchmark: how it answers, its weights, the artifact with its evidence, and what its tools read.
+    """A system on a benchmark: how it answers, its weights, the artifact with its evidence, and its tools.
 
     `kind` is its predictor: `model` answers with a language model, `reader` with a reader for each task, `knn` with the
     labels of the nearest training questions by an encoder, `extractive` with what a language model extracts from
     passages, `span` with a span of the question's own passage, `file` with a file of predictions in the benchmark's own
-    form. `nightjar evaluate` gives the weights of a model behind a server as server:URL. `tools` is the index for a
-    reader, too: it has the passages of the evidence. `calls`: whether it may call tools ("on"), must not begin a call
+    form. `nightjar evaluate` gives the weights of a model behind a server as server:URL. `tools` names the set of
+    tools that it may call, in the group `tools`. `index` is what these search; for a reader, it has the passages of the
+    evidence. `calls`: whether it may call tools ("on"), must not begin a call
     ("disabled"), or is not steered ("off"); None is "on" if its recipe trained with calls, else "off". `chat`: whether
     and how its prompts are messages of a chat.
     """
@@ -128,7 +129,8 @@ class System(Model):
     system: Item
     weights: Name
     evidence: Artifact
-    tools: Artifact
+    tools: Item
+    index: Artifact
     calls: Literal["on", "disabled", "off"] | None = None
     chat: Chat | None = None
 

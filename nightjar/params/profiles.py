@@ -49,6 +49,7 @@ OPEN: Mapping[str, type[Model] | None] = {
     "rerank.benchmarks": RerankModel,
     "retrieve.benchmarks": Retrieval,
     "tools": None,
+    "tools.all": None,
     "train": Training,
     "train.recipes": RecipeInputs,
 }
@@ -155,7 +156,8 @@ def complete(values: Any) -> None:
                 "kind": "model",
                 "weights": paths.LANGUAGE_MODEL.as_posix(),
                 "evidence": none,
-                "tools": none,
+                "tools": "none",
+                "index": none,
             }
             systems[f"{name}-untuned"] = {"benchmark": name, "system": "untuned", **model}
 

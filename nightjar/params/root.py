@@ -17,6 +17,7 @@ from nightjar.params.augment import Augment
 from nightjar.params.benchmarks import Benchmark, Consistency, Contamination
 from nightjar.params.data import Encoding, Ingest, Models, Split
 from nightjar.params.drivers import Checks, Nightly, Rebuild, ServerSettings, Shards
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.params.predict import Predict
 from nightjar.params.readers import QaReader, Readers
 from nightjar.params.search import Index, Rerank, Retrieve
@@ -24,7 +25,7 @@ from nightjar.params.train import Train
 
 
 class Params(Model):
-    """All of params.yaml. `tools` has the settings of each tool by its name; the tool's own model checks them."""
+    """All of params.yaml. `tools` has sets of tools, the settings of each by its name; the tool's model checks them."""
 
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)]
     threads: Annotated[int, Field(ge=1, le=1024)]
@@ -32,7 +33,7 @@ class Params(Model):
     ingest: Ingest
     split: Split
     encoding: Encoding
-    tools: dict[Item, dict[str, Any]]
+    tools: dict[Item, dict[Item, dict[str, Any]]]
     augment: Augment
     index: Index
     retrieve: Retrieve
@@ -61,9 +62,13 @@ def validate(values: dict[str, Any], where: object = PARAMS_FILE) -> Params:
 def _check_names(params: Params, where: object) -> None:
     """Raise NightjarError for a tool, recipe, reader or benchmark whose settings are missing or wrong."""
     for name in params.augment.tools:
-        if name not in params.tools:
-            fix = f"add the group tools.{name}, {{}} for a tool without settings"
+        if name not in params.tools.get(ALL_TOOLS, {}):
+            fix = f"add the group tools.{ALL_TOOLS}.{name}, {{}} for a tool without settings"
             raise NightjarError(f"augment.tools.{name} has no settings", where, fix)
+    for name, system in params.predict.systems.items():
+        if system.tools not in params.tools:
+            what = f"predict.systems.{name}.tools names no set of tools: {system.tools}"
+            raise NightjarError(what, where, f"sets are {', '.join(params.tools)}")
     params.train.check_all("train", params.train.recipes, where)
     params.readers.check_all("readers", params.readers.recipes, where)
     for name in params.readers.recipes:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from nightjar import params as params_module
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import open_model
 from nightjar.models.model import Decoding, Request
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.predict.model import tools_of, writing
 from nightjar.predict.predictor import FAILURE, INSTRUCTED, benchmark_of
 from nightjar.prompts.model_text import model_input
@@ -93,7 +95,7 @@ class Asker:
         self.settings = self.params.predict.benchmark(benchmark).model_copy(update=greedy)
         self.toolbox = Toolbox([])
         if self.recipe.get("calls") and self.settings.call_top_k and self.settings.max_calls:
-            self.toolbox = _ToolboxWithEvents(tools_of(self.params))
+            self.toolbox = _ToolboxWithEvents(tools_of(self.params, *_tools_and_index(self.params, folder)))
             self.toolbox.report = report or (lambda event: None)
         self.find = find(self.params, benchmark) if find and self.recipe.get("evidence") else None
         window, seed, threads = self.params.encoding.max_source_length, self.params.seed, self.params.threads
@@ -135,3 +137,11 @@ class Asker:
         passages = self.find(question, int(self.recipe["evidence"])) if self.find else []
         tokenizer = self._tokenizer
         return model_input(task, question, options, tokenizer, passages, tokenizer.encoder_decoder)
+
+
+def _tools_and_index(params: Params, folder: Path) -> tuple[str, Path | None]:
+    """The set of tools and the index of the first system that answers with the model in `folder`; else all tools."""
+    for system in params.predict.systems.values():
+        if Path(system.weights) == folder and system.index:
+            return system.tools, system.index
+    return ALL_TOOLS, paths.INDEX

@@ -20,6 +20,7 @@ from nightjar.core.arguments import AnyPath, as_optional_path
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend
 from nightjar.params import validate
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.params.profiles import put
 from nightjar.predict import Job, predictor
 from nightjar.predict.predictor import FAILURE, lacking
@@ -91,7 +92,8 @@ def evaluate(
         "kind": "model",
         "weights": source.weights,
     }
-    system |= {"evidence": none, "tools": none, "calls": calls, "chat": None if chat is None else dict(chat)}
+    system |= {"evidence": none, "tools": ALL_TOOLS, "index": none, "calls": calls}
+    system["chat"] = None if chat is None else dict(chat)
     values["predict"]["systems"] = {f"{card.name}-{name}": system}
     params = validate(values, "settings")
     with TemporaryDirectory() as folder, questions_of(card, params) as own_questions:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.capabilities import Choices, Reranking
@@ -352,18 +353,15 @@ def _calls(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> Calls:
 
 
 def _check_evidence(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> None:
-    """Raise NightjarError unless the system has evidence where its recipe uses it, and only there."""
-    # Other benchmarks have what is to be read in their questions, or rank passages for readers alone.
-    shown = job.card.name in job.params.retrieve.benchmarks and job.card.capability(Reranking) is None
-    if (bool(recipe["evidence"]) and shown) == bool(job.evidence):
+    """Raise NightjarError for evidence that the recipe does not use; `registry.check` finds what is missing."""
+    # A benchmark that orders passages has them for readers alone.
+    if not job.evidence or (recipe["evidence"] and job.card.capability(Reranking) is None):
         return
-    none = paths.NONE
+    where, none = job.key("evidence"), paths.NONE
     if job.adapter is None:
         fix = f"set it to {none}, or {job.key('kind')} to extractive"
-        raise NightjarError(f"{kind.title} without a recipe gets no evidence", job.key("evidence"), fix)
-    what = f"the recipe {job.system.system} uses {recipe['evidence']} passages of evidence"
-    fix = f"set {job.key('evidence')} to {paths.RETRIEVED / job.card.name}, or to {none} for none"
-    raise NightjarError(what, "params.yaml", fix)
+        raise NightjarError(f"{kind.title} without a recipe gets no evidence", where, fix)
+    raise NightjarError(f"the weights of {job.system.system} read no evidence", where, f"set it to {none}")
 
 
 def _check_tasks(job: Job, kind: type[Model]) -> None:
@@ -383,16 +381,11 @@ def _check_tasks(job: Job, kind: type[Model]) -> None:
             raise NightjarError("all samples are equal at the temperature 0", where, "set one above 0")
 
 
-def tools_of(params: Params) -> list[Tool]:
-    """The tools of augment.tools."""
-    named = params.augment.tools.items()
-    return [make(name, tool.resource, params.tools[name]) for name, tool in named]
+def tools_of(params: Params, set_name: str, index: Path | None) -> list[Tool]:
+    """The tools of a set, such as "all"; `index` is what they search."""
+    return [make(name, index, settings) for name, settings in params.tools[set_name].items()]
 
 
 def toolbox_of(job: Job) -> Toolbox:
-    """The tools that a system may call. Raises NightjarError if one reads what the system does not name."""
-    for name, tool in job.params.augment.tools.items():
-        if tool.resource not in (None, job.system.tools):
-            fix = f"set {job.key('tools')} to {tool.resource}"
-            raise NightjarError(f"the tool {name} reads {tool.resource}", "params.yaml", fix)
-    return Toolbox(tools_of(job.params))
+    """The tools that a system may call. Raises NightjarError if one searches and the system names no index."""
+    return Toolbox(tools_of(job.params, job.system.tools, job.system.index))

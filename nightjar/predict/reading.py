@@ -110,7 +110,7 @@ def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
             recipe.form,
             questions,
             job.evidence if recipe.passages else None,
-            job.system.tools,
+            job.system.index,
             "test",
             recipe.passages,
             recipe.temperature,
@@ -131,7 +131,7 @@ def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
 def _check_evidence(job: Job, record: Mapping[str, Any]) -> None:
     """Raise NightjarError if a system reads other evidence than its readers were trained with."""
     system = job.system.model_dump()
-    for key, trained in (("benchmark", "benchmark"), ("evidence", "evidence"), ("tools", "index")):
+    for key, trained in (("benchmark", "benchmark"), ("evidence", "evidence"), ("index", "index")):
         if system[key] != record.get(trained):
             what = f"the readers of {record['recipe']} were trained with {record.get(trained)}"
             raise NightjarError(what, job.key(key), f"set {job.key(key)} to it")

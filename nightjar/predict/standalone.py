@@ -19,11 +19,14 @@ from nightjar.benchmarks.card import Card
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.params import Params, profiles
+from nightjar.params.groups import ALL_TOOLS
 
 log = logging.getLogger("nightjar")
 
 # The settings of the papers.
 PROFILE = "real"
+# The tools that read nothing of a project.
+WITHOUT_INDEX = ("calculator", "calendar")
 
 
 def values_for(card: Card, data: Path) -> dict[str, Any]:
@@ -51,8 +54,8 @@ def values_for(card: Card, data: Path) -> dict[str, Any]:
         found[group]["benchmarks"] = {}
     if not project:
         found["train"]["recipes"] = found["readers"]["recipes"] = {}
-        tools = found["augment"]["tools"]
-        found["augment"]["tools"] = {name: tools[name] for name in ("calculator", "calendar")}
+        found["augment"]["tools"] = {name: found["augment"]["tools"][name] for name in WITHOUT_INDEX}
+        found["tools"][ALL_TOOLS] = {name: found["tools"][ALL_TOOLS][name] for name in WITHOUT_INDEX}
     return found
 
 

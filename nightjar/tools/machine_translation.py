@@ -66,7 +66,7 @@ class MachineTranslation(Tool):
         elif engine == "model":
             what = "the engine model needs a translation model"
             raise NightjarError(
-                what, "tools.machine_translation.model", "name a directory or hub:NAME@REVISION"
+                what, "tools.all.machine_translation.model", "name a directory or hub:NAME@REVISION"
             )
         if engine == "apertium" or (engine == "auto" and Apertium.installed()):
             found.append(Apertium())

@@ -67,12 +67,14 @@ class Passages:
 
     @classmethod
     def load(cls, folder: Path | None) -> Passages:
-        """The passages of an index (by default data/index), mapped from disk, or those of a corpus
-        (data/ingest/corpus): its documents are cut into runs of WORDS words and indexed in memory.
+        """The passages of an index (data/index), mapped from disk, or those of a corpus (data/ingest/corpus): its
+        documents are cut into runs of WORDS words and indexed in memory.
 
-        Raises NightjarError if `folder` is neither, or damaged.
+        Raises NightjarError without a folder, and for one that is neither or damaged.
         """
-        folder = folder or paths.INDEX
+        if folder is None:
+            fix = f"set the system's index to {paths.INDEX}, or its tools to a set without search"
+            raise NightjarError("there is nothing to search", "index", fix)
         if (folder / DOCUMENTS.name).is_dir():
             documents = read(folder, DOCUMENTS, ["id", "title", "text"]).to_pylist()
             pieces = [

@@ -17,12 +17,13 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from nightjar.core import plugins
+from nightjar.core import paths, plugins
 from nightjar.core.arguments import AnyPath, as_optional_path
 from nightjar.core.config import PARAMS_FILE, Model, checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.plugins import calling
 from nightjar.params import Params
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import parse
 from nightjar.tools.tool import Request, Tool
@@ -59,7 +60,7 @@ def names() -> tuple[str, ...]:
 def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any] | None = None) -> Tool:
     """The tool of that name, such as "calculator", which reads `resource` if it reads anything.
 
-    `settings` are the keys below `tools.NAME` in the parameters; a key that is left out has its default. Raises
+    `settings` are the keys below `tools.all.NAME` in the parameters; a key that is left out has its default. Raises
     NightjarError for an unknown name, for an entry point that cannot be loaded or makes no tool, for settings that the
     tool refuses, and if it cannot read its resource.
     """
@@ -69,7 +70,7 @@ def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any]
     entry = found[name]
     kind = _class(entry)
     with plugins.calling(plugins.place(entry), "its tool cannot be made"):
-        own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", name)
+        own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", ALL_TOOLS, name)
         instance: Any = kind.make(as_optional_path(resource, "resource"), own)
         missing = _missing(instance)
     if missing:
@@ -81,15 +82,16 @@ def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any]
 def check(params: Params, where: object = PARAMS_FILE) -> None:
     """Raise NightjarError for a tool in the parameters that there is not, whose settings it refuses, or whose code is
     not what the graph watches."""
-    found = _all()
+    points = _all()
+    for set_name, tools in params.tools.items():
+        for name, settings in tools.items():
+            key = f"tools.{set_name}.{name}"
+            if name not in points:
+                raise NightjarError("no such tool", f"{where}: {key}", f"tools are {', '.join(points)}")
+            checked(_class(points[name]).settings, settings, where, *key.split("."))
     for name, group in params.augment.tools.items():
-        if name not in found:
-            raise NightjarError(
-                "no such tool", f"{where}: augment.tools.{name}", f"tools are {', '.join(found)}"
-            )
-        checked(_class(found[name]).settings, params.tools[name], where, "tools", name)
         if name not in BUILT_IN:
-            plugins.check_watched(found[name], group.code, f"augment.tools.{name}.code", where)
+            plugins.check_watched(points[name], group.code, f"augment.tools.{name}.code", where)
 
 
 def _class(entry: EntryPoint) -> Any:
@@ -128,16 +130,16 @@ def call_text(
 ) -> str:
     """The result of the call written in `text`, e.g. "0.29" for "Calculator(400 / 1400)".
 
-    `today` is the day of the call, `resource` what the tool reads, `settings` those of each tool by its name in the
-    registry (see `registry.make`). Raises NightjarError for what is no call, for a tool that is unknown or not
-    available, and for a call without a result, saying why.
+    `today` is the day of the call, `resource` what the tool reads (by default data/index), `settings` those of each
+    tool by its name in the registry (see `registry.make`). Raises NightjarError for what is no call, for a tool that is
+    unknown or not available, and for a call without a result, saying why.
     """
     shown = text if len(text) <= 60 else text[:57] + "..."
     call = parse(text, names=None)
     if call is None:
         fix = 'write Name(input) with balanced parentheses, such as "Calculator(400 / 1400)"'
         raise NightjarError("not a tool call", repr(shown), fix)
-    tool = _named(call.tool, resource, settings or {})
+    tool = _named(call.tool, resource or paths.INDEX, settings or {})
     toolbox = Toolbox([tool])
     result = toolbox.run([call], today)[0]
     if result is not None:
@@ -149,7 +151,7 @@ def call_text(
     raise NightjarError(f"no result: {why}", repr(shown), "correct the call")
 
 
-def _named(name: str, resource: Path | None, settings: Mapping[str, Mapping[str, Any]]) -> Tool:
+def _named(name: str, resource: Path, settings: Mapping[str, Mapping[str, Any]]) -> Tool:
     """The tool whose calls have that name."""
     own = {CALL_NAMES[built_in]: built_in for built_in in BUILT_IN}
     if name in own:

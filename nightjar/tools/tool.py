@@ -54,7 +54,7 @@ class Tool(Protocol):
     and its settings are part of it. `instructions`: the prompt that makes a model propose calls, up to the text (see
     nightjar.prompts.tool_prompts.instructions); only sampling calls for texts needs it. `uses`: which of the fields
     "day" and "text" of a request the tool reads; the others are left empty. `seconds`: how long a batch may take.
-    `settings`: the model of the keys below `tools.NAME` in the parameters, all with defaults. `description` and
+    `settings`: the model of the keys below `tools.all.NAME` in the parameters, all with defaults. `description` and
     `argument` are for chat models (`schema`).
     """
 

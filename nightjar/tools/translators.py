@@ -107,7 +107,7 @@ class Apertium:
         found = shutil.which("apertium")
         if found is None:
             fix = "install it with pairs into English, such as apertium-eng-spa, or set another engine"
-            raise NightjarError("the program apertium is not installed", "tools.machine_translation", fix)
+            raise NightjarError("the program apertium is not installed", "tools.all.machine_translation", fix)
         self.program = found
         # Installing or removing a pair changes what is translated.
         self.modes = frozenset(_output([found, "-l"], seconds).split())

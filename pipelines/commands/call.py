@@ -10,6 +10,7 @@ import click
 
 from nightjar.core.config import PARAMS_FILE
 from nightjar.params import load
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.tools.registry import call_text
 from pipelines.commands.console import say_text
 from pipelines.commands.options import FILE, printed
@@ -41,5 +42,5 @@ def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     """
     # Not prepare_model: a tool may fetch its model from the hub.
     os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
-    settings = load().tools if PARAMS_FILE.exists() else None
+    settings = load().tools[ALL_TOOLS] if PARAMS_FILE.exists() else None
     return {"call": text, "result": call_text(text, day.date(), resource, settings)}

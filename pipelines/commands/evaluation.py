@@ -35,6 +35,7 @@ from nightjar.models.ready import check_complete
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.params.profiles import put
 from nightjar.predict.predictor import lacking
 from nightjar.predict.sources import Source, name_of, resolve
@@ -243,14 +244,14 @@ def _with_system(
     values = deepcopy(dict(given))
     systems = {}
     for one in benchmarks:
-        tools = options.calls != "off" and paths.INDEX.is_dir()
         systems[f"{one}-{name}"] = {
             "benchmark": one,
             "system": name,
             "kind": "model",
             "weights": model.weights,
             "evidence": f"{paths.RETRIEVED}/{one}" if model.evidence else paths.NONE.as_posix(),
-            "tools": (paths.INDEX if tools else paths.NONE).as_posix(),
+            "tools": ALL_TOOLS,
+            "index": (paths.INDEX if paths.INDEX.is_dir() else paths.NONE).as_posix(),
             "calls": options.calls,
             "chat": options.chat,
         }
@@ -336,7 +337,7 @@ def _run_stages(
     answer = partial(predict.run, base=base, tokens=tokens)
     runs: Mapping[str, tuple[Callable[[Stage], None], tuple[str, ...]]] = {
         "predict": (answer, predict.PACKAGES),
-        "evaluate": (evaluate.run, evaluate.PACKAGES),
+        "evaluate": (partial(evaluate.run, systems=[record["name"]]), evaluate.PACKAGES),
         "report": (report.run, report.PACKAGES),
     }
     for name in _stages(record):

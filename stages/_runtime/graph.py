@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import reduce
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from nightjar.params import Params
 
 # Beside the code of the stages, wherever they run.
 GRAPH = Path(__file__).parents[2] / "dvc.yaml"
+_TEMPLATE = re.compile(r"\$\{([^}]+)\}")
 
 
 def _stages() -> dict[str, dict[str, Any]]:
@@ -19,12 +21,39 @@ def _stages() -> dict[str, dict[str, Any]]:
 
 def items(params: Params) -> dict[str, list[str]]:
     """The items of every stage that has some, in the order of the parameters; a stage without `foreach` is left out."""
-    found = {}
-    for name, stage in _stages().items():
-        if "foreach" in stage:
-            keys = stage["foreach"].removeprefix("${").removesuffix("}").split(".")
-            found[name] = list(dict(reduce(getattr, keys, params)))
-    return found
+    return {
+        name: list(dict(_value(params, stage["foreach"][2:-1])))
+        for name, stage in _stages().items()
+        if "foreach" in stage
+    }
+
+
+def declared_settings(params: Params, stage: str) -> list[str]:
+    """The dotted keys of params.yaml that dvc.yaml declares for a stage, such as `train@combined`.
+
+    They are its `params`, and the keys that its dependencies have in templates: another value is another dependency.
+    """
+    name, _, item = stage.partition("@")
+    entry = _stages().get(name, {})
+    body, group = entry.get("do", entry), entry.get("foreach", "")[2:-1]
+    values = {"key": item, "item": _value(params, f"{group}.{item}") if group else None}
+
+    def filled(match: re.Match[str]) -> str:
+        first, _, key = match[1].partition(".")
+        return str(_value(values[first], key) if key else values[first])
+
+    templates = [match[1] for path in body.get("deps", []) for match in _TEMPLATE.finditer(path)]
+    return [
+        *(_TEMPLATE.sub(filled, key) for key in body.get("params", [])),
+        *(re.sub("^item[.]", f"{group}.{item}.", key) for key in templates if key != "key"),
+    ]
+
+
+def _value(group: Any, key: str) -> Any:
+    """The value of a dotted key in a group of the parameters."""
+    for name in key.split("."):
+        group = group[name] if isinstance(group, Mapping) else getattr(group, name)
+    return group
 
 
 def run_models() -> set[str]:

@@ -28,6 +28,7 @@ from nightjar.core.files import write_text
 from nightjar.params import Params
 from stages._runtime import graph, history, machine
 from stages._runtime.checkpoint import Checkpoint, Shard
+from stages._runtime.settings import declared_view
 
 log = logging.getLogger("nightjar")
 
@@ -145,7 +146,7 @@ def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str,
         "rows_in": stage.rows_in,
         "rows_out": stage.rows_out,
         "rows_rejected": stage.rows_rejected,
-        "seed": stage.params.seed,
+        **({"seed": stage.params.seed} if "seed" in vars(stage.params) else {}),
         "versions": {name: version(name) for name in ("nightjar", *packages)},
         # Only the report reads the facts of these stages, so no other stage runs again on another machine.
         **({"machine": machine.describe()} if model else {}),
@@ -159,12 +160,14 @@ def main(
     packages: tuple[str, ...] = ("pyarrow",),
     threads: bool = False,
     shards: bool = False,
+    check: Callable[[Params], None] | None = None,
 ) -> None:
     """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
 
     An item follows the stage's name where dvc.yaml has items for it. `packages` are those whose versions belong to the
     facts. With `threads`, the stage runs models (`before_models`). With `shards`, `--shard I/N`
-    may follow: the run does that share of the work and writes neither artifact nor facts.
+    may follow: the run does that share of the work and writes neither artifact nor facts. `check` gets all parameters
+    before the work begins; the stage itself sees the settings alone that dvc.yaml declares for it.
     """
     display.protect()
     startup.collect_seldom()
@@ -184,7 +187,9 @@ def main(
                 f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {expected}"
             )
         name = folder if allowed is None else f"{folder}@{arguments[0]}"
-        stage = Stage(name, params, shard)
+        if check:
+            check(params)
+        stage = Stage(name, declared_view(params, name), shard)
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
         if threads:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, paths, tables
 from nightjar.core.identity import code, contents, digest
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.tools import Toolbox, make
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
@@ -24,7 +25,7 @@ PACKAGES = ("torch", "transformers")
 def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
     own = params.tools[name]
-    tool = make(name, own.resource, stage.params.tools[name])
+    tool = make(name, own.resource, stage.params.tools[ALL_TOOLS][name])
     documents = from_documents(tables.read_rows(paths.CORPUS, contracts.DOCUMENTS))
     held_out_ids = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
     chosen: list[Source] = []

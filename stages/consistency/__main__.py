@@ -16,11 +16,10 @@ def run(stage: Stage) -> None:
     from nightjar.models.load import prepare
     from stages.consistency.build import labeller, means, write_consistency
 
-    registry.check(stage.params)
     card = registry.card(stage.item)
     settings, source = stage.params.consistency, paths.QUESTIONS / stage.item
     reader, output = Path(settings.benchmarks[stage.item].reader), paths.CONSISTENCY / stage.item
-    prepare(stage.params.seed, stage.params.threads)
+    prepare(0, stage.params.threads)  # nothing is drawn
     folders = {name: paths.DATA / name / stage.item for name in RANKINGS}
     rankings = {name: read_rankings(folder, "test") for name, folder in folders.items()}
     facts = write_consistency(
@@ -46,4 +45,5 @@ if __name__ == "__main__":
         run,
         packages=("pyarrow", "torch", "transformers"),
         threads=True,
+        check=registry.check,
     )

@@ -9,7 +9,6 @@ from stages.contamination.build import ANY, Benchmark, build
 
 
 def run(stage: Stage) -> None:
-    registry.check(stage.params)
     retrieved = stage.params.retrieve.benchmarks
     benchmarks = [
         Benchmark(
@@ -36,4 +35,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("contamination", run, packages=("numpy", "pyarrow"))
+    main("contamination", run, packages=("numpy", "pyarrow"), check=registry.check)

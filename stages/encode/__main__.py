@@ -30,26 +30,25 @@ CODE = (
 
 def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuild, list[Path]]:
     """The work of a recipe, and the artifacts that it reads whole. Raises NightjarError as they do."""
-    recipe, inputs = params.train.recipe(name), params.train.recipes[name]
-    texts, tokenizer = Path(inputs.texts), load_tokenizer(paths.LANGUAGE_MODEL)
+    recipe = params.train.recipes[name]
+    texts, tokenizer = Path(recipe.texts), load_tokenizer(paths.LANGUAGE_MODEL)
     if recipe.data == TEXTS:
         return TextBuild(texts, recipe, tokenizer), [texts]
     if recipe.data == QUESTIONS:
         return QuestionBuild(texts, registry.card(texts.name), params.encoding, tokenizer), [texts]
-    tasks, calls, evidence = paths.NATURAL_INSTRUCTIONS, inputs.calls, inputs.evidence
+    tasks, calls, evidence = paths.NATURAL_INSTRUCTIONS, recipe.calls, recipe.evidence
     work = Build(Sources(texts, tasks, calls, evidence), recipe, params.encoding, tokenizer)
     return work, [tasks, *(path for path in (calls, evidence) if path)]
 
 
 def run(stage: Stage) -> None:
-    recipe = stage.params.train.recipe(stage.item)
-    output = paths.ENCODED / stage.item
-    texts = Path(stage.params.train.recipes[stage.item].texts)
+    recipe = stage.params.train.recipes[stage.item]
+    output, texts = paths.ENCODED / stage.item, Path(recipe.texts)
     work, read = work_of(stage.params, stage.item)
     sides = [texts / unit.contract.name for unit in work.units] if recipe.data not in UNITS else []
     files = [path for path in sorted(paths.LANGUAGE_MODEL.iterdir()) if path.suffix in (".json", ".model")]
     cache_key = {
-        "recipe": [recipe.data, recipe.calls, recipe.evidence, recipe.sequence_tokens],
+        "recipe": [recipe.data, recipe.calls is not None, recipe.passages, recipe.sequence_tokens],
         "encoding": stage.params.encoding.model_dump(),
         "code": [code(*CODE), *map(version, PACKAGES)],
         "reads": contents(*read, *dict.fromkeys(sides), *files),

@@ -17,7 +17,7 @@ from nightjar.core.contracts import TOKENS, TOKENS_FILE, Table
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.data import Encoding
-from nightjar.params.train import Recipe
+from nightjar.params.train import RecipeInputs
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input, model_target
 
@@ -173,10 +173,12 @@ class Build:
     Raises NightjarError if there is nothing to train on.
     """
 
-    def __init__(self, sources: Sources, recipe: Recipe, options: Encoding, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, sources: Sources, recipe: RecipeInputs, options: Encoding, tokenizer: Tokenizer
+    ) -> None:
         self.sources, self.recipe = sources, recipe
         self.tasks = {row["task_id"]: row for row in tables.read_rows(sources.ingested, contracts.TASKS)}
-        self.encoder = Encoder(options, recipe.evidence, tokenizer)
+        self.encoder = Encoder(options, recipe.passages, tokenizer)
         self.units = [
             Unit(side, contract, part, count)
             for side, contract in (("train", TABLES[recipe.data]), (DEV, contracts.DEV))

@@ -15,7 +15,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.train import Recipe
+from nightjar.params.train import RecipeInputs
 from nightjar.tools.syntax import find
 from stages.encode.build import DEV, Outcome, Unit, write
 
@@ -31,7 +31,7 @@ class TextBuild:
     Raises NightjarError if there is no text to train on, or for an encoder-decoder, which has no use for a text alone.
     """
 
-    def __init__(self, merged: Path, recipe: Recipe, tokenizer: Tokenizer) -> None:
+    def __init__(self, merged: Path, recipe: RecipeInputs, tokenizer: Tokenizer) -> None:
         if recipe.sequence_tokens is None:
             raise ValueError("a recipe of texts has a length of its sequences")
         if tokenizer.encoder_decoder:

@@ -12,6 +12,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
 from nightjar.core import contracts, paths
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import read_object
 from nightjar.core.tables import ArtifactWriter, read_rows
 from nightjar.statistics.bootstrap import Bootstrap
 from stages._runtime import stage as harness
@@ -19,8 +20,8 @@ from stages._runtime import stage as harness
 PACKAGES = ("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers")
 
 
-def run(stage: harness.Stage) -> None:
-    registry.check(stage.params)
+def run(stage: harness.Stage, systems: list[str] | None = None) -> None:
+    """Score `systems`; None: those of data/systems."""
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]
     settings = registry.settings(card, group.settings())
@@ -28,7 +29,8 @@ def run(stage: harness.Stage) -> None:
     if group.encoder:
         card = card.with_encoder(group.encoder)
         stage.reads(group.encoder)
-    systems = stage.params.predict.of(card.name)
+    if systems is None:
+        systems = read_systems(stage.folder / paths.SYSTEMS / f"{card.name}.json")
     predicted = {system: stage.folder / paths.PREDICTIONS / card.name / system for system in systems}
     stage.reads(source, *predicted.values())
     questions = read_questions(source)
@@ -91,6 +93,12 @@ def run(stage: harness.Stage) -> None:
     stage.writes(out)
 
 
+def read_systems(file: Path) -> list[str]:
+    """The names of a benchmark's systems, in the order of predict.systems. Raises NightjarError for a damaged file."""
+    names: list[str] = read_object(file, "run: nightjar rebuild systems").get("systems", [])
+    return names
+
+
 def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str] | None], int]:
     """The predicted answers to each question, None for a question without a prediction; and how many those are.
 
@@ -110,4 +118,5 @@ if __name__ == "__main__":
         "evaluate",
         run,
         packages=PACKAGES,
+        check=registry.check,
     )

@@ -20,7 +20,6 @@ PACKAGES = ("torch", "transformers", "peft")
 
 def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = None) -> None:
     """Answer with the predictor of the system's kind; `base` is the language model, `tokens` as of a `Job`."""
-    registry.check(stage.params)
     source = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
     job = Job(stage.params, stage.item, source, base, tokens)
     with predictor(job) as made:
@@ -78,4 +77,5 @@ if __name__ == "__main__":
         packages=PACKAGES,
         threads=True,
         shards=True,
+        check=registry.check,
     )

@@ -8,7 +8,6 @@ from stages._runtime.stage import Stage, main
 
 
 def run(stage: Stage) -> None:
-    registry.check(stage.params)
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]
     data, output = Path(group.data), paths.QUESTIONS / card.name
@@ -27,4 +26,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("questions", run)
+    main("questions", run, check=registry.check)

@@ -29,7 +29,6 @@ NO_SYSTEM = "predict.systems has no system for this benchmark"
 
 def run(stage: harness.Stage) -> None:
     params = stage.params
-    registry.check(params)
     tools = list(params.augment.tools)
     own = stage.folder
     nodes = facts.present(facts.of(own), params)
@@ -104,4 +103,4 @@ def _publish(files: Mapping[str, str], output: Path) -> None:
 
 
 if __name__ == "__main__":
-    harness.main("report", run, packages=PACKAGES)
+    harness.main("report", run, packages=PACKAGES, check=registry.check)

@@ -1,5 +1,6 @@
 """python -m stages.train_reader RECIPE: models/readers/RECIPE, a reader for each task of a benchmark."""
 
+from nightjar.benchmarks import registry
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("torch", "transformers")
@@ -12,4 +13,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("train_reader", run, packages=PACKAGES, threads=True)
+    main("train_reader", run, packages=PACKAGES, threads=True, check=registry.check)

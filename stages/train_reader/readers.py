@@ -31,7 +31,6 @@ def train(stage: Stage) -> None:
     Raises NightjarError for a missing or damaged input, as `read_tasks` and `load`, and if the same training is already
     running.
     """
-    registry.check(stage.params)
     recipe = stage.params.readers.recipe(stage.item)
     inputs = stage.params.readers.recipes[stage.item]
     card, seed = registry.card(inputs.benchmark), stage.params.seed + recipe.seed

@@ -35,7 +35,7 @@ def configure(
     } | settings
     known = values["predict"]["systems"]
     own = {"kind": "model", "weights": "models/base/language_model"}
-    own |= dict.fromkeys(("evidence", "tools"), "data/none")
+    own |= {"evidence": "data/none", "tools": "none", "index": "data/none"}
     values["predict"]["systems"] = {
         name: it for name, it in known.items() if it["benchmark"] != benchmark
     } | {f"{benchmark}-{name}": {"benchmark": benchmark, "system": name, **own} for name in systems}

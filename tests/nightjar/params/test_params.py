@@ -208,9 +208,10 @@ def test_no_setting_takes_what_is_no_number_or_absurd(values: dict[str, Any], ke
 
 
 def test_a_tool_without_settings(values: dict[str, Any]) -> None:
-    del values["tools"]["calendar"]
+    del values["tools"]["all"]["calendar"]
     with pytest.raises(
-        NightjarError, match=r"params.yaml: augment.tools.calendar has no settings; add the group"
+        NightjarError,
+        match=r"params.yaml: augment.tools.calendar has no settings; add the group tools.all.calendar",
     ):
         validate(values)
 

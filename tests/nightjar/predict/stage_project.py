@@ -34,7 +34,7 @@ def project(
             "kind": "model",
             "weights": "models/base/language_model",
         }
-        own |= dict.fromkeys(("evidence", "tools"), "data/none")
+        own |= {"evidence": "data/none", "tools": "all", "index": "data/none"}
         predict["systems"][f"{benchmark}-{name}"] = own | changes
     for group, changes in groups.items():
         values[group].update(changes)

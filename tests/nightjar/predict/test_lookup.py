@@ -42,7 +42,7 @@ def project(workdir: Path) -> Path:
     values["ingest"][BENCHMARK]["path"] = str(ROOT / values["ingest"][BENCHMARK]["path"])
     values["benchmarks"][BENCHMARK]["encoder"] = "data/none"
     system = {"benchmark": BENCHMARK, "system": "others", "kind": "file", "weights": FILE}
-    system |= {"evidence": "data/none", "tools": "data/none"}
+    system |= {"evidence": "data/none", "tools": "none", "index": "data/none"}
     values["predict"]["systems"] = {ITEM: system}
     Path("params.yaml").write_text(json.dumps(values))
     for stage in ("ingest", "questions"):

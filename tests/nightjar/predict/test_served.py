@@ -30,7 +30,9 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
     settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}
     values["predict"][benchmark].update(settings)
     values["predict"]["systems"] = {
-        f"{benchmark}-served": system | dict.fromkeys(("evidence", "tools"), "data/none") | changes
+        f"{benchmark}-served": system
+        | {"evidence": "data/none", "tools": "all", "index": "data/none"}
+        | changes
     }
     (folder / "params.yaml").write_text(json.dumps(values))
     rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
@@ -138,6 +140,7 @@ def test_an_error_after_a_call_is_no_answer(workdir: Path, tiny_model: Path) -> 
 
 def _only_the_calculator(folder: Path) -> None:
     values = read_yaml(folder / "params.yaml")
+    values["tools"]["all"] = {"calculator": {}}
     values["augment"]["tools"] = {"calculator": values["augment"]["tools"]["calculator"]}
     (folder / "params.yaml").write_text(json.dumps(values))
 

@@ -123,22 +123,22 @@ def test_own_tools(installed: Installed) -> None:
 
 def test_a_setting_is_read_and_a_wrong_one_is_one_line() -> None:
     assert make("calculator", None, {"lenient": True}).run([Request("1,000 * 5%")]) == ["50"]
-    with pytest.raises(NightjarError, match=r"tools\.calculator\.lenient = 'yes' is not"):
+    with pytest.raises(NightjarError, match=r"tools\.all\.calculator\.lenient = 'yes' is not"):
         make("calculator", None, {"lenient": "yes"})
 
 
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("calculator", {"lenient": 1}, "params.yaml: tools.calculator.lenient = 1 is not allowed"),
-        ("wiki_search", {"depth": 1}, "unknown key tools.wiki_search.depth"),
-        ("thesaurus", {}, "augment.tools.thesaurus: no such tool; tools are calculator"),
+        ("calculator", {"lenient": 1}, "params.yaml: tools.all.calculator.lenient = 1 is not allowed"),
+        ("wiki_search", {"depth": 1}, "unknown key tools.all.wiki_search.depth"),
+        ("thesaurus", {}, "tools.all.thesaurus: no such tool; tools are calculator"),
     ],
 )
 def test_parameters_are_checked_before_any_work(key: str, value: dict[str, Any], told: str) -> None:
     values = read_yaml(ROOT / "params.yaml")
     check(validate(values))
-    values["tools"][key] = value
+    values["tools"]["all"][key] = value
     values["augment"]["tools"].setdefault(key, values["augment"]["tools"]["calculator"])
     with pytest.raises(NightjarError, match=re.escape(told)):
         check(validate(values))

@@ -80,8 +80,7 @@ def test_a_source_that_is_there_is_present(project: Path) -> None:
 
 def test_a_data_set_of_which_a_part_was_fetched_is_incomplete(project: Path) -> None:
     (project / "data/fetched/zeroscrolls").mkdir(parents=True)
-    record = {"licence": "MIT", "citation": "none", "sources": [], "files": {}}
-    (project / "data/fetched/zeroscrolls.json").write_text(json.dumps({"qmsum": record, "squality": record}))
+    (project / "data/fetched/zeroscrolls.json").write_text('{"qmsum": {}, "squality": {}}')
     row = supply("real")["data/fetched/zeroscrolls"]
     assert (row["state"], row["fix"]) == (
         "incomplete",
@@ -107,7 +106,7 @@ def test_the_profiles_on_real_data_cover_every_benchmark_and_need_only_what_fetc
 def test_a_source_that_no_supply_describes_is_named(project: Path) -> None:
     (project / "profiles/mine.yaml").write_text(
         "models: {language_model: {source: hub:me/mine, sha256: null}}\ningest: {protoqa: {path: data/mine}}\n"
-        "tools: {question_answering: {model: models/mine}}\n"
+        "tools: {all: {question_answering: {model: models/mine}}}\n"
     )
     needed = supply("mine")
     assert set(needed) == {"hub:me/mine", "data/mine", "models/mine"}

@@ -42,7 +42,11 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"predict.supernatinst.encoding": "nope"}, ("predict@x",), "predict.supernatinst.encoding = 'nope'"),
     ({"nightly.cron": "x"}, ("split",), "nightly.cron = 'x'"),
     ({"unknown": 1}, ("split",), "unknown key unknown"),
-    ({"tools.calculator.lenient": "yes"}, ("split",), "tools.calculator.lenient = 'yes' is not allowed"),
+    (
+        {"tools.all.calculator.lenient": "yes"},
+        ("split",),
+        "tools.all.calculator.lenient = 'yes' is not allowed",
+    ),
     ({"benchmarks.protoqa.unknown": 1}, ("split",), "unknown key benchmarks.protoqa.unknown"),
     ({"benchmarks": {}}, ("split",), "predict.systems has "),
     (

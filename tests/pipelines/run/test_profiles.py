@@ -105,7 +105,7 @@ augment:
   tools:
     thesaurus: {code: own/thesaurus.py, resource: own/words.txt, sampling_threshold: 0.1, positions: 2, samples: 3,
       filter_threshold: 1.0}
-tools: {thesaurus: {}}
+tools: {all: {thesaurus: {}}}
 """
 
 
@@ -117,7 +117,8 @@ def test_a_profile_adds_a_tool_or_chooses_its_tools(project: Path) -> None:
 
 
 def test_a_setting_adds_a_system(project: Path) -> None:
-    given = "{benchmark: supernatinst, system: mine, kind: model, weights: own, evidence: data/none, tools: data/none}"
+    given = "{benchmark: supernatinst, system: mine, kind: model, weights: own, evidence: data/none, "
+    given += "tools: none, index: data/none}"
     apply(project, "quick", [f"predict.systems.supernatinst-mine={given}"])
     systems = load(project / "params.yaml").predict.systems
     assert systems["supernatinst-mine"].weights == "own" and len(systems) == 8
@@ -386,6 +387,6 @@ def test_a_launcher_needs_its_configuration(project: Path) -> None:
 def test_what_is_written_is_read_by_the_parser_of_dvc(project: Path) -> None:
     """A colon in a text, in a mapping on one line, needs quotation marks there."""
     source = "hub:NAME@REVISION"
-    apply(project, "sample", [f"tools.question_answering.model={source}"])
+    apply(project, "sample", [f"tools.all.question_answering.model={source}"])
     text = (project / "params.yaml").read_text()
-    assert YAML(typ="safe").load(text)["tools"]["question_answering"]["model"] == source
+    assert YAML(typ="safe").load(text)["tools"]["all"]["question_answering"]["model"] == source

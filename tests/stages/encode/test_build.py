@@ -15,7 +15,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.params.data import Encoding
-from nightjar.params.train import Recipe
+from nightjar.params.train import RecipeInputs
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input
 from stages.encode import build as build_module
@@ -73,12 +73,12 @@ def sources(tmp_path: Path) -> Sources:
     return Sources(tmp_path / "split", tmp_path / "ingested", tmp_path / "merged", tmp_path / "retrieved")
 
 
-def recipe(**changes: Any) -> Recipe:
-    return SETTINGS.train.recipe("combined").model_copy(update=changes)
+def recipe(**changes: Any) -> RecipeInputs:
+    return SETTINGS.train.recipes["combined"].model_copy(update=changes)
 
 
 def encode(
-    sources: Sources, output: Path, model: Path, chosen: Recipe, options: Encoding = SETTINGS.encoding
+    sources: Sources, output: Path, model: Path, chosen: RecipeInputs, options: Encoding = SETTINGS.encoding
 ) -> tuple[Tokenizer, list[dict[str, Any]]]:
     tokenizer = load_tokenizer(model)
     work = Build(sources, chosen, options, tokenizer)
@@ -94,7 +94,7 @@ def test_prompts_and_targets_are_those_of_the_instances(
     sources: Sources, tiny_model: Path, tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_module, "ROWS_PER_BATCH", batch)
-    tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, recipe(calls=True, evidence=1))
+    tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, recipe(passages=1))
     assert [(r["side"], r["task_id"], r["id"]) for r in rows] == [
         *(("train", given["task_id"], given["id"]) for given in TRAIN),
         ("dev", "c", "c0"),
@@ -123,7 +123,7 @@ def test_prompts_and_targets_are_those_of_the_instances(
 
 def test_the_mixed_mode_has_the_five_variants(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
     options = SETTINGS.encoding.model_copy(update={"mixed": True})
-    chosen = recipe(calls=False, evidence=0)
+    chosen = recipe(calls=None, passages=0)
     tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, chosen, options)
     for made, given in zip(rows, TRAIN + DEV, strict=True):
         texts = [tokenizer.decode(ids) for ids in made["prompts"]]
@@ -136,7 +136,7 @@ def test_the_mixed_mode_has_the_five_variants(sources: Sources, tiny_model: Path
 def test_an_encoder_decoder_keeps_the_published_form(sources: Sources, tmp_path: Path) -> None:
     (tmp_path / "t5").mkdir()
     options = SETTINGS.encoding.model_copy(update={"max_target_length": 16})
-    chosen = recipe(data="supervised", calls=False, evidence=0)
+    chosen = recipe(data="supervised", calls=None, passages=0)
     tokenizer, rows = encode(
         sources, tmp_path / "out", encoder_decoder(tmp_path / "t5"), chosen, SETTINGS.encoding
     )
@@ -144,7 +144,7 @@ def test_an_encoder_decoder_keeps_the_published_form(sources: Sources, tmp_path:
     assert rows[0]["prompts"][0][-1] == tokenizer.end
     assert tokenizer.decode(rows[0]["prompts"][0]).endswith("Input: a goose.\nOutput: ")
     assert tokenizer.decode(rows[0]["targets"][0]) == "honk"
-    _, rows = encode(sources, tmp_path / "cut", tmp_path / "t5", recipe(evidence=0), options)
+    _, rows = encode(sources, tmp_path / "cut", tmp_path / "t5", recipe(passages=0), options)
     assert len(rows[5]["targets"][0]) == 16 and rows[5]["targets"][0][-1] == tokenizer.end
     source = pa.memory_map(str(tmp_path / "cut" / "tokens" / TOKENS_FILE))
     assert pa.ipc.open_file(source).schema.metadata == {b"encoder_decoder": b"true"}

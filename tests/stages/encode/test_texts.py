@@ -16,7 +16,7 @@ from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
-from nightjar.params.train import Recipe
+from nightjar.params.train import RecipeInputs
 from stages.encode.texts import TextBuild, windows
 from tests.conftest import ROOT
 
@@ -48,11 +48,13 @@ def merged(tmp_path: Path) -> Path:
     return tmp_path / "merged"
 
 
-def recipe(calls: bool, length: int = 64) -> Recipe:
-    return SETTINGS.train.recipe("toolformer").model_copy(update={"calls": calls, "sequence_tokens": length})
+def recipe(calls: bool, length: int = 64) -> RecipeInputs:
+    return SETTINGS.train.recipes["toolformer" if calls else "plain"].model_copy(
+        update={"sequence_tokens": length}
+    )
 
 
-def encode(merged: Path, chosen: Recipe, tokenizer: Tokenizer, output: Path) -> list[dict[str, Any]]:
+def encode(merged: Path, chosen: RecipeInputs, tokenizer: Tokenizer, output: Path) -> list[dict[str, Any]]:
     work = TextBuild(merged, chosen, tokenizer)
     outcome = work.write(output, map(work.encode, range(len(work.units))))
     assert outcome.read == sum(unit.rows for unit in work.units) == 3

@@ -53,6 +53,9 @@ def project(workdir: Path) -> Path:
     shutil.copy(ROOT / "params.yaml", workdir)
     tasks = {"t1": task("cold."), "t2": task(None)}
     write_questions(ASKED, [question(row, tasks[row["task_id"]]) for row in ROWS])
+    file = Path("data/systems/supernatinst.json")
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"systems": SYSTEMS}))
     for system in SYSTEMS:
         answered = ROWS[:2] if system == "untuned" else ROWS
         with tables.ArtifactWriter(Path(f"data/predict/supernatinst/{system}")) as writer:

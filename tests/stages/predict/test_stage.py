@@ -197,24 +197,6 @@ def test_what_an_encoder_decoder_cannot(
 
 
 @pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        ("supernatinst-combined", "uses 1 passages of evidence"),
-        ("protoqa-combined", "uses 1 passages of evidence"),
-        # The check is passed: what is missing are the questions, which are not made here.
-        ("classification-combined", "no such table"),
-        ("zeroscrolls-combined", "no such table"),
-    ],
-)
-def test_a_recipe_with_evidence_needs_it_where_the_benchmark_retrieves_any(
-    item: str, message: str, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = project(tmp_path, tiny_model)
-    write_recipe(folder, evidence=1)
-    refused(folder, monkeypatch, item, message, evidence="data/none", tools="data/none", calls="off")
-
-
-@pytest.mark.parametrize(
     ("kind", "weights", "message"),
     [
         ("model", "elsewhere", "the kind model answers with a language model, an adapter or a model"),

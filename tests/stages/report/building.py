@@ -354,7 +354,7 @@ def add_system(values: dict[str, Any], benchmark: str, system: str) -> None:
     weights = LM if system == "untuned" else f"models/train/{system}"
     values["predict"]["systems"][f"{benchmark}-{system}"] = {
         "benchmark": benchmark, "system": system, "kind": "model", "weights": weights,
-        "evidence": "data/none", "tools": "data/none",
+        "evidence": "data/none", "tools": "none", "index": "data/none",
     }  # fmt: skip
 
 

@@ -75,7 +75,8 @@ def configure(**changes: Any) -> None:
     values = read_yaml(ROOT / "profiles/sample.yaml")
     values["qa_readers"] = {"own": RECIPE | changes}
     system = {"benchmark": "reading", "system": "own", "kind": "span", "weights": "models/qa/own"}
-    values["predict"]["systems"] = {"reading-own": system | dict.fromkeys(("evidence", "tools"), "data/none")}
+    system |= {"evidence": "data/none", "tools": "none", "index": "data/none"}
+    values["predict"]["systems"] = {"reading-own": system}
     values["predict"]["reading"] = {}
     group = {
         "code": "nightjar/benchmarks/reading",

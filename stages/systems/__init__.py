@@ -1,0 +1,1 @@
+"""Writes the names of the systems of each benchmark."""
