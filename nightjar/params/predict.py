@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from nightjar.core import paths
 from nightjar.core.config import Count, Item, Model, Name, Positive
-from nightjar.params.groups import Artifact, Defaults
+from nightjar.params.groups import ALL_TOOLS, Artifact, Defaults
 
 EncodingName = Literal[
     "input_only",
@@ -111,6 +112,14 @@ def prompting(facts: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def _set_of_tools(value: Any) -> Any:
+    """The name of a set of tools. Raises ValueError for a path, which stood there before systems had an index."""
+    if isinstance(value, str) and "/" in value:
+        name = "none" if value == paths.NONE.as_posix() else ALL_TOOLS
+        raise ValueError(f"it is the index of these tools; write tools: {name} and index: {value}")
+    return value
+
+
 class System(Model):
     """A system on a benchmark: how it answers, its weights, the artifact with its evidence, and its tools.
 
@@ -129,7 +138,7 @@ class System(Model):
     system: Item
     weights: Name
     evidence: Artifact
-    tools: Item
+    tools: Annotated[Item, BeforeValidator(_set_of_tools)]
     index: Artifact
     calls: Literal["on", "disabled", "off"] | None = None
     chat: Chat | None = None

@@ -207,6 +207,18 @@ def test_no_setting_takes_what_is_no_number_or_absurd(values: dict[str, Any], ke
         assert "\n" not in line and len(line) < 400
 
 
+def test_a_system_names_a_set_of_tools(values: dict[str, Any]) -> None:
+    system = values["predict"]["systems"]["protoqa-combined"]
+    system["tools"] = "mine"
+    with pytest.raises(NightjarError, match="names no set of tools: mine; sets are none, all"):
+        validate(values)
+    system["tools"] = "data/index"
+    del system["index"]
+    fix = "is not allowed: it is the index of these tools .* write tools: all and index: data/index"
+    with pytest.raises(NightjarError, match=fix):
+        validate(values)
+
+
 def test_a_tool_without_settings(values: dict[str, Any]) -> None:
     del values["tools"]["all"]["calendar"]
     with pytest.raises(
