@@ -59,8 +59,8 @@ def test_answers_of_a_file_are_scored_as_the_command_scores_them(project: Path) 
     asked = read_questions(Path("data/questions", BENCHMARK))
     # The best list of some questions, an empty list of one, and nothing for the last five.
     put([{one.id: [] if place == 3 else list(one.references)} for place, one in enumerate(asked[:-5])])
-    for stage, item in (("predict", ITEM), ("evaluate", BENCHMARK)):
-        done = run_stage(stage, item)
+    for stage, *items in (("predict", ITEM), ("systems",), ("evaluate", BENCHMARK)):
+        done = run_stage(stage, *items)
         assert done.returncode == 0, done.stderr
     output = Path("data/predict", BENCHMARK, "others")
     rows = tables.read_rows(output, contracts.PREDICTIONS)

@@ -38,6 +38,7 @@ def test_from_files_to_scores(project: Path) -> None:
     assert len(asked) == 21
     for system, answers in ANSWERS.items():
         write_predictions(system, asked, lambda _, answers=answers: answers)
+    assert run_stage("systems").returncode == 0
     done = run_stage("evaluate", BENCHMARK)
     assert done.returncode == 0, done.stderr
     rows = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.SCORES)

@@ -86,6 +86,7 @@ def test_from_the_published_questions_to_the_file(project: Path) -> None:  # noq
     asked = read_questions(Path("data/questions/protoqa"))
     for system, answers in ANSWERS.items():
         write_predictions(system, asked, lambda _, answers=answers: answers)
+    assert run_stage("systems").returncode == 0
     done = run_stage("evaluate", "protoqa")
     assert done.returncode == 0, done.stderr
     facts = json.loads(Path("data/metrics/evaluate-protoqa.json").read_text())
