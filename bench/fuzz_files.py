@@ -176,9 +176,9 @@ def _sets(path: Path) -> None:
 
 
 def _profile(path: Path) -> None:
-    base = path.with_name("sample.yaml")
-    if not base.exists():
-        base.write_bytes((ROOT / "profiles/sample.yaml").read_bytes())
+    defaults = path.with_name("defaults.yaml")
+    if not defaults.exists():
+        defaults.write_bytes((ROOT / "profiles/defaults.yaml").read_bytes())
     profiles.apply(path.parents[1], path.stem, write=False)
 
 

@@ -32,7 +32,7 @@ def instance(task: int, number: int) -> dict[str, Any]:
 
 def configure(folder: Path, **groups: dict[str, Any]) -> None:
     """Write params.yaml: the sample profile with short runs and, in its groups, these values."""
-    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values = read_yaml(ROOT / "params.yaml")
     values["augment"].update(
         {
             "max_call_tokens": 6,

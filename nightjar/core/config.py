@@ -178,7 +178,7 @@ def _values(value: Any, known: dict[int, float]) -> float:
 
 def _mapping(value: Any, path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise NightjarError("not a mapping of keys to values", path, "start from profiles/sample.yaml")
+        raise NightjarError("not a mapping of keys to values", path, "start from profiles/defaults.yaml")
     return value
 
 
@@ -206,7 +206,7 @@ def refused(
     first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     fields = _keys(model, *first["loc"][:-1])
-    what, fix = _described(first, problems, group, fields, "profiles/sample.yaml has every key", more)
+    what, fix = _described(first, problems, group, fields, "profiles/defaults.yaml has every key", more)
     return NightjarError(what, where, fix)
 
 

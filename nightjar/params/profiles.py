@@ -1,12 +1,12 @@
 """Profiles as values: what each gives to every key of params.yaml, and which one a set of values is nearest to.
 
-profiles/sample.yaml has every key. Another profile names what it changes; `extends` names the profile that it changes,
-and `replaces` the mappings that it gives whole. `targets` and `takes` are read by `nightjar plan --profile`.
+profiles/defaults.yaml has every key, and is no profile. A profile names what it changes; `extends` names a profile that
+it changes, and `removes` the entries that it leaves out. `nightjar plan --profile` reads `targets` and `takes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -31,9 +31,11 @@ from nightjar.params.search import RerankModel, Retrieval
 from nightjar.params.train import RecipeInputs, Training
 
 PROFILES = Path("profiles")
+DEFAULTS = Path("profiles/defaults.yaml")
+# What params.yaml is in Git.
+SAMPLE = "sample"
 # Where a setting may add an entry.
 SYSTEMS = "predict.systems"
-BASE = "sample"
 # Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool. An
 # entry may have every key of its model; without one, those that it has already.
 OPEN: Mapping[str, type[Model] | None] = {
@@ -56,12 +58,15 @@ OPEN: Mapping[str, type[Model] | None] = {
 
 
 class About(Model):
-    """What a profile says about itself: the profile that it changes, the mappings that it replaces (dotted keys), the
-    stages that it is for (none: all), and how long it `takes` on which machine.
+    """What a profile says about itself.
+
+    `extends` is the profile that it changes. `removes` has the dotted keys of entries that it leaves out; that of a
+    mapping stands for all of its entries. `targets` are the stages that it is for (none: all), and `takes` says how
+    long on which machine.
     """
 
-    extends: Name = BASE
-    replaces: list[Name] = Field(default_factory=list)
+    extends: Name | None = None
+    removes: list[Name] = Field(default_factory=list)
     targets: list[Name] = Field(default_factory=list)
     takes: Name | None = None
 
@@ -79,35 +84,35 @@ class Change:
 def packaged() -> Path:
     """The folder whose profiles came with Nightjar: its checkout, or where pip put them."""
     checkout = Path(__file__).parents[2]
-    if (checkout / PROFILES / f"{BASE}.yaml").is_file():
+    if (checkout / DEFAULTS).is_file():
         return checkout
     for file in files("nightjar") or ():
-        if file.parts[-2:] == (PROFILES.name, f"{BASE}.yaml"):
+        if file.parts[-2:] == DEFAULTS.parts:
             return Path(str(file.locate())).resolve().parents[1]
     raise NightjarError("the profiles of Nightjar are missing", checkout, "install Nightjar again")
 
 
 def names(root: Path) -> list[str]:
     """The profiles of the project at `root`."""
-    return sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))
+    return sorted(path.stem for path in (root / PROFILES).glob("*.yaml") if path.stem != DEFAULTS.stem)
 
 
 def values(root: Path, profile: str) -> dict[str, Any]:
     """The value of every key in `profile`. Raises NightjarError for a file that is broken or an unknown key."""
-    found = read_yaml(root / PROFILES / f"{BASE}.yaml")
-    lay_over(found, root, profile)
-    return found
+    merged = read_yaml(root / DEFAULTS)
+    lay_over(merged, root, profile)
+    return merged
 
 
 def nearest(root: Path, present: Mapping[str, Any]) -> tuple[str | None, list[Change], list[str]]:
     """The profile with the fewest keys that differ from `present`, those keys, and a line for each unreadable profile.
 
-    Only groups in `present` are compared. Of profiles equally near, the base comes first, then the alphabet. The
+    Only groups in `present` are compared. Of profiles equally near, the sample comes first, then the alphabet. The
     name is None where no profile can be read.
     """
     found: tuple[str | None, list[Change]] = (None, [])
     unreadable = []
-    for name in sorted(names(root), key=lambda name: (name != BASE, name)):
+    for name in sorted(names(root), key=lambda name: (name != SAMPLE, name)):
         try:
             of_profile = values(root, name)
         except NightjarError as error:
@@ -120,15 +125,15 @@ def nearest(root: Path, present: Mapping[str, Any]) -> tuple[str | None, list[Ch
 
 
 def lay_over(values: Any, root: Path, profile: str) -> About:
-    """Lay `profile`, and before it those that it extends, over `values`, those of the base.
+    """Lay `profile`, and before it those that it extends, over `values`, the defaults.
 
-    Mappings are merged, entry by entry, but for those that a profile replaces. Returns what the profiles say about
-    themselves together. Raises NightjarError for an unknown or broken profile, and for a key that is unknown.
+    Mappings are merged, entry by entry, after the entries that a profile removes are out. Returns what the profiles say
+    about themselves together. Raises NightjarError for an unknown or broken profile, and for a key that is unknown.
     """
     together = About()
     for over, own, path in _chain(root, profile):
-        for key in own.replaces:
-            _empty(values, over, key, path)
+        for key in own.removes:
+            _remove(values, key, path)
         _overlay(values, over, "", path)
         _check_names(values, over, path)
         together = About(targets=own.targets or together.targets, takes=own.takes or together.takes)
@@ -137,9 +142,15 @@ def lay_over(values: Any, root: Path, profile: str) -> About:
 
 
 def complete(values: Any) -> None:
-    """Give a benchmark that a profile adds what it does not name: no split and no encoder, no settings of its own for
+    """Give what a profile adds the keys that it does not name.
+
+    A recipe or a reader trains as the defaults say. A benchmark has no split, no encoder, no settings of its own for
     predictions, and the language model as it is for a system, where it has none.
     """
+    for group in ("train", "readers"):
+        recipes = value_of(values, f"{group}.recipes")
+        for name in recipes if isinstance(recipes, Mapping) else ():
+            values[group].setdefault(name, {})
     predict, benchmarks, none = values.get("predict"), values.get("benchmarks"), paths.NONE.as_posix()
     systems = predict.get("systems") if isinstance(predict, dict) else None
     if not isinstance(systems, dict) or not isinstance(benchmarks, dict):
@@ -165,7 +176,7 @@ def complete(values: Any) -> None:
 def about(root: Path, profile: str) -> About:
     """What `profile` and those it extends say about themselves: targets and time. Raises NightjarError as
     `lay_over` does."""
-    return lay_over(read_yaml(root / PROFILES / f"{BASE}.yaml"), root, profile)
+    return lay_over(read_yaml(root / DEFAULTS), root, profile)
 
 
 def applied(root: Path) -> str:
@@ -235,11 +246,11 @@ def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]:
-    """The profiles to lay over the base, in that order: those a profile extends, then its own."""
+    """The profiles to lay over the defaults, in that order: those a profile extends, then its own."""
     found: list[tuple[dict[str, Any], About, Path]] = []
     names_before: list[str] = []
-    name = profile
-    while name != BASE:
+    name: str | None = profile
+    while name is not None:
         path = root / PROFILES / f"{name}.yaml"
         if name in names_before:
             raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*names_before, name])}")
@@ -261,15 +272,17 @@ def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]
     return found[::-1]
 
 
-def _empty(values: Any, over: Mapping[str, Any], key: str, where: Path) -> None:
-    """Empty the mapping `key` of `values`, which a profile gives whole. Raises NightjarError if it does not."""
-    if key not in OPEN or not isinstance(value_of(over, key), Mapping):
-        what = f"replaces {shown(key, quoted=False)}, which it does not have"
-        raise NightjarError(what, where, f"name some of {', '.join(sorted(OPEN))} that the profile has")
-    *groups, last = key.split(".")
-    for name in groups:
-        values = values[name]
-    values[last] = {}
+def _remove(values: Any, key: str, where: Path) -> None:
+    """Remove the entry `key`, or all entries of the mapping `key`. Raises NightjarError for what is no entry."""
+    group, _, entry = key.rpartition(".")
+    entries = value_of(values, key)
+    if key in OPEN and isinstance(entries, MutableMapping):
+        entries.clear()
+    elif group in OPEN and entries is not None:
+        del value_of(values, group)[entry]
+    else:
+        fix = f"name an entry of one of them: {', '.join(sorted(OPEN))}"
+        raise NightjarError(f"removes {shown(key, quoted=False)}, which is no entry", where, fix)
 
 
 def _check_names(values: Any, over: Mapping[str, Any], where: Path) -> None:
@@ -330,7 +343,9 @@ def own(root: Path, changed: Iterable[Change]) -> list[str]:
     known = []
     for name in names(root):
         with suppress(NightjarError):
-            known.append(read_yaml(root / PROFILES / f"{name}.yaml"))
+            entries = read_yaml(root / PROFILES / f"{name}.yaml")
+            complete(entries)
+            known.append(entries)
     return [key for key in removed if not any(_has(values, key) for values in known)]
 
 

@@ -53,7 +53,7 @@ def _missing() -> None:
 def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str, Any]]:
     """Apply PROFILE to params.yaml and print what it changes.
 
-    The new params.yaml is profiles/sample.yaml with the changes of the profile and of --set. It is checked
+    The new params.yaml is profiles/defaults.yaml with the changes of the profile and of --set. It is checked
     before it is written. The command lists missing data and weights of the
     stages that the profile is for, and what fetches them. Entries of your
     own in params.yaml are removed, unless a profile in profiles/ has them. A warning then names them and

@@ -1,16 +1,17 @@
-"""Profiles: params.yaml is profiles/sample.yaml, which has every key, overlaid with a profile and single settings."""
+"""Profiles: params.yaml is profiles/defaults.yaml, which has every key, overlaid with a profile and single settings."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
 from nightjar.core.errors import NightjarError
@@ -18,84 +19,92 @@ from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.paths import PARAMS_BEFORE
 from nightjar.params import validate
-from nightjar.params.profiles import BASE, PROFILES, Change, changes, lay_over, own, put
+from nightjar.params.profiles import DEFAULTS, Change, changes, own, put
+from nightjar.params.profiles import values as profile_values
 from pipelines.run.preflight import check_project
 
 # Of a value of --set, in characters.
 LONGEST_VALUE = 10_000
-EVERY_KEY = "profiles/sample.yaml has every key"
+EVERY_KEY = f"{DEFAULTS} has every key"
+
+
+# Of params.yaml, which `nightjar use` writes without the comments of the profiles.
+HEADER = (
+    f"# Written by `nightjar use PROFILE --set KEY=VALUE`. {DEFAULTS} describes every setting.\n"
+    "# Edit it as you like: a stage runs again when a setting that it reads changes.\n"
+)
+# Characters of the values of a mapping that is written on one line.
+LONGEST_LINE = 180
 
 
 def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
     """Write params.yaml for `profile` with `settings` ("KEY=VALUE", the value in YAML); returns what changes.
 
-    Comments of profiles/sample.yaml are kept. If entries are removed that no profile has, PARAMS_BEFORE gets the file
-    as it was. Raises NightjarError for an unknown profile, key or value, before anything is written.
+    If entries are removed that no profile has, PARAMS_BEFORE gets the file as it was. Raises NightjarError for an
+    unknown profile, key or value, before anything is written.
     """
-    overrides = dict(map(setting, settings))
-    base_path = root / PROFILES / f"{BASE}.yaml"
-    read_yaml(base_path)  # for its one-line errors
-    values = deepcopy(_loaded(base_path.read_text(encoding="utf-8")))
-    lay_over(values, root, profile)
-    put(values, overrides, "--set", EVERY_KEY)
-    # Checked without the comments: a plain copy of what will be written.
-    text = _dump(values)
-    target = root / PARAMS_FILE
+    values = profile_values(root, profile)
+    put(values, dict(map(setting, settings)), "--set", EVERY_KEY)
+    text, target = params_text(values), root / PARAMS_FILE
+    # Checked as it will be read.
     new = parse(text, target)
     check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
-    found = list(changes(_old(target), new))
-    if write and own(root, found):
+    differences = list(changes(_old(target), new))
+    if write and own(root, differences):
         write_text(root / PARAMS_BEFORE, read_text(target))
     if write:
         write_text(target, text)
-    return found
+    return differences
 
 
 def edited(text: str, settings: Mapping[str, Any]) -> str:
-    """The text of a params file with `settings` (dotted key: value), its comments kept. Values are not checked.
+    """The text of a params file with `settings` (dotted key: value). Values are not checked.
 
     Raises NightjarError for a key that the text does not have.
     """
-    values = deepcopy(_loaded(text))
+    values = parse(text, PARAMS_FILE)
     put(values, settings, PARAMS_FILE, EVERY_KEY)
-    return _dump(values)
+    return params_text(values)
+
+
+def params_text(values: Mapping[str, Any]) -> str:
+    """The text of params.yaml, with an entry such as a system or a recipe on one line."""
+    yaml, stream = YAML(), io.StringIO()
+    yaml.width, yaml.Representer = 1000, _Representer
+    yaml.dump({name: _styled(value) for name, value in values.items()}, stream)
+    # A blank line before every group.
+    return HEADER + re.sub(r"(?m)^(?=\w+:$)", "\n", stream.getvalue())
 
 
 class _Representer(RoundTripRepresenter):
     """How values are written. A class of its own: DVC writes its files with the one of ruamel.yaml."""
 
 
-# DVC's parser refuses a colon in a text without quotation marks where a mapping is on one line.
-_Representer.add_representer(
-    str,
-    lambda representer, text: representer.represent_scalar(
-        "tag:yaml.org,2002:str", text, style='"' if ":" in text else None
-    ),
-)
 _Representer.add_representer(
     type(None), lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null")
 )
 
 
-def _round_trip() -> YAML:
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 1000  # a system, a recipe or a tool is one line
-    yaml.Representer = _Representer
-    return yaml
+def _styled(value: Any, depth: int = 0) -> Any:
+    """A copy of a value with the style that each part is written in.
 
-
-# A copy takes a tenth of the time.
-@lru_cache(maxsize=2)
-def _loaded(text: str) -> Any:
-    """The value of a text with its comments, which the caller must not change."""
-    return _round_trip().load(text)
-
-
-def _dump(values: Any) -> str:
-    stream = io.StringIO()
-    _round_trip().dump(values, stream)
-    return stream.getvalue()
+    A colon in a text needs quotation marks, which DVC drops when it writes a mapping on one line: such a mapping takes
+    several.
+    """
+    if isinstance(value, Mapping):
+        mapping = CommentedMap((name, _styled(item, depth + 1)) for name, item in value.items())
+        text = "".join(map(str, value.values()))
+        nested = any(isinstance(item, Mapping) for item in value.values())
+        short = len(value) <= 10 and len(text) <= LONGEST_LINE
+        if not value or (depth and short and not nested and ":" not in text):
+            mapping.fa.set_flow_style()
+        return mapping
+    if isinstance(value, list):
+        sequence = CommentedSeq(_styled(item, 1) for item in value)
+        sequence.fa.set_flow_style()
+        return sequence
+    quoted = isinstance(value, str) and (":" in value or not re.search(r"\w", value))
+    return DoubleQuotedScalarString(value) if quoted else value
 
 
 def _old(target: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def run(stage: Stage) -> None:
     predict, rows = stage.params.predict, 0
     with replacing(stage.folder / paths.SYSTEMS) as folder:
         folder.mkdir()
-        for benchmark in dict.fromkeys(system.benchmark for system in predict.systems.values()):
+        for benchmark in stage.params.benchmarks:
             names = predict.of(benchmark)
             (folder / f"{benchmark}.json").write_text(json.dumps({"systems": names}) + "\n", encoding="utf-8")
             rows += len(names)

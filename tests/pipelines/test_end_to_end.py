@@ -94,7 +94,7 @@ def project(folder: Path, models: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, folder / name)
     yaml = YAML()
-    values = yaml.load((folder / "profiles/sample.yaml").read_text())
+    values = yaml.load((folder / "params.yaml").read_text())
     sources = {name: {"source": str(models / name), "sha256": None} for name in values["models"]}
     sources["sentence_encoder"]["pooling"] = "mean"
     lists = (

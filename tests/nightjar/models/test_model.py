@@ -21,7 +21,7 @@ from nightjar.predict.predictor import lacking
 from tests.conftest import ROOT
 from tests.installed_package import install
 
-SETTINGS = params.load(ROOT / "profiles/sample.yaml").predict.benchmark("supernatinst")
+SETTINGS = params.load(ROOT / "params.yaml").predict.benchmark("supernatinst")
 PROMPTS = ["One", "One and two", "One and two and three", "Four"]
 CODE = """
 from nightjar.models import Model, Text

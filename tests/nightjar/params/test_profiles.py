@@ -35,7 +35,8 @@ def test_only_the_groups_given_are_compared() -> None:
 def test_a_broken_profile_is_named_and_the_others_are_compared(tmp_path: Path) -> None:
     folder = tmp_path / "profiles"
     folder.mkdir()
-    (folder / "sample.yaml").write_text("seed: 1\n")
+    (folder / "defaults.yaml").write_text("seed: 1\n")
+    (folder / "sample.yaml").write_text("{}\n")
     (folder / "other.yaml").write_text("sede: 2\n")
     name, differing, unreadable = nearest(tmp_path, {"seed": 2})
     assert (name, differing) == ("sample", [Change("seed", 1, 2)])

@@ -24,7 +24,7 @@ def project(
     **groups: Mapping[str, Any],
 ) -> Path:
     """The sample's parameters with these changes, the questions of one benchmark and a language model."""
-    values, benchmark = read_yaml(ROOT / "profiles/sample.yaml"), questions[0].benchmark
+    values, benchmark = read_yaml(ROOT / "params.yaml"), questions[0].benchmark
     predict = values["predict"]
     predict[benchmark] = predict.get(benchmark, predict["tool_use"]) | settings
     for name, changes in (systems or {}).items():

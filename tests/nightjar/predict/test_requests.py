@@ -101,7 +101,7 @@ def test_nothing_is_written_where_something_is_wrong(
     assert "data/questions/supernatinst/questions: no such table" in refused()
 
 
-PARAMS = load_params(Path(__file__).parents[3] / "profiles/sample.yaml")
+PARAMS = load_params(Path(__file__).parents[3] / "params.yaml")
 TASKS: dict[str, dict[str, Any]] = {
     name: {
         "task_id": name,

@@ -147,7 +147,7 @@ def test_an_answer_is_not_cut_at_a_full_stop_in_it(
     monkeypatch.setattr(extracted, "generate_lines", lambda lm, head, prompts, most: written)
     asked = Question("protoqa", "dev", "q1", {"question": "name a drink", "clusters": []}, ())
     reading = extracted.Reading(asked, ["p"] * len(written), [3.0, 2.0, 1.0, 9.0, 1.0, 9.0])
-    settings = load_params(ROOT / "profiles/sample.yaml").predict.benchmark("protoqa")
+    settings = load_params(ROOT / "params.yaml").predict.benchmark("protoqa")
     settings = settings.model_copy(update={"require_full_stop": required})
     (row,) = extracted.extracted(load(tiny_model), CARD, [reading], settings)
     assert row["answers"] == ["dr. pepper", "st. louis", "water"]

@@ -24,7 +24,7 @@ TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": [
 
 def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst", **changes: Any) -> None:
     """Four questions, the tokenizer of `model`, and a system behind the server."""
-    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values = read_yaml(ROOT / "params.yaml")
     own = f"data/questions/{benchmark}"
     system = {"benchmark": benchmark, "system": "served", "kind": "model", "weights": f"server:{url}"}
     settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}

@@ -22,7 +22,7 @@ from tests.stages.index.test_build import write_corpus
 
 @pytest.fixture()
 def project(workdir: Path, tiny_model: Path) -> Path:
-    shutil.copyfile(ROOT / "profiles/sample.yaml", workdir / "params.yaml")
+    shutil.copyfile(ROOT / "params.yaml", workdir / "params.yaml")
     (workdir / "models/base").mkdir(parents=True)
     (workdir / "models/base/language_model").symlink_to(tiny_model)
     for name, recipe in {

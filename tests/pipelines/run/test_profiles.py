@@ -1,7 +1,8 @@
-"""Profiles: all of them are valid, overlays change only what they name, comments stay."""
+"""Profiles: all of them are valid, and overlays change only what they name."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,12 @@ from nightjar.benchmarks import registry
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load, validate
+from nightjar.params.profiles import names
 from pipelines.run import profiles
 from pipelines.run.profiles import Change, apply
 from tests.conftest import ROOT
 
-NAMES = sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml"))
+NAMES = names(ROOT)
 
 
 @pytest.fixture()
@@ -49,10 +51,10 @@ def flat(values: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def settings(project: Path, name: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What a profile changes, together with those that it extends, and the mappings that it replaces."""
+    """What a profile changes, together with those that it extends, and the mappings whose entries it removes."""
     over = read_yaml(project / "profiles" / f"{name}.yaml")
     before, replaced = settings(project, over.pop("extends")) if "extends" in over else ({}, ())
-    whole = tuple(f"{key}." for key in over.pop("replaces", ()))
+    whole = tuple(f"{key}." for key in over.pop("removes", ()))
     before = {key: value for key, value in before.items() if not key.startswith(whole)}
     own = flat({key: value for key, value in over.items() if key not in ("targets", "takes")})
     return before | own, replaced + whole
@@ -60,33 +62,43 @@ def settings(project: Path, name: str) -> tuple[dict[str, Any], tuple[str, ...]]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_profile_is_valid_and_changes_what_it_names(project: Path, name: str) -> None:
-    shutil.copy(project / "profiles/sample.yaml", project / "params.yaml")
+    shutil.copy(ROOT / "params.yaml", project / "params.yaml")
+    before = flat(read_yaml(project / "params.yaml"))
     changes = apply(project, name)
     params = load(project / "params.yaml")
     written = flat(read_yaml(project / "params.yaml"))
-    base = flat(read_yaml(project / "profiles" / "sample.yaml"))
-    over, replaced = settings(project, name)
-    kept = {key: value for key, value in base.items() if not key.startswith(replaced)}
-    assert written == {**kept, **over}
-    removed = base.keys() - kept.keys() - over.keys()
-    # What is removed is one change, with all that it held; an added group that is empty has no key.
-    given = {
-        key: (old, change.new)
+    defaults = flat(read_yaml(project / "profiles/defaults.yaml"))
+    over, emptied = settings(project, name)
+    remaining = {key: value for key, value in defaults.items() if not key.startswith(emptied)}
+    assert written == {**remaining, **over}
+    # What is added or removed is one change, with all that it holds.
+    changed = {
+        key
         for change in changes
-        if change.new != {}
-        for key, old in (
-            flat(change.old, f"{change.key}.") if change.new is None else {change.key: change.old}
-        ).items()
+        for key in flat(change.old if change.kind == "removed" else change.new, f"{change.key}.")
     }
-    differing = {key: (base.get(key), value) for key, value in over.items() if base.get(key, given) != value}
-    assert given == differing | {key: (base[key], None) for key in removed}
+    keys = before.keys() | written.keys()
+    assert changed == {key for key in keys if before.get(key, "absent") != written.get(key, "absent")}
     assert params.encoding.max_source_length == (8192 if name == "zeroscrolls" else 1024)
     assert params.encoding.max_target_length == 128
 
 
-def test_the_default_is_the_sample_profile_to_the_byte(project: Path) -> None:
+def test_the_committed_parameters_are_those_of_the_sample(project: Path) -> None:
     apply(project, "sample")
-    assert (project / "params.yaml").read_bytes() == (project / "profiles" / "sample.yaml").read_bytes()
+    assert (project / "params.yaml").read_bytes() == (ROOT / "params.yaml").read_bytes()
+
+
+def test_the_defaults_have_no_system_recipe_or_reader_of_a_profile(project: Path) -> None:
+    defaults = read_yaml(project / "profiles/defaults.yaml")
+    listed = (defaults["predict"]["systems"], defaults["train"]["recipes"], defaults["readers"]["recipes"])
+    assert listed == ({}, {}, {}) and "data/sample" not in json.dumps(defaults)
+
+
+def test_a_profile_removes_an_entry_or_all_of_a_mapping(project: Path) -> None:
+    before = applied(project, "sample").predict.systems
+    removed = own(project, "extends: sample\nremoves: [predict.systems.protoqa-human]\n").predict.systems
+    assert removed.keys() == before.keys() - {"protoqa-human"}
+    assert own(project, "extends: sample\nremoves: [predict.systems]\n").predict.systems == {}
 
 
 def test_published_constants_of_the_tools(project: Path) -> None:
@@ -113,7 +125,7 @@ def test_a_profile_adds_a_tool_or_chooses_its_tools(project: Path) -> None:
     before = list(applied(project, "sample").augment.tools)
     tools = own(project, OWN_TOOL).augment.tools
     assert list(tools) == [*before, "thesaurus"] and tools["thesaurus"].code == "own/thesaurus.py"
-    assert list(own(project, "replaces: [augment.tools]" + OWN_TOOL).augment.tools) == ["thesaurus"]
+    assert list(own(project, "removes: [augment.tools]" + OWN_TOOL).augment.tools) == ["thesaurus"]
 
 
 def test_a_setting_adds_a_system(project: Path) -> None:
@@ -129,7 +141,8 @@ def test_a_setting_adds_a_system(project: Path) -> None:
 
 def test_a_profile_changes_one_setting_of_a_system(project: Path) -> None:
     before = applied(project, "sample").predict.systems
-    after = own(project, "predict: {systems: {supernatinst-combined: {calls: disabled}}}\n").predict.systems
+    text = "extends: sample\npredict: {systems: {supernatinst-combined: {calls: disabled}}}\n"
+    after = own(project, text).predict.systems
     combined = before["supernatinst-combined"].model_copy(update={"calls": "disabled"})
     assert after == {**before, "supernatinst-combined": combined}
 
@@ -138,8 +151,8 @@ def test_a_profile_changes_one_setting_of_a_system(project: Path) -> None:
     ("text", "told"),
     [
         *(
-            (f"replaces: [{key}]\nseed: 3\n", f"replaces {key}, which it does not have; name some of ")
-            for key in ("train.recipes", "seed", "predict.systems.x", "no.such.key")
+            (f"removes: [{key}]\n", f"removes {key}, which is no entry; name an entry of one of them: ")
+            for key in ("seed", "predict.systems.x", "predict.defaults.top_p", "no.such.key")
         ),
         ("split: {tran_tasks: 3}\n", "unknown key split.tran_tasks"),
         *(
@@ -287,13 +300,6 @@ def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
         Change("split.train_tasks", None, 24),
         Change("predict.supernatinst.stop", ["\n\n"], ["x", "\n"]),
     ]
-    text = (project / "params.yaml").read_text()
-    comments = [line for line in text.splitlines() if line.strip().startswith("#")]
-    assert comments and comments == [
-        line
-        for line in (project / "profiles" / "sample.yaml").read_text().splitlines()
-        if line.strip().startswith("#")
-    ]
     assert apply(project, "sample", write=False)[0] == Change("seed", 7, 42)
     assert load(project / "params.yaml").seed == 7
 
@@ -314,7 +320,7 @@ def test_settings_are_yaml_and_told_as_differences(project: Path) -> None:
     ],
 )
 def test_nothing_is_written_when_a_value_is_wrong(project: Path, setting: str) -> None:
-    shutil.copy(project / "profiles/sample.yaml", project / "params.yaml")
+    shutil.copy(ROOT / "params.yaml", project / "params.yaml")
     (project / "dvc.yaml").write_text("stages: {predict: {cmd: x}}")
     before = (project / "params.yaml").read_bytes()
     with pytest.raises(NightjarError, match=setting.split("=")[0]):

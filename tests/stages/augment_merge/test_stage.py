@@ -37,7 +37,7 @@ def configure(**changes: Any) -> None:
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    shutil.copy(ROOT / "profiles" / "sample.yaml", "params.yaml")
+    shutil.copy(ROOT / "params.yaml", "params.yaml")
     tools = yaml.safe_load(Path("params.yaml").read_text())["augment"]["tools"]
     tools = {name: tools[name] for name in ("calculator", "calendar")}
     tools["calendar"]["filter_threshold"] = 1.0

@@ -251,7 +251,7 @@ def test_no_test_instances(made: Path) -> None:
 
 
 def test_the_stage(made: Path) -> None:
-    params = yaml.safe_load((ROOT / "profiles/sample.yaml").read_text())
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
     params["benchmarks"] = {name: params["benchmarks"][name] for name in ("supernatinst", "tool_use")}
     for group in ("retrieve", "rerank", "consistency"):
         own = params[group]["benchmarks"]

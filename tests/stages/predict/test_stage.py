@@ -29,7 +29,7 @@ ITEM = "supernatinst-untuned"
 
 
 def configure(folder: Path, seed: int = 0, **changes: Any) -> None:
-    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values = read_yaml(ROOT / "params.yaml")
     small = {"max_new_tokens": 24, "batch_size": 2, "temperature": 1.0, "top_p": 0.95}
     values["seed"] = seed
     values["predict"]["supernatinst"].update(small | changes)

@@ -240,9 +240,10 @@ def candidate(
 def build_project(root: Path, models: Mapping[str, float]) -> None:
     """Write params.yaml and the whole data folder into `root`, which must be the current folder."""
     shutil.copytree(ROOT / "profiles", root / "profiles")
-    shutil.copy(root / "profiles" / "sample.yaml", root / "params.yaml")
+    shutil.copy(ROOT / "params.yaml", root / "params.yaml")
     change_params(_one_benchmark)
-    shutil.copy(root / "params.yaml", root / "profiles" / "sample.yaml")
+    shutil.copy(root / "params.yaml", root / "profiles" / "defaults.yaml")
+    (root / "profiles" / "sample.yaml").write_text("{}\n")
     for stage, inputs, outputs, rows_in, rows_out in RAN:
         facts(stage, inputs, outputs, rows_in, rows_out, **details(stage))
     card, questions = registry.card(NAME), asked()
@@ -354,7 +355,7 @@ def add_system(values: dict[str, Any], benchmark: str, system: str) -> None:
     weights = LM if system == "untuned" else f"models/train/{system}"
     values["predict"]["systems"][f"{benchmark}-{system}"] = {
         "benchmark": benchmark, "system": system, "kind": "model", "weights": weights,
-        "evidence": "data/none", "tools": "none", "index": "data/none",
+        "evidence": EVIDENCE if system == "evidence_only" else "data/none", "tools": "none", "index": "data/none",
     }  # fmt: skip
 
 

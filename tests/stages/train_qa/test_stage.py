@@ -72,7 +72,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(**changes: Any) -> None:
-    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values = read_yaml(ROOT / "params.yaml")
     values["qa_readers"] = {"own": RECIPE | changes}
     system = {"benchmark": "reading", "system": "own", "kind": "span", "weights": "models/qa/own"}
     system |= {"evidence": "data/none", "tools": "none", "index": "data/none"}

@@ -92,7 +92,7 @@ def rankings() -> list[dict[str, Any]]:
 
 def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
     """One recipe `own` and its system."""
-    values = read_yaml(ROOT / "profiles/sample.yaml")
+    values = read_yaml(ROOT / "params.yaml")
     passages = f"data/retrieve/{NAME}" if evidence else "data/none"
     index = "data/index" if evidence else "data/none"
     own = {"form": "plain", "text_maxlength": 40, "max_steps": 60, "evaluate_every": 20}

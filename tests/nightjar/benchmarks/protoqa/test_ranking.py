@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.params import load as load_params
 from nightjar.params.predict import PredictBenchmark
 
-PARAMS = load_params(Path(__file__).parents[4] / "profiles/sample.yaml")
+PARAMS = load_params(Path(__file__).parents[4] / "params.yaml")
 # Few words; two of them are stop words in lower case.
 TEXTS = st.lists(st.sampled_from([" ", ".", "the", "The", "no", "dog", "cat", "\n", " to", ""])).map("".join)
 

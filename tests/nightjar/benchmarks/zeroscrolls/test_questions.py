@@ -45,8 +45,8 @@ def project(workdir: Path) -> Path:
 
 
 def test_from_files_to_the_score_of_the_baseline(project: Path) -> None:
-    for stage in ("ingest", "questions", "evaluate"):
-        done = run_stage(stage, NAME)
+    for stage, *items in (("ingest", NAME), ("questions", NAME), ("systems",), ("evaluate", NAME)):
+        done = run_stage(stage, *items)
         assert done.returncode == 0, done.stderr
     questions = read_questions(project / "data/questions" / NAME)
     assert {one.track for one in questions} == set(TASKS)

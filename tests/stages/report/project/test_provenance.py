@@ -111,7 +111,7 @@ def test_systems_are_named_by_their_weights() -> None:
     for system, (kind, path) in kinds.items():
         values["predict"]["systems"][f"supernatinst-{system}"] = {
             "benchmark": "supernatinst", "system": system, "kind": kind, "weights": path,
-            "evidence": "data/none", "tools": "data/none",
+            "evidence": "data/none", "tools": "none", "index": "data/none",
         }  # fmt: skip
     params = params_module.validate(values)
     found = {
