@@ -71,7 +71,9 @@ def project(workdir: Path, source: Path) -> Path:
 
     yaml = YAML(typ="safe")
     values = yaml.load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    merge(values, yaml.load(example("profiles/capitals.yaml")))
+    profile = yaml.load(example("profiles/capitals.yaml"))
+    assert profile.pop("extends") == "sample"
+    merge(values, profile)
     profiles.complete(values)
     with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
         yaml.dump(values, stream)
