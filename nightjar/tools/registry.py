@@ -30,19 +30,19 @@ from nightjar.tools.tool import Request, Tool
 from nightjar.tools.toolbox import Toolbox
 
 GROUP = "nightjar.tools"
-# The class of each tool, in the module of the tool's name.
+# Name: the class of the tool.
 BUILT_IN = {
-    "calculator": "Calculator",
-    "calendar": "Calendar",
-    "wiki_search": "WikiSearch",
-    "question_answering": "QuestionAnswering",
-    "machine_translation": "MachineTranslation",
+    "calculator": "nightjar.tools.calculator:Calculator",
+    "calendar": "nightjar.tools.calendar:Calendar",
+    "wiki_search": "nightjar.tools.wiki_search:WikiSearch",
+    "question_answering": "nightjar.tools.question_answering:QuestionAnswering",
+    "machine_translation": "nightjar.tools.machine_translation:MachineTranslation",
 }
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def _own() -> dict[str, EntryPoint]:
-    return {name: EntryPoint(name, f"nightjar.tools.{name}:{kind}", GROUP) for name, kind in BUILT_IN.items()}
+    return {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()}
 
 
 def _all() -> dict[str, EntryPoint]:

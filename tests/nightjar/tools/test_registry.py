@@ -115,8 +115,9 @@ def test_own_tools(installed: Installed) -> None:
         "calendar": "Calendar",
     }
     assert all(tool.instructions.startswith("Your task") and tool.version for tool in made.values())
-    for name, kind in BUILT_IN.items():
-        tool = getattr(import_module(f"nightjar.tools.{name}"), kind)
+    for name, place in BUILT_IN.items():
+        module, kind = place.split(":")
+        tool = getattr(import_module(module), kind)
         assert tool.name == CALL_NAMES[name]
         tool.settings()  # every setting has a default
 

@@ -1,0 +1,289 @@
+"""The files of code that each stage runs, by their imports, and a digest of each.
+
+A stage runs the files of its folder and what they import, at the top of a file, in functions, and as names of modules
+in strings. What a registry loads by name has a closure of its own, so that an item of a stage depends on its own alone
+(`BY_NAME`). Nothing of the code is executed: the source of any checkout can be read, such as that of a clone.
+
+A digest covers the source without comments, docstrings and blank lines, on every version of Python. Messages count: the
+reason of a refused row is the text of an exception.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+PACKAGES = ("nightjar", "stages")
+# Files that decide no result, which no closure has.
+WITHOUT_EFFECT = {
+    "nightjar/core/files.py": "moves results into place",
+    "nightjar/core/paths.py": "names the places, which dvc.yaml has too",
+    "nightjar/core/startup.py": "saves seconds",
+    "nightjar/params/__init__.py": "the settings that stages read are parameters of dvc.yaml",
+    "nightjar/params/root.py": "the settings that stages read are parameters of dvc.yaml",
+    "stages/_runtime/checkpoint.py": "keeps work that its digest names",
+    "stages/_runtime/facts.py": "reads facts",
+    "stages/_runtime/graph.py": "reads dvc.yaml",
+    "stages/_runtime/history.py": "keeps seconds",
+    "stages/_runtime/machine.py": "describes the machine",
+    "stages/_runtime/stage.py": "the harness: it passes parameters on, and writes facts",
+}
+_STRING = rb'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""' + rb"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
+_STRING += rb'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"' + rb"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
+# Strings remain; comments, blanks at the end of a line, and blank lines go.
+_PIECE = re.compile(
+    rb"(" + _STRING + rb")|[ \t]*#[^\n]*|[ \t]+(?=\n|\Z)|\n(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))", re.DOTALL
+)
+_MODULE = re.compile(rb"[\"']((?:nightjar|stages)(?:\.\w+)+)(?::\w+)?[\"']")
+_READS_FILES = re.compile(rb"\b__file__\b|\bimportlib[. ](?:import )?resources\b")
+
+
+def code_alone(source: bytes, tree: ast.Module) -> bytes:
+    """The source without comments, docstrings and blank lines, as it is spelled."""
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    text, end = [], 0
+    for node in _statements(tree.body):
+        if _is_docstring(node):
+            text.append(source[end : starts[node.lineno - 1] + node.col_offset])
+            end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+    text.append(source[end:])
+    return _PIECE.sub(lambda piece: piece[1] or b"", b"".join(text)).strip()
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    """Whether the statement is a string alone, which does nothing."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements, also those in others, in their order."""
+    for node in body:
+        yield node
+        for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for part in getattr(node, field, ()):
+                if isinstance(part, ast.stmt):
+                    yield from _statements([part])
+                else:  # a handler or a case
+                    yield from _statements(part.body)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a file imports: `name` of `module`, or the module alone; `local` is its name in the file."""
+
+    module: str
+    name: str = ""
+    local: str = ""
+
+
+class SourceFile:
+    """One file of Python below `root`, parsed once."""
+
+    def __init__(self, root: Path, path: PurePosixPath) -> None:
+        self.path = path
+        self.is_package = path.name == "__init__.py"
+        parts = path.parent.parts if self.is_package else path.with_suffix("").parts
+        self.module = ".".join(parts)
+        self._source = (root / path).read_bytes()
+        self._tree = ast.parse(self._source)
+
+    @cached_property
+    def code(self) -> bytes:
+        return code_alone(self._source, self._tree)
+
+    @cached_property
+    def digest(self) -> str:
+        return digest_of(self.code)
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """What the file imports when it runs: not the imports for type checkers."""
+        return list(self._imports(self._tree.body))
+
+    @cached_property
+    def lazy(self) -> dict[str, Import]:
+        """The imports for type checkers, which a package with `lazy(__name__)` makes when a name is used (PEP 562)."""
+        if not self.is_package or b"lazy(__name__)" not in self.code:
+            return {}
+        block = next(node for node in self._tree.body if _for_type_checkers(node))
+        return {imported.local: imported for imported in self._imports(block.body)}  # type: ignore[attr-defined]
+
+    @cached_property
+    def modules_in_strings(self) -> list[str]:
+        return [match[1].decode() for match in _MODULE.finditer(self.code)]
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the file may read data beside it."""
+        return _READS_FILES.search(self.code) is not None
+
+    def attributes(self, name: str) -> set[str]:
+        """The attributes of `name` that the file uses."""
+        return {match.decode() for match in re.findall(rb"\b%b\.(\w+)" % name.encode(), self.code)}
+
+    def _imports(self, body: Iterable[ast.stmt]) -> Iterator[Import]:
+        for node in body:
+            if _for_type_checkers(node):
+                yield from self._imports(node.orelse)  # type: ignore[attr-defined]
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield Import(alias.name, "", alias.asname or alias.name)
+            elif isinstance(node, ast.ImportFrom):
+                module = self._absolute(node)
+                yield from (Import(module, alias.name, alias.asname or alias.name) for alias in node.names)
+            else:
+                for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+                    for part in getattr(node, field, ()):
+                        yield from self._imports([part] if isinstance(part, ast.stmt) else part.body)
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.module.split(".")
+        parts = parts[: len(parts) - node.level + self.is_package]
+        return ".".join([*parts, *([node.module] if node.module else [])])
+
+    def dictionary(self, variable: str) -> dict[str, str]:
+        """The dictionary of strings that the file assigns to a name at its top."""
+        for node in self._tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(isinstance(target, ast.Name) and target.id == variable for target in targets):
+                    return dict(ast.literal_eval(node.value))
+        raise KeyError(f"{self.path}: no dictionary {variable}")
+
+
+def _for_type_checkers(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.If):
+        return False
+    test = node.test
+    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A file that loads modules by name: its dictionary has the module of each name, or `module:object`."""
+
+    path: str
+    variable: str
+
+
+# Kinds of what is loaded by name. Each name has a closure of its own, data/code/KIND-NAME.json, and all names of a kind
+# have one together, data/code/KIND.json.
+BY_NAME: Mapping[str, Registry] = {
+    "benchmark": Registry("nightjar/benchmarks/registry.py", "OWN"),
+    "tool": Registry("nightjar/tools/registry.py", "BUILT_IN"),
+}
+
+
+class Code:
+    """The code of a checkout: its files, and what each of them makes run."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files: dict[str, SourceFile] = {}
+        self._data: dict[str, list[PurePosixPath]] = {}
+        for package in PACKAGES:
+            for path in sorted((root / package).rglob("*")):
+                place = PurePosixPath(path.relative_to(root).as_posix())
+                if "__pycache__" in place.parts or not path.is_file():
+                    continue
+                if path.suffix == ".py":
+                    source = SourceFile(root, place)
+                    self.files[source.module] = source
+                else:
+                    self._data.setdefault(str(place.parent), []).append(place)
+
+    def registered(self, kind: str) -> dict[str, str]:
+        """The module of each name of a kind."""
+        registry = BY_NAME[kind]
+        module = registry.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        return {
+            name: value.partition(":")[0]
+            for name, value in self.files[module].dictionary(registry.variable).items()
+        }
+
+    def stages(self) -> list[str]:
+        """The names of the stages."""
+        main = re.compile(r"stages\.(\w+)\.__main__")
+        return [match[1] for module in self.files if (match := main.fullmatch(module))]
+
+    def closure(self, modules: Iterable[str]) -> set[str]:
+        """The paths of all files that run when these modules are imported and their functions called."""
+        seen: set[str] = set()
+        todo = list(modules)
+        while todo:
+            module = todo.pop()
+            if module in seen or module not in self.files:
+                continue
+            seen.add(module)
+            source = self.files[module]
+            if str(source.path) not in WITHOUT_EFFECT:
+                todo += self._needs(source)
+            parent = module.rpartition(".")[0]
+            todo += [parent] if parent else []
+        paths = {str(self.files[module].path) for module in seen} - WITHOUT_EFFECT.keys()
+        return paths | {str(data) for module in seen for data in self._data_of(self.files[module])}
+
+    def _needs(self, source: SourceFile) -> Iterator[str]:
+        for imported in source.imports:
+            yield from self._modules(imported)
+            package = self._package(imported)
+            if package is not None and package.lazy:
+                for name in source.attributes(imported.local):
+                    yield from self._modules(Import(package.module, name))
+        if str(source.path) not in {registry.path for registry in BY_NAME.values()}:
+            for text in source.modules_in_strings:
+                yield text if text in self.files else text.rpartition(".")[0]
+
+    def _package(self, imported: Import) -> SourceFile | None:
+        """The package that an import names, if it names one."""
+        name = f"{imported.module}.{imported.name}" if imported.name else imported.module
+        source = self.files.get(name)
+        return source if source and source.is_package else None
+
+    def _modules(self, imported: Import) -> Iterator[str]:
+        yield imported.module
+        source = self.files.get(imported.module)
+        if not imported.name or source is None:
+            return
+        names = source.lazy if imported.name == "*" else [imported.name]
+        for name in names:
+            if f"{imported.module}.{name}" in self.files:
+                yield f"{imported.module}.{name}"
+            elif name in source.lazy:
+                yield from self._modules(source.lazy[name])
+
+    def _data_of(self, source: SourceFile) -> Iterator[PurePosixPath]:
+        """The data files of the module's folder, if it reads any: of those in folders without modules too."""
+        if not source.reads_files:
+            return
+        packages = {str(other.path.parent) for other in self.files.values()}
+        folder = str(source.path.parent)
+        for place, files in self._data.items():
+            inside = [str(one) for one in (PurePosixPath(place), *PurePosixPath(place).parents)]
+            if next((one for one in inside if one in packages), None) == folder:
+                yield from files
+
+    def digests(self, paths: Iterable[str]) -> dict[str, str]:
+        """The digest of each file."""
+        by_path = {str(source.path): source for source in self.files.values()}
+        return {
+            path: by_path[path].digest if path in by_path else digest_of((self.root / path).read_bytes())
+            for path in sorted(paths)
+        }
