@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 
 from bench.public_sets import tasks
-from nightjar.tools.calendar import MONTHS, WEEKDAYS
+from nightjar.tools.dates import MONTHS, WEEKDAYS
 
 TASK = "task610_"
 # Texts, words of the shortest and of the longest; a line of fewer words than SHORT may be a headline.

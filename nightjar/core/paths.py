@@ -16,6 +16,8 @@ DATA = Path("data")
 # An empty file that Git has: what params.yaml names where a stage depends on nothing.
 NONE = DATA / "none"
 INGESTED, SPLIT = DATA / "ingest", DATA / "split"
+# The files of code that each stage runs.
+CODE = DATA / "code"
 CORPUS, NATURAL_INSTRUCTIONS = INGESTED / "corpus", INGESTED / "natural_instructions"
 CANDIDATES, CALLS = DATA / "augment", DATA / "augment_merge"
 QUESTIONS, INDEX, CONTAMINATION = DATA / "questions", DATA / "index", DATA / "contamination"

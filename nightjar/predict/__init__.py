@@ -9,11 +9,22 @@ the same functions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
 
 from nightjar.predict.predictor import Job, Predictor
 
 __all__ = ["Job", "Predictor", "predictor"]
+
+# What makes the predictor of each kind. No kind loads the libraries of another.
+BUILT_IN = {
+    "model": "nightjar.predict.model:model_predictor",
+    "reader": "nightjar.predict.reading:ReaderPredictor",
+    "knn": "nightjar.predict.lookup:NeighbourPredictor",
+    "extractive": "nightjar.predict.extracted:ExtractivePredictor",
+    "span": "nightjar.predict.span:SpanPredictor",
+    "file": "nightjar.predict.lookup:FilePredictor",
+}
 
 
 @contextmanager
@@ -23,30 +34,7 @@ def predictor(job: Job) -> Iterator[Predictor]:
     Raises NightjarError for weights that are not of this kind, for settings that the predictor cannot follow, and for
     missing or damaged files.
     """
-    # Imported here: no kind waits for the libraries of another.
-    match job.system.kind:
-        case "file":
-            from nightjar.predict.lookup import FilePredictor
-
-            yield FilePredictor(job)
-        case "knn":
-            from nightjar.predict.lookup import NeighbourPredictor
-
-            yield NeighbourPredictor(job)
-        case "reader":
-            from nightjar.predict.reading import ReaderPredictor
-
-            yield ReaderPredictor(job)
-        case "extractive":
-            from nightjar.predict.extracted import ExtractivePredictor
-
-            yield ExtractivePredictor(job)
-        case "span":
-            from nightjar.predict.span import SpanPredictor
-
-            yield SpanPredictor(job)
-        case "model":
-            from nightjar.predict.model import model_predictor
-
-            with model_predictor(job) as made:
-                yield made
+    module, _, name = BUILT_IN[job.system.kind].partition(":")
+    with ExitStack() as stack:
+        made = getattr(import_module(module), name)(job)
+        yield made if isinstance(made, Predictor) else stack.enter_context(made)

@@ -10,21 +10,21 @@ Decoding with tools:
     toolbox = Toolbox([make("calculator"), make("calendar")])
     print(answer(lm, ["12 boxes of 8 pens hold"], toolbox)[0].text)
 
-What needs torch is loaded when it is first used.
+Each name is loaded when it is first used.
 """
 
 from typing import TYPE_CHECKING
 
 from nightjar.core.startup import lazy
-from nightjar.tools.registry import make, names
-from nightjar.tools.syntax import Call, find, insert, parse, remove, write
-from nightjar.tools.tool import Calls, Request, Text, Tool
-from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
     from nightjar.tools.decode import answer
     from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
+    from nightjar.tools.registry import make, names
+    from nightjar.tools.syntax import Call, find, insert, parse, remove, write
+    from nightjar.tools.tool import Calls, Request, Text, Tool
+    from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 __all__ = [
     "Annotated",

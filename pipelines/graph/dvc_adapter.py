@@ -7,6 +7,7 @@ written for DVC 3.67. tests/pipelines/graph/test_dvc_adapter.py fails when a nam
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,9 @@ from dvc.stage import PipelineStage, Stage
 from dvc.utils import parse_target
 from dvc.utils.serialize import ParseError, load_path
 from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_data.hashfile.meta import Meta
+from dvc_data.hashfile.obj import HashFile
 
 from nightjar.core.errors import NightjarError, from_os_error
 
@@ -100,6 +104,22 @@ class Project:
     def expect(self, out: Any) -> None:
         """While the lock is held, dependencies on the output find what it records, and not what is there."""
         self.built[out.fs_path, out.hash_name] = (None, out.meta, out)
+
+    def expect_file(self, path: str, text: str) -> None:
+        """While the lock is held, dependencies on a file find this text, and not what is there."""
+        data, file = text.encode(), str(self.root / path)
+        known = HashFile(
+            file, self.repo.fs, HashInfo("md5", hashlib.md5(data, usedforsecurity=False).hexdigest())
+        )
+        self.built[file, "md5"] = (None, Meta(size=len(data)), known)
+
+    def cached_text(self, dep: Any) -> str | None:
+        """The text that a dependency had when its stage last ran, from DVC's cache; None if that has it no more."""
+        try:
+            path = self.repo.cache.local.oid_to_path(dep.hash_info.value)
+            return Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeError):
+            return None
 
     def edges(self) -> Any:
         """DVC's graph of the stages: each edge goes from a stage to one that it needs."""

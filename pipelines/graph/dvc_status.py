@@ -7,8 +7,11 @@ stage that would run are not.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import networkx
@@ -18,8 +21,10 @@ from dvc.stage import Stage as DvcStage
 from dvc.stage.cache import _can_hash
 from dvc.stage.loader import StageLoader
 
+from nightjar.core import paths
 from pipelines.graph.dvc_adapter import Project, tidy
 from pipelines.graph.graph import MISSING, NEVER, OPEN, Graph, Kind, Reason, Stage, State, differences
+from stages._runtime.closure import COMMAND, Code
 
 # DVC's words for the state of a dependency or an output.
 WORDS = {
@@ -74,10 +79,15 @@ class Status:
         self._future: dict[str, tuple[Any, bool]] = {}
         # Stages that would fail or be skipped.
         self._never: set[str] = set()
+        # By path: the closures of code that will be written.
+        self._code: dict[str, str] = {}
 
     def judge(self, stage: DvcStage) -> tuple[State, tuple[Reason, ...]]:
         """What DVC would do about the stage, and why. The objects of the stage are changed."""
-        reasons = tuple(self._reasons(stage))
+        reasons: tuple[Reason, ...] = ()
+        for reason in self._reasons(stage):
+            if reason not in reasons:  # a file of code may be in several closures
+                reasons += (reason,)
         deps = [] if stage.frozen else stage.deps
         names = {self._project.name(out.stage) for dep in deps for out in self._unknown(dep)}
         # Reasons that keep it from running come first.
@@ -92,9 +102,24 @@ class Status:
         if known := state == "would be restored":
             for out in stage.outs:
                 self._project.expect(out)
-        if known or state in OPEN:
+        if stage.cmd == COMMAND and state in ("would run", "would be restored"):
+            self._expect_code()
+        elif known or state in OPEN:
             self._future.update((out.fs_path, (out, known)) for out in stage.outs)
         return state, reasons + waits
+
+    def _expect_code(self) -> None:
+        """Compute what the stage `code` will write: the stages after it are judged as if it had run."""
+        from nightjar.core.config import (  # here, not above: pydantic takes long to load
+            PARAMS_FILE,
+            read_optional,
+        )
+
+        root = self._project.root
+        for name, text in Code(root).contents(read_optional(root / PARAMS_FILE)).items():
+            path = (paths.CODE / name).as_posix()
+            self._code[path] = text
+            self._project.expect_file(path, text)
 
     def _state(self, stage: DvcStage, reasons: tuple[Reason, ...], waits: bool) -> State:
         if not reasons:
@@ -139,6 +164,9 @@ class Status:
 
     def _changed(self, item: Any) -> Iterator[Reason]:
         for state in item.status().values():
+            if state == "modified" and (reasons := list(self._changed_code(item))):
+                yield from reasons
+                continue
             kind: Kind = "dependency" if item.IS_DEPENDENCY else "output"
             what = self._project.path(item)
             values: tuple[Any, ...] = ()
@@ -149,6 +177,22 @@ class Status:
             elif state == "deleted" and item.IS_DEPENDENCY:
                 kind = "missing"
             yield Reason(kind, f"{'output ' * (kind == 'output')}{what} {WORDS.get(state, state)}", *values)
+
+    def _changed_code(self, dep: Any) -> Iterator[Reason]:
+        """The files of code that differ, where a dependency is a closure of them, and DVC has the earlier one."""
+        path = self._project.path(dep)
+        if not dep.IS_DEPENDENCY or Path(path).parent != paths.CODE or not dep.hash_info:
+            return
+        present = self._code.get(path) or (self._project.root / path).read_text(encoding="utf-8")
+        # The earlier one may be lost, and the present one may be written by hand.
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            old, new = (_digests(text) for text in (self._project.cached_text(dep) or "", present))
+            for name in sorted(old.keys() | new.keys()):
+                if old.get(name) != new.get(name):
+                    word = (
+                        "changed" if name in old and name in new else "is new" if name in new else "is gone"
+                    )
+                    yield Reason("dependency", f"{name} {word}")
 
     def _parameters(self, dep: ParamsDependency) -> Iterator[Reason]:
         file = self._project.path(dep)
@@ -189,6 +233,12 @@ def _restored(stage: DvcStage) -> bool:
 def _overlap(one: str, other: str) -> bool:
     """Whether the paths are the same or one lies in the other; localfs.overlaps of DVC takes fifty times as long."""
     return one == other or one.startswith(other + os.sep) or other.startswith(one + os.sep)
+
+
+def _digests(closure: str) -> dict[str, str]:
+    """The digest of each file in a closure of code, and the version of each package."""
+    value = json.loads(closure)
+    return {**value["files"], **value["packages"]}
 
 
 def _version(meta: Any, found: Any) -> Any:

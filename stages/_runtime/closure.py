@@ -1,4 +1,4 @@
-"""The files of code that each stage runs, by their imports, and a digest of each.
+"""The files of code that each stage runs, by their imports, and a digest of each: the files of data/code.
 
 A stage runs the files of its folder and what they import, at the top of a file, in functions, and as names of modules
 in strings. What a registry loads by name has a closure of its own, so that an item of a stage depends on its own alone
@@ -12,13 +12,20 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
+from typing import Any
+
+from nightjar.core.errors import NightjarError
 
 PACKAGES = ("nightjar", "stages")
+# The stage that writes the closures.
+STAGE, COMMAND = "code", "python -m stages.code"
 # Files that decide no result, which no closure has.
 WITHOUT_EFFECT = {
     "nightjar/core/files.py": "moves results into place",
@@ -96,7 +103,11 @@ class SourceFile:
         parts = path.parent.parts if self.is_package else path.with_suffix("").parts
         self.module = ".".join(parts)
         self._source = (root / path).read_bytes()
-        self._tree = ast.parse(self._source)
+        try:
+            self._tree = ast.parse(self._source)
+        except SyntaxError as error:
+            where = f"{root / path}, line {error.lineno}"
+            raise NightjarError(f"not Python: {error.msg}", where, "correct the file") from None
 
     @cached_property
     def code(self) -> bytes:
@@ -177,18 +188,31 @@ def digest_of(data: bytes) -> str:
 
 @dataclass(frozen=True)
 class Registry:
-    """A file that loads modules by name: its dictionary has the module of each name, or `module:object`."""
+    """A file that loads modules by name: its dictionary `variable` has the module of each name, or `module:object`.
+
+    Other names may be those of `settings`, keys of params.yaml, and other packages offer theirs by the entry points of
+    `group`.
+    """
 
     path: str
     variable: str
+    settings: tuple[str, ...] = ()
+    group: str = ""
+
+    @property
+    def module(self) -> str:
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-# Kinds of what is loaded by name. Each name has a closure of its own, data/code/KIND-NAME.json, and all names of a kind
-# have one together, data/code/KIND.json.
+# Kinds of what is loaded by name.
 BY_NAME: Mapping[str, Registry] = {
-    "benchmark": Registry("nightjar/benchmarks/registry.py", "OWN"),
-    "tool": Registry("nightjar/tools/registry.py", "BUILT_IN"),
+    "benchmark": Registry(
+        "nightjar/benchmarks/registry.py", "OWN", ("benchmarks", "ingest"), "nightjar.benchmarks"
+    ),
+    "predictor": Registry("nightjar/predict/__init__.py", "BUILT_IN"),
+    "tool": Registry("nightjar/tools/registry.py", "BUILT_IN", ("augment.tools", "tools.all"), "nightjar.tools"),
 }
+_REGISTRIES = {registry.path for registry in BY_NAME.values()}
 
 
 class Code:
@@ -198,6 +222,7 @@ class Code:
         self.root = root
         self.files: dict[str, SourceFile] = {}
         self._data: dict[str, list[PurePosixPath]] = {}
+        self._digests: dict[str, str] = {}
         for package in PACKAGES:
             for path in sorted((root / package).rglob("*")):
                 place = PurePosixPath(path.relative_to(root).as_posix())
@@ -212,11 +237,8 @@ class Code:
     def registered(self, kind: str) -> dict[str, str]:
         """The module of each name of a kind."""
         registry = BY_NAME[kind]
-        module = registry.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        return {
-            name: value.partition(":")[0]
-            for name, value in self.files[module].dictionary(registry.variable).items()
-        }
+        modules = self.files[registry.module].dictionary(registry.variable)
+        return {name: module.partition(":")[0] for name, module in modules.items()}
 
     def stages(self) -> list[str]:
         """The names of the stages."""
@@ -247,7 +269,7 @@ class Code:
             if package is not None and package.lazy:
                 for name in source.attributes(imported.local):
                     yield from self._modules(Import(package.module, name))
-        if str(source.path) not in {registry.path for registry in BY_NAME.values()}:
+        if str(source.path) not in _REGISTRIES:
             for text in source.modules_in_strings:
                 yield text if text in self.files else text.rpartition(".")[0]
 
@@ -282,8 +304,57 @@ class Code:
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """The digest of each file."""
-        by_path = {str(source.path): source for source in self.files.values()}
-        return {
-            path: by_path[path].digest if path in by_path else digest_of((self.root / path).read_bytes())
-            for path in sorted(paths)
-        }
+        return {path: self._digest(path) for path in sorted(paths)}
+
+    def _digest(self, path: str) -> str:
+        if path not in self._digests:
+            source = self.files.get(path.removesuffix("/__init__.py").removesuffix(".py").replace("/", "."))
+            self._digests[path] = source.digest if source else digest_of((self.root / path).read_bytes())
+        return self._digests[path]
+
+    def contents(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        """The name and the text of each file of data/code, under the values `settings` of params.yaml.
+
+        `STAGE.json` is the closure of a stage. `KIND-NAME.json` is that of one name of a registry, and `KIND.json` that
+        of all its names. `tools-SET.json` is that of a set of tools. Of another package's code, its version stands for
+        its files.
+        """
+        texts = {}
+        for stage in self.stages():
+            if stage != STAGE:
+                texts[f"{stage}.json"] = self._text(self.closure([f"stages.{stage}.__main__"]), {})
+        for kind, registry in BY_NAME.items():
+            closures = {name: self.closure([module]) for name, module in self.registered(kind).items()}
+            names = {name for key in registry.settings for name in _group(settings, key)} - closures.keys()
+            packages = _packages(registry.group) if names else {}
+            for name in sorted({*closures, *names}):
+                version = {key: packages[key] for key in [name] if key in packages}
+                texts[f"{kind}-{name}.json"] = self._text(closures.get(name, set()), version)
+            texts[f"{kind}.json"] = self._text(set().union(*closures.values()), packages)
+        for name, tools in _group(settings, "tools").items():
+            texts[f"tools-{name}.json"] = self._tools(tools)
+        return texts
+
+    def _tools(self, names: Iterable[str]) -> str:
+        """The closure of a set of tools."""
+        modules = self.registered("tool")
+        packages = _packages(BY_NAME["tool"].group) if set(names) - modules.keys() else {}
+        known = {name: packages[name] for name in names if name in packages}
+        return self._text(self.closure(modules[name] for name in names if name in modules), known)
+
+    def _text(self, paths: Iterable[str], packages: Mapping[str, str]) -> str:
+        return json.dumps({"files": self.digests(paths), "packages": packages}, indent=1) + "\n"
+
+
+def _group(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The group of params.yaml at a dotted key; an empty one where there is none."""
+    group: Any = settings
+    for part in key.split("."):
+        group = group.get(part) if isinstance(group, Mapping) else None
+    return group if isinstance(group, Mapping) else {}
+
+
+def _packages(group: str) -> dict[str, str]:
+    """The package and its version of each name that installed packages offer in a group of entry points."""
+    points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+    return {point.name: f"{point.dist.name} {point.dist.version}" for point in points if point.dist}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.core.plugins import calling
 from nightjar.tools import Text, Tool, write
-from nightjar.tools.calendar import find_date
+from nightjar.tools.dates import find_date
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Candidate

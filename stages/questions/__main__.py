@@ -10,11 +10,17 @@ from stages._runtime.stage import Stage, main
 def run(stage: Stage) -> None:
     card = registry.card(stage.item)
     group = stage.params.benchmarks[card.name]
-    data, output = Path(group.data), paths.QUESTIONS / card.name
+    data, output, code = Path(group.data), paths.QUESTIONS / card.name, Path(group.code)
     settings = registry.settings(card, group.settings())
     with build.opened(card, data, group.split) as (sources, refused):
         counts, tasks = build.write_questions(
-            card, sources, settings, stage.params.seed, output, Path(group.code), refused=refused
+            card,
+            sources,
+            settings,
+            stage.params.seed,
+            output,
+            code if code != paths.NONE else None,
+            refused=refused,
         )
     stage.reads(data, *([group.split] if group.split else []))
     stage.writes(output)

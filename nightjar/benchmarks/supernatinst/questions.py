@@ -22,7 +22,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rows
 from nightjar.prompts.encoding import definition_of, encode
 from nightjar.prompts.model_text import evidence_block, model_input
-from nightjar.tools.calendar import find_date
+from nightjar.tools.dates import find_date
 
 NAME = "supernatinst"
 DATASET = "natural_instructions"

@@ -22,7 +22,7 @@ from typing import Any
 from dateutil.relativedelta import MO, TH, relativedelta
 
 from nightjar.benchmarks.tool_use.tasks import DATESET
-from nightjar.tools.calendar import MONTHS, WEEKDAYS
+from nightjar.tools.dates import MONTHS, WEEKDAYS
 
 SIZE = 9400
 FIRST, LAST = date(2000, 1, 1), date(2022, 12, 31)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
 from nightjar.tools import Request, make
-from nightjar.tools.calendar import find_date, reply
+from nightjar.tools.calendar import reply
+from nightjar.tools.dates import find_date
 
 
 def test_reply_in_the_paper() -> None:
