@@ -31,7 +31,7 @@ def test_every_stage_depends_on_its_closure_and_on_no_code() -> None:
 
 @pytest.mark.parametrize("stage", sorted(STAGES.keys() - {STAGE}))
 def test_a_stage_that_loads_by_name_depends_on_the_closures_of_the_names(stage: str) -> None:
-    named = {kind for path in _deps(stage) for kind in BY_NAME if re.match(rf"data/code/{kind}[-.]", path)}
+    named = {kind for path in _deps(stage) for kind in BY_NAME if re.match(rf"data/code/{kind}s?[-.]", path)}
     modules = [module for kind in named for module in CODE.registered(kind).values()]
     closure = CODE.closure([f"stages.{stage}.__main__", *modules])
     assert named == {kind for kind, registry in BY_NAME.items() if registry.path in closure}
