@@ -210,7 +210,9 @@ BY_NAME: Mapping[str, Registry] = {
         "nightjar/benchmarks/registry.py", "OWN", ("benchmarks", "ingest"), "nightjar.benchmarks"
     ),
     "predictor": Registry("nightjar/predict/__init__.py", "BUILT_IN"),
-    "tool": Registry("nightjar/tools/registry.py", "BUILT_IN", ("augment.tools", "tools.all"), "nightjar.tools"),
+    "tool": Registry(
+        "nightjar/tools/registry.py", "BUILT_IN", ("augment.tools", "tools.all"), "nightjar.tools"
+    ),
 }
 _REGISTRIES = {registry.path for registry in BY_NAME.values()}
 
