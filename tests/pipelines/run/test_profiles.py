@@ -131,9 +131,10 @@ def test_a_profile_adds_a_tool_or_chooses_its_tools(project: Path) -> None:
 def test_a_setting_adds_a_system(project: Path) -> None:
     given = "{benchmark: supernatinst, system: mine, kind: model, weights: own, evidence: data/none, "
     given += "tools: none, index: data/none}"
-    apply(project, "quick", [f"predict.systems.supernatinst-mine={given}"])
-    systems = load(project / "params.yaml").predict.systems
-    assert systems["supernatinst-mine"].weights == "own" and len(systems) == 8
+    before = applied(project, "quick").predict.systems
+    systems = applied(project, "quick", [f"predict.systems.supernatinst-mine={given}"]).predict.systems
+    assert systems.keys() - before.keys() == {"supernatinst-mine"} and before.keys() < systems.keys()
+    assert systems["supernatinst-mine"].weights == "own"
     for wrong in ("predict.systems.supernatinst-mine=own", "train.recipes.mine={data: train}"):
         with pytest.raises(NightjarError, match="unknown key"):
             apply(project, "quick", [wrong])
