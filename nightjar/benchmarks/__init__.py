@@ -8,11 +8,15 @@ The files of every folder: `card`, `tasks` (names and labels), `formats` (`load`
 `prompts` (settings, questions, what a model reads), `metrics` (`score`), `published` (tables of the paper), `report`.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
-from nightjar.benchmarks.papers import Papers, Published
-from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+from nightjar.core.startup import lazy
+
+if TYPE_CHECKING:
+    from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
+    from nightjar.benchmarks.papers import Papers, Published
+    from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+    from nightjar.benchmarks.score import compare_files, score_files
 
 __all__ = [
     "Asking",
@@ -31,11 +35,4 @@ __all__ = [
     "score_files",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """The functions that need the text metrics, loaded when they are asked for."""
-    if name in ("score_files", "compare_files"):
-        from nightjar.benchmarks import score
-
-        return getattr(score, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy(__name__)

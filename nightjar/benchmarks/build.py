@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from nightjar.benchmarks.capabilities import FileEncodings, TaskSource, Training
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, Record, Refused, Sources
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, kind
@@ -26,7 +26,9 @@ def is_ingested(data: Path) -> bool:
     return data.is_dir() and ((data / tables.REJECTED_FILE).is_file() or any(data.glob("*/*.parquet")))
 
 
-def rows_of(card: Card, path: Path, encodings: Mapping[str, str] | None = None) -> Iterator[Record | Refused]:
+def rows_of(
+    card: QuestionCard, path: Path, encodings: Mapping[str, str] | None = None
+) -> Iterator[Record | Refused]:
     """The rows that the card reads from the folder `path`, or from one file; an id that occurs twice is refused.
 
     `encodings`: pattern of a file's path in the folder to its encoding. Raises NightjarError if there is no such folder
@@ -68,7 +70,7 @@ def _once(found: Iterable[Record | Refused]) -> Iterator[Record | Refused]:
 
 
 @contextmanager
-def _folder(card: Card, path: Path, nested: bool) -> Iterator[Path]:
+def _folder(card: QuestionCard, path: Path, nested: bool) -> Iterator[Path]:
     """A folder that a card reads: `path`, or one with this file alone.
 
     `nested`: one with the folder `path` in it, or with the file in a folder of its own folder's name. Some benchmarks
@@ -103,7 +105,9 @@ def record_row(dataset: str, record: Record) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(card: Card, data: Path, split: Path | None = None) -> Iterator[tuple[Sources, list[Refused]]]:
+def opened(
+    card: QuestionCard, data: Path, split: Path | None = None
+) -> Iterator[tuple[Sources, list[Refused]]]:
     """What the card's `questions` reads, and the rows that were refused: an artifact, or files that are read here.
 
     Raises NightjarError as `rows_of`, and if no row can be used.
@@ -134,7 +138,7 @@ def opened(card: Card, data: Path, split: Path | None = None) -> Iterator[tuple[
 
 
 def write_questions(
-    card: Card,
+    card: QuestionCard,
     sources: Sources,
     settings: Any,
     seed: int,

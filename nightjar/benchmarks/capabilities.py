@@ -17,7 +17,7 @@ from pydantic import ConfigDict
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.card import Choice
+    from nightjar.benchmarks.question_card import Choice
     from nightjar.params.predict import PredictBenchmark
 
 Floats = NDArray[np.float64]

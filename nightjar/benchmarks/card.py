@@ -6,162 +6,50 @@ module of another package, and one registration (`registry`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from pydantic import ConfigDict
-
-from nightjar.benchmarks.capabilities import (
-    Average,
-    Capability,
-    Choices,
-    EncoderMetrics,
-    Level,
-    Query,
-    Score,
-    Tracks,
-)
+from nightjar.benchmarks.capabilities import Average, Capability, EncoderMetrics, Level, Score, Tracks
 from nightjar.benchmarks.papers import Papers
-from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
-from nightjar.core.config import Count, Item, Limit, Model, Name
+from nightjar.benchmarks.question_card import OTHERS as OTHERS
+from nightjar.benchmarks.question_card import Baseline as Baseline
+from nightjar.benchmarks.question_card import Choice as Choice
+from nightjar.benchmarks.question_card import Files as Files
+from nightjar.benchmarks.question_card import NoSettings as NoSettings
+from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_card import Task as Task
 from nightjar.core.errors import NightjarError
 from nightjar.statistics.paired import Metric as Metric
 
-# How a task is answered.
-# generate: by a text that the model writes.
-# perplexity: by the log-likelihood of a given text. The answer is "NLL TOKENS", the sum of -ln p of the text's tokens
-# and their number; nothing is written and no tool is called.
-# choose: by one of the task's choices, the one whose text is likeliest after the prompt; nothing is written.
-# sample: by a ranked list, which the card makes of many texts that are sampled from the model; no tool is called.
-Kind = Literal["generate", "perplexity", "choose", "sample"]
+_PAPERS = Papers()
 
 
-class Choice(NamedTuple):
-    """An answer that a task of the kind choose may have, and the text after the prompt whose likelihood speaks for it.
+@dataclass(frozen=True, kw_only=True)
+class Card(QuestionCard):
+    """A benchmark: what asks its questions, and what scores the answers.
 
-    `text` follows the prompt as it is: it begins with the blank between them.
+    `score` makes the parts of the metrics from questions and each question's answers: one array a part, NaN where a
+    part does not apply. The first metric is the main one.
     """
 
-    answer: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Task:
-    """What holds for the questions of one task. None and empty: as the parameters say.
-
-    The prompt of a task of the kind perplexity is the text whose likelihood is computed. A task of the kind choose has
-    `choices`, or its questions have (`capabilities.Choices`): the answer is one of theirs. Of equally likely ones it is
-    the first.
-    """
-
-    title: str = ""
-    kind: Kind = "generate"
-    max_new_tokens: Limit = None
-    stop: tuple[str, ...] = ()
-    forbidden_tools: frozenset[str] = frozenset()
-    choices: tuple[Choice, ...] = ()
-
-
-@dataclass(frozen=True)
-class Files:
-    """The JSON Lines that `nightjar score` reads for a benchmark, unless it has readers of its own (`Readers`).
-
-    `prediction` and `reference` say in a message what a line should be. `category`: None if references have none.
-    `by_task`: each task is a track with its own scores, answers name their task, and ids are unique within a task;
-    otherwise ids are unique. `shown`: the parts that `nightjar references` writes beside the references. `unanswered`:
-    whether a question without a prediction is scored as an empty answer or left out of the scores; it is counted as
-    missing in both cases.
-    """
-
-    prediction: str = ""
-    reference: str = ""
-    task: Name = "task"
-    category: Name | None = None
-    by_task: bool = True
-    shown: tuple[str, ...] = ()
-    unanswered: Literal["empty", "left out"] = "empty"
-
-    def __post_init__(self) -> None:
-        text, texts, track = '"..."', '"references": ["..."]', '"track": "default"'
-        key, task = f'"id": {text}', f'"{self.task}": {text}'
-        category = [f'"{self.category}": {text}'] if self.category else []
-        if self.by_task:
-            key, reference = f"{task}, {key}", [texts, *category]
-        else:
-            reference = [texts, task, *category, track]
-        forms = {"prediction": [f'"prediction": {text}'], "reference": reference}
-        for name, parts in forms.items():
-            line = "{" + ", ".join([key, *parts]) + "}"
-            object.__setattr__(self, name, getattr(self, name) or f"write {line}")
-
-
-# A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
-# docstring: what the answer is.
-Baseline = Callable[[Question, int], str]
-
-# In `tasks`, the settings of all tasks that are not named there.
-OTHERS = "*"
-_PAPERS, _ANY = Papers(), Task()
-C = TypeVar("C", bound=Capability)
-
-
-def _no_baselines(settings: Model) -> Mapping[str, Baseline]:
-    return {}
-
-
-class NoSettings(Model):
-    """The settings of a card that has none."""
-
-
-@dataclass(frozen=True)
-class Card:
-    """A benchmark: what every benchmark has, and `capabilities`, which some have.
-
-    `questions` makes its questions from artifacts, `prompt` the text that a model reads, `score` the parts of its
-    metrics from questions and each question's answers: one array a part, NaN where a part does not apply. `load` reads
-    the dataset's own files, in the stage ingest; None if another stage reads them. The first metric is the main one.
-    `tasks` are settings of tasks by their names, those of all others by OTHERS. `baselines` makes from the settings
-    the answers by name that are scored beside the systems' own.
-    """
-
-    __pydantic_config__: ClassVar[ConfigDict] = Capability.__pydantic_config__
-
-    name: Item
-    version: Count
-    title: Name
-    source: str
-    datasets: tuple[Item, ...]
     metrics: tuple[Metric, ...]
-    questions: Callable[[Sources, Any, int], Iterator[Question]]
-    prompt: Callable[[Question, Asking], str]
     score: Score
-    files: Files = Files()
-    settings: type[Model] = NoSettings
-    load: Callable[[Path], Iterator[Record | Refused]] | None = None
-    tasks: Mapping[str, Task] = field(default_factory=dict)
-    baselines: Callable[[Any], Mapping[str, Baseline]] = _no_baselines
-    capabilities: tuple[Capability, ...] = ()
 
-    def capability(self, kind: type[C]) -> C | None:
-        """The first capability of a type; None if the card has none."""
-        return next(iter(self.capabilities_of(kind)), None)
-
-    def capabilities_of(self, kind: type[C]) -> list[C]:
-        """All capabilities of a type."""
-        return [one for one in self.capabilities if isinstance(one, kind)]
-
-    def task(self, task_id: str) -> Task:
-        """The settings of a task."""
-        return self.tasks.get(task_id) or self.tasks.get(OTHERS, _ANY)
-
-    def choices(self, question: Question) -> tuple[Choice, ...]:
-        """The choices of a question, those of its task or its own; none if it is not answered by a choice."""
-        found = self.capability(Choices)
-        return self.task(question.task_id).choices or (found.choices(question) if found else ())
+    @classmethod
+    def of(
+        cls,
+        asks: QuestionCard,
+        *,
+        metrics: tuple[Metric, ...],
+        score: Score,
+        capabilities: tuple[Capability, ...] = (),
+    ) -> Card:
+        """The card of a benchmark, of the half that asks, and what scores."""
+        values = {field.name: getattr(asks, field.name) for field in fields(QuestionCard)}
+        values["capabilities"] = (*asks.capabilities, *capabilities)
+        return cls(**values, metrics=metrics, score=score)
 
     def metric(self, name: str) -> Metric:
         """The metric of that name. Raises NightjarError if there is none."""
@@ -217,22 +105,6 @@ class Card:
     def track_title(self, track: str) -> str:
         """The title of a track; its name if it has none."""
         return self.tracks.get(track, track)
-
-    def query(self, parts: Mapping[str, Any]) -> str:
-        """The text that evidence is searched by, from a question's parts."""
-        found = self.capability(Query)
-        return found.text(parts) if found else str(parts["question"])
-
-    def shown(self, parts: Mapping[str, Any]) -> str:
-        """What pages show of a question, from its parts."""
-        found = self.capability(Query)
-        return found.shown(parts) if found and found.shown else self.query(parts)
-
-    def with_capabilities(self, *made: Capability) -> Card:
-        """The card with these capabilities, in place of those of their types."""
-        replaced = {type(one) for one in made}
-        kept = (one for one in self.capabilities if type(one) not in replaced)
-        return replace(self, capabilities=(*made, *kept))
 
     def with_encoder(self, folder: Path | None) -> Card:
         """The card that scores with the sentence encoder in `folder` too; itself for None.

@@ -10,10 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.records import draw
+from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.records import draw, read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
@@ -105,7 +104,7 @@ def tasks_of(questions: Sequence[Question]) -> list[str]:
     return list(dict.fromkeys(one.task_id for one in questions))
 
 
-def tasks_left_out(card: Card, tasks: Sequence[str], lacking: Mapping[str, str]) -> dict[str, str]:
+def tasks_left_out(card: QuestionCard, tasks: Sequence[str], lacking: Mapping[str, str]) -> dict[str, str]:
     """The tasks that cannot be answered, and why: `lacking` has the reasons by kind of task."""
     return {task: lacking[kind] for task in tasks if (kind := card.task(task).kind) in lacking}
 

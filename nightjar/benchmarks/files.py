@@ -9,18 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import repeat
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks import registry, submission
-from nightjar.benchmarks.card import OTHERS, Card
-from nightjar.benchmarks.question import Question, questions_of
+from nightjar.benchmarks import question_cards, submission
+from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question_card import OTHERS, QuestionCard
 from nightjar.benchmarks.readers import Readers, once, predicted_rows, read_own_references, unknown_id
-from nightjar.core import contracts, paths
+from nightjar.benchmarks.records import read_questions
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.identity import qualified, unique_ids
 from nightjar.core.json_text import parse_at, plain, shown
-from nightjar.core.tables import read_rows
+
+if TYPE_CHECKING:
+    from nightjar.benchmarks.card import Card
 
 # Bytes of lines that are read at a time.
 _BLOCK = 2**16
@@ -68,13 +71,6 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     return found
 
 
-def read_questions(path: Path) -> list[Question]:
-    """The questions of an artifact of the stage questions. Raises NightjarError if it is missing or damaged."""
-    # Here, not above: Parquet and contracts take long to load, and JSON Lines do without them.
-
-    return questions_of(read_rows(path, contracts.QUESTIONS))
-
-
 def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, category: str | None) -> None:
     """Raise NightjarError, with the `form` that it should have, for a reference without texts, task or category."""
     texts = row.get("references")
@@ -85,7 +81,7 @@ def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, ca
             raise NightjarError(f"{key} is missing or not a text", where, form)
 
 
-def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[Answers]:
+def read_answers(card: QuestionCard, path: Path, questions: Sequence[Question]) -> list[Answers]:
     """The answers to each of `questions`, in their order; None for those without an answer.
 
     From JSON Lines in the card's form, from a leaderboard's file NAME.csv, from an artifact of the stage predict, or,
@@ -93,7 +89,7 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
     leaderboard's file, tasks without references are skipped. Raises NightjarError for broken lines, and for
     ids that are no texts, occur twice or belong to no reference.
     """
-    baselines = card.baselines(registry.settings(card, {}))
+    baselines = card.baselines(question_cards.settings(card, {}))
     if str(path) in baselines and not path.exists():
         answer = baselines[str(path)]
         known = read_questions(paths.QUESTIONS / card.name)
@@ -110,7 +106,7 @@ def read_answers(card: Card, path: Path, questions: Sequence[Question]) -> list[
     return given
 
 
-def _predicted(card: Card, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
+def _predicted(card: QuestionCard, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
     """The place, the key and the answers of each prediction in a file."""
     form, readers = card.capability(submission.Submission), card.capability(Readers)
     if form and path.suffix == form.ending:
@@ -123,7 +119,7 @@ def _predicted(card: Card, path: Path, tasks: Set[str]) -> Iterator[tuple[str, s
         yield from ((where, named(row), [row["prediction"]]) for where, row in prediction_lines(card, path))
 
 
-def prediction_lines(card: Card, path: Path) -> Iterator[tuple[str, Row]]:
+def prediction_lines(card: QuestionCard, path: Path) -> Iterator[tuple[str, Row]]:
     """The place and the object of each line of predictions in the card's form; raises as `json_lines`."""
     for where, row in json_lines(path, card.files.prediction, _key_of(card)):
         if not isinstance(row.get("prediction"), str):
@@ -132,7 +128,7 @@ def prediction_lines(card: Card, path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def _matched(
-    card: Card, path: Path, rows: Iterable[Mapping[str, Any]], questions: Sequence[Question]
+    card: QuestionCard, path: Path, rows: Iterable[Mapping[str, Any]], questions: Sequence[Question]
 ) -> list[Answers]:
     """The answers to each of `questions` from rows with task_id, id and answers."""
     wanted = _named(card, questions)
@@ -150,7 +146,7 @@ def _matched(
     return given
 
 
-def ids(card: Card, questions: Sequence[Question]) -> list[str]:
+def ids(card: QuestionCard, questions: Sequence[Question]) -> list[str]:
     """The ids of questions in files; where ids must be unique, one that occurs in several tasks is TASK:ID."""
     if card.files.by_task:
         return [question.id for question in questions]
@@ -160,7 +156,7 @@ def ids(card: Card, questions: Sequence[Question]) -> list[str]:
     return unique_ids([{"task_id": question.task_id, "id": question.id} for question in questions])
 
 
-def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, int]:
+def _named(card: QuestionCard, questions: Sequence[Question]) -> dict[str | Key, int]:
     """The places of questions by what identifies them in files: task and id, or the id alone."""
     key = "key" if card.files.by_task else "id"
     places: dict[str | Key, int] = dict(zip(map(attrgetter(key), questions), itertools.count()))
@@ -169,7 +165,7 @@ def _named(card: Card, questions: Sequence[Question]) -> dict[str | Key, int]:
     return {name: place for place, name in enumerate(ids(card, questions))}
 
 
-def write_references(card: Card, path: Path, questions: Path | None = None) -> int:
+def write_references(card: QuestionCard, path: Path, questions: Path | None = None) -> int:
     """Write the questions as the JSON Lines that others score against; returns how many.
 
     A line has id, references, task, and where the card has them category and track, and the texts that the card's
@@ -202,7 +198,7 @@ def _first(value: Any) -> Any:
     return (value or [""])[0] if isinstance(value, list) else value
 
 
-def _key_of(card: Card) -> tuple[str, ...]:
+def _key_of(card: QuestionCard) -> tuple[str, ...]:
     return (card.files.task, "id") if card.files.by_task else ("id",)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Reading
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, drawn
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core.errors import NightjarError
 from nightjar.models.reader.tokens import Tokens
 from nightjar.search.rankings import Passages, Side, read_rankings
@@ -36,7 +36,7 @@ class Read:
         return [tokens.input(text, self.question, most) for text in self.texts]
 
 
-def reading_of(card: Card, form: str) -> Reading:
+def reading_of(card: QuestionCard, form: str) -> Reading:
     """The texts of a card's reader. Raises NightjarError if it has none, or not in that form."""
     if (reading := card.capability(Reading)) is None:
         raise NightjarError(f"{card.name} has no texts for a reader", "params.yaml", "use another benchmark")
@@ -130,7 +130,7 @@ def _fitting(text: Callable[[int | None], str], tokens: Tokens, most: int) -> st
 
 
 def check_answers(
-    card: Card, task: str, train: Sequence[Question], dev: Sequence[Question], names: Sequence[str]
+    card: QuestionCard, task: str, train: Sequence[Question], dev: Sequence[Question], names: Sequence[str]
 ) -> None:
     """Raise NightjarError for an answer that is none of `names`, and for one that no training question has."""
     for question in (*train, *dev):

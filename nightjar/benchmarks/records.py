@@ -9,9 +9,14 @@ from pathlib import Path
 
 from pydantic import AfterValidator
 
-from nightjar.benchmarks.question import Question, drawn
+from nightjar.benchmarks.question import Question, drawn, questions_of
 from nightjar.core import contracts
 from nightjar.core.tables import read_rows
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The questions of an artifact of the stage questions. Raises NightjarError if it is missing or damaged."""
+    return questions_of(read_rows(path, contracts.QUESTIONS))
 
 
 def questions(benchmark: str, data: Path, tasks: Container[str] | None = None) -> Iterator[Question]:

@@ -17,27 +17,15 @@ from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
 from nightjar.models.chat_template import ChatTemplate, TemplatedModel
 from nightjar.models.model import Model
+from nightjar.models.remote import CHAT, ENTRY, SERVER, is_remote, split
 from nightjar.models.tokenizer import is_encoder_decoder
 from nightjar.models.weights import weight_files
-from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.params.chat import Chat
+from nightjar.params.predict import PredictBenchmark
 
-GROUP, ENTRY = "nightjar.models", "entry"
+GROUP = "nightjar.models"
 # The class of each kind of source that names no files.
-BUILT_IN = {"server": "nightjar.models.server:Server", "chat": "nightjar.models.chat:ChatServer"}
-
-
-def is_remote(source: str) -> bool:
-    """Whether a source names no files, but what answers from elsewhere."""
-    kind, colon, _ = source.partition(":")
-    return bool(colon) and (kind in BUILT_IN or kind == ENTRY)
-
-
-def split(source: str) -> tuple[str, str]:
-    """Kind and argument of a source that names no files; the kind of an entry point is its name."""
-    kind, _, argument = source.partition(":")
-    if kind == ENTRY:
-        kind, _, argument = argument.partition("#")
-    return kind, argument
+BUILT_IN = {SERVER: "nightjar.models.server:Server", CHAT: "nightjar.models.chat:ChatServer"}
 
 
 def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:

@@ -26,7 +26,7 @@ from nightjar.models.model import (
     until_stop,
 )
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.predict import DAY
+from nightjar.params.chat import DAY
 
 # How models that were trained with tools write a call (Hermes, Qwen, SmolLM): JSON between these tags.
 _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVa
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.predict import Chat
+from nightjar.params.chat import Chat
 
 if TYPE_CHECKING:
     from nightjar.models.load import LanguageModel

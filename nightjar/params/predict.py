@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from nightjar.core import paths
 from nightjar.core.config import Count, Item, Model, Name, Positive
+from nightjar.params.chat import Chat as Chat
 from nightjar.params.groups import ALL_TOOLS, Artifact, Defaults
 
 EncodingName = Literal[
@@ -61,38 +61,6 @@ class PredictBenchmark(Model):
         if self.require_full_stop and not self.cut_at_full_stop:
             raise ValueError("require_full_stop is for answers that are cut; set cut_at_full_stop to true")
         return self
-
-
-def _day(text: str) -> str:
-    """The text of a day, YYYY-MM-DD."""
-    try:
-        if date.fromisoformat(text).isoformat() == text:
-            return text
-    except ValueError:
-        pass
-    raise ValueError("give a day as YYYY-MM-DD, in quotes")
-
-
-# A day as text: parameters and options of a run are written as JSON.
-Day = Annotated[str, AfterValidator(_day)]
-# The day that the templates of Llama 3 name where they know none.
-DAY = "2024-07-26"
-
-
-class Chat(Model):
-    """A system that is asked through its model's chat template, or a chat server.
-
-    `system_message`: what the first message says; None: there is none. `examples_as_turns`: whether the examples of a
-    prompt are turns of the chat. `date`: the day that a chat template of weights takes for today, so that prompts are
-    the same on every day; a server fills its template by its own clock. For servers: `at_once`, requests at the same
-    time, and `token_limit`, the most tokens of all prompts and answers together (None: no limit).
-    """
-
-    system_message: str | None = None
-    examples_as_turns: bool = False
-    date: Day = DAY
-    at_once: Annotated[int, Field(ge=1, le=256)] = 4
-    token_limit: Positive | None = None
 
 
 # How a system without a chat template is asked, and what stands for the template of a chat server in facts.

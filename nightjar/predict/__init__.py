@@ -23,7 +23,7 @@ BUILT_IN = {
     "knn": "nightjar.predict.lookup:NeighbourPredictor",
     "extractive": "nightjar.predict.extracted:ExtractivePredictor",
     "span": "nightjar.predict.span:SpanPredictor",
-    "file": "nightjar.predict.lookup:FilePredictor",
+    "file": "nightjar.predict.answer_file:FilePredictor",
 }
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nightjar.benchmarks.capabilities import Turns
-from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Asking, Question
+from nightjar.benchmarks.question_card import Choice, QuestionCard
 from nightjar.models.chat_template import arguments_of
 from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.predict import Chat
+from nightjar.params.chat import Chat
 from nightjar.search.words import words
 from nightjar.tools import Call, Toolbox
 from nightjar.tools.syntax import write
@@ -29,7 +29,7 @@ CALL_TOKENS = 256
 NO_RESULT, NO_MORE = "no result", "no more calls: give the answer"
 
 
-def messages_of(card: Card, question: Question, asking: Asking, chat: Chat) -> tuple[Message, ...]:
+def messages_of(card: QuestionCard, question: Question, asking: Asking, chat: Chat) -> tuple[Message, ...]:
     """The messages of a question: the system message, its examples as turns if wanted, and the prompt of the user."""
     system = [] if chat.system_message is None else [Message("system", chat.system_message)]
     turns = card.capability(Turns) if chat.examples_as_turns else None

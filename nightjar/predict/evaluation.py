@@ -12,8 +12,8 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.capabilities import TaskSource
 from nightjar.benchmarks.evaluation import tasks_left_out, tasks_of, write_subset
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import nothing_to_score, score
 from nightjar.core import paths
 from nightjar.core.arguments import AnyPath, as_optional_path

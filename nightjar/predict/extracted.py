@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.models.load import LanguageModel, load, prepare
@@ -39,7 +39,7 @@ class Reading:
         return HEAD + "\n\n".join(self.prompts)
 
 
-def readings(card: Card, questions: Sequence[Question], evidence: Evidence) -> list[Reading]:
+def readings(card: QuestionCard, questions: Sequence[Question], evidence: Evidence) -> list[Reading]:
     """The questions in their order. A passage's weight is its score, 0 for a negative one."""
     found = []
     for question in questions:
@@ -51,7 +51,7 @@ def readings(card: Card, questions: Sequence[Question], evidence: Evidence) -> l
 
 
 def extracted(
-    lm: LanguageModel, card: Card, chosen: Sequence[Reading], settings: PredictBenchmark
+    lm: LanguageModel, card: QuestionCard, chosen: Sequence[Reading], settings: PredictBenchmark
 ) -> list[dict[str, Any]]:
     """The answers to questions of one task, in the columns of contracts.PREDICTIONS; their passages are read together.
 

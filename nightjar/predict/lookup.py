@@ -1,4 +1,4 @@
-"""Answers that are looked up: in a file of predictions, or among the labels of the nearest training questions."""
+"""Answers that are the labels of the nearest training questions."""
 
 from __future__ import annotations
 
@@ -10,41 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.evaluation import WHOLE
-from nightjar.benchmarks.files import read_answers, read_questions
 from nightjar.benchmarks.question import Question, questions_of
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.identity import sha256_of
 from nightjar.models.weights import CONFIG, RECIPE
 from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about
 from nightjar.search.encoders import RECORD, Encoder, load_encoder
-
-
-class FilePredictor(Predictor):
-    """The answers of the file `weights`, which has the form that `nightjar score` reads.
-
-    The file takes the place of a model: its sha256 is the model's. Where the questions are a sample, the file may
-    answer all of them. Raises NightjarError for what `read_answers` refuses: another form, unknown and duplicate ids.
-    """
-
-    def __init__(self, job: Job) -> None:
-        self.questions = job.questions
-        self.keys = len(self.questions)
-        whole = job.source / WHOLE
-        known = read_questions(whole) if whole.is_dir() else self.questions
-        given = read_answers(job.card, job.weights, known)
-        self._answers = dict(zip((one.key for one in known), given, strict=True))
-        self._sha256 = sha256_of(job.weights)
-
-    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        for number in numbers:
-            if (found := self._answers.get(self.questions[number].key)) is not None:
-                yield number, {"answers": found, **NOTHING_WRITTEN, "seconds": 0.0}
-
-    def about(self, number: int) -> Row:
-        return about("", 0, self._sha256)
 
 
 class NeighbourPredictor(Predictor):
@@ -84,7 +56,11 @@ class NeighbourPredictor(Predictor):
 
 
 def nearest_labels(
-    card: Card, encoder: Encoder, questions: Sequence[Question], train: Sequence[Question], neighbours: int
+    card: QuestionCard,
+    encoder: Encoder,
+    questions: Sequence[Question],
+    train: Sequence[Question],
+    neighbours: int,
 ) -> list[str]:
     """For each question the label that most of its `neighbours` nearest training questions of the same task have.
 
@@ -114,5 +90,5 @@ def _majority(labels: Sequence[str]) -> str:
     return Counter(labels).most_common(1)[0][0]
 
 
-def _vectors(card: Card, encoder: Encoder, questions: Sequence[Question]) -> NDArray[Any]:
+def _vectors(card: QuestionCard, encoder: Encoder, questions: Sequence[Question]) -> NDArray[Any]:
     return encoder.encode([card.query(one.parts) for one in questions])

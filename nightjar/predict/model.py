@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.capabilities import Choices, Reranking
-from nightjar.benchmarks.card import Choice
+from nightjar.benchmarks.question_card import Choice
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
-from nightjar.models.backends import backend, is_remote, open_model
+from nightjar.models.backends import backend, open_model
 from nightjar.models.chat_template import TemplatedModel
 from nightjar.models.model import Decoding, Model, Request, Text, at_once
 from nightjar.models.pretrained import ADAPTER_CONFIG
+from nightjar.models.remote import is_remote
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
-from nightjar.params.predict import SERVER, Chat, PredictBenchmark
+from nightjar.params.chat import Chat
+from nightjar.params.predict import SERVER, PredictBenchmark
 from nightjar.predict.chat import conversing, named_choice, tokens_of
 from nightjar.predict.predictor import (
     FAILURE,

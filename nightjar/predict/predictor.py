@@ -14,16 +14,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import Ranking, TaskSource
-from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code
-from nightjar.models.backends import is_remote, split
 from nightjar.models.model import Capability, Model
+from nightjar.models.remote import is_remote, split
 from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
@@ -71,8 +71,8 @@ class Job:
         return self.params.predict.systems[self.item]
 
     @cached_property
-    def card(self) -> Card:
-        return registry.card(self.system.benchmark)
+    def card(self) -> QuestionCard:
+        return question_card(self.system.benchmark)
 
     @cached_property
     def settings(self) -> PredictBenchmark:
@@ -200,7 +200,7 @@ def lacking(kind: type[Model], tasks: Iterable[str] = (), source: str = "") -> d
     return without(kind.abilities(split(source)[1])) if source and reasons.keys() & set(tasks) else reasons
 
 
-def ranking_of(card: Card) -> Ranking:
+def ranking_of(card: QuestionCard) -> Ranking:
     """How the card ranks. Raises NightjarError if it does not."""
     if (ranking := card.capability(Ranking)) is None:
         fix = "add the capability Ranking to the card"
@@ -208,7 +208,9 @@ def ranking_of(card: Card) -> Ranking:
     return ranking
 
 
-def ranked_row(card: Card, texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> dict[str, Any]:
+def ranked_row(
+    card: QuestionCard, texts: Iterable[tuple[str, float]], settings: PredictBenchmark
+) -> dict[str, Any]:
     """The answers and the `text` of contracts.PREDICTIONS for texts with their weights, in their order."""
     sums: dict[str, float] = {}
     for text, weight in texts:

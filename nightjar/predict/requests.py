@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.files import ids, read_questions
+from nightjar.benchmarks.files import ids
 from nightjar.benchmarks.question import Asking, Question
+from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.files import check_output, write_lines
 from nightjar.models.model import Request
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.params import Params
+from nightjar.params.chat import Chat
 from nightjar.params.data import Encoding
-from nightjar.params.predict import Chat, PredictBenchmark
+from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.chat import messages_of, shown
 from nightjar.predict.predictor import encoding_of
 
@@ -31,7 +33,7 @@ ASKING = ("generate", "sample", "choose")
 
 
 def requests_of(
-    card: Card,
+    card: QuestionCard,
     tokenizer: Tokenizer,
     questions: Sequence[Question],
     encoding: Encoding,
@@ -74,12 +76,12 @@ def evidence_of(retrieved: Path | None) -> Evidence:
     return found
 
 
-def stops(card: Card, task_id: str, settings: PredictBenchmark) -> list[str]:
+def stops(card: QuestionCard, task_id: str, settings: PredictBenchmark) -> list[str]:
     """The texts that end an answer to a question of the task."""
     return list(card.task(task_id).stop) or settings.stop
 
 
-def limit(card: Card, task_id: str, settings: PredictBenchmark) -> int:
+def limit(card: QuestionCard, task_id: str, settings: PredictBenchmark) -> int:
     """The most tokens of an answer to a question of the task."""
     own = card.task(task_id).max_new_tokens if settings.task_limits else None
     return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
@@ -101,7 +103,7 @@ def write_prompts(
     Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
     output that must not be written (`core.files.check_output`).
     """
-    card = registry.card(benchmark)
+    card = question_card(benchmark)
     source = paths.QUESTIONS / card.name
     inputs = [source, paths.LANGUAGE_MODEL, PARAMS_FILE]
     check_output(output, inputs)

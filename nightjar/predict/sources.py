@@ -10,9 +10,10 @@ from typing import Any
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.models.backends import backend, is_remote, split
+from nightjar.models.backends import backend
 from nightjar.models.headers import AGAIN, read_json_object
 from nightjar.models.ready import facts, make_ready, make_tokenizer_ready
+from nightjar.models.remote import is_remote, split
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
 from nightjar.params.data import ModelSource
 

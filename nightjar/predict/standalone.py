@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nightjar.benchmarks import build, registry
+from nightjar.benchmarks import build, question_cards
 from nightjar.benchmarks.capabilities import TaskSource
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.params import Params, profiles
@@ -29,7 +29,7 @@ PROFILE = "real"
 WITHOUT_INDEX = ("calculator", "calendar")
 
 
-def values_for(card: Card, data: Path) -> dict[str, Any]:
+def values_for(card: QuestionCard, data: Path) -> dict[str, Any]:
     """The values of params.yaml for a benchmark whose data are the folder or file `data`, without any system."""
     project = PARAMS_FILE.is_file()
     found = read_yaml(PARAMS_FILE) if project else profiles.values(profiles.packaged(), PROFILE)
@@ -60,14 +60,14 @@ def values_for(card: Card, data: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def questions_of(card: Card, params: Params) -> Iterator[Path]:
+def questions_of(card: QuestionCard, params: Params) -> Iterator[Path]:
     """A folder with the artifact of the card's questions, by its name, for the block of a `with`.
 
     Raises NightjarError if the data cannot be read, or nothing in them can be used.
     """
     group = params.benchmarks[card.name]
     made = card.capability(TaskSource)
-    settings = registry.settings(card, group.settings(), "--set")
+    settings = question_cards.settings(card, group.settings(), "--set")
     with TemporaryDirectory() as folder, build.opened(card, Path(group.data)) as (sources, refused):
         output, code = Path(folder) / card.name, made.file if made else None
         counts, _ = build.write_questions(

@@ -46,7 +46,8 @@ def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] |
 
     Raises NightjarError for settings that would change nothing.
     """
-    from nightjar.models.backends import backend, is_remote
+    from nightjar.models.backends import backend
+    from nightjar.models.remote import is_remote
 
     talks = is_remote(model) and "chat" in backend(model).can
     if template and is_remote(model) and not talks:

@@ -22,7 +22,7 @@ from nightjar.benchmarks import evaluation, registry
 from nightjar.benchmarks.capabilities import TaskSource
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_samples, write_subset
-from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml

@@ -9,7 +9,7 @@ import click
 
 from nightjar.core.errors import NightjarError
 from nightjar.params import load
-from nightjar.params.predict import Chat
+from nightjar.params.chat import Chat
 from nightjar.predict.requests import write_prompts
 from pipelines.commands.options import OUTPUT, benchmark_option, printed
 from pipelines.commands.score import print_written

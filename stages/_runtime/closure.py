@@ -190,14 +190,15 @@ def digest_of(data: bytes) -> str:
 class Registry:
     """A file that loads modules by name: its dictionary `variable` has the module of each name, or `module:object`.
 
-    Other names may be those of `settings`, keys of params.yaml, and other packages offer theirs by the entry points of
-    `group`.
+    Other names may be those of `settings`, keys of params.yaml, which the module `others` makes; other packages offer
+    theirs by the entry points of `group`.
     """
 
     path: str
     variable: str
     settings: tuple[str, ...] = ()
     group: str = ""
+    others: str = ""
 
     @property
     def module(self) -> str:
@@ -207,7 +208,18 @@ class Registry:
 # Kinds of what is loaded by name.
 BY_NAME: Mapping[str, Registry] = {
     "benchmark": Registry(
-        "nightjar/benchmarks/registry.py", "OWN", ("benchmarks", "ingest"), "nightjar.benchmarks"
+        "nightjar/benchmarks/question_cards.py",
+        "OWN",
+        ("benchmarks", "ingest"),
+        "nightjar.benchmarks",
+        "nightjar.benchmarks.registry",
+    ),
+    "scoring": Registry(
+        "nightjar/benchmarks/registry.py",
+        "OWN",
+        ("benchmarks",),
+        "nightjar.benchmarks",
+        "nightjar.benchmarks.registry",
     ),
     "predictor": Registry("nightjar/predict/__init__.py", "BUILT_IN"),
     "tool": Registry(
@@ -329,9 +341,12 @@ class Code:
             closures = {name: self.closure([module]) for name, module in self.registered(kind).items()}
             names = {name for key in registry.settings for name in _group(settings, key)} - closures.keys()
             packages = _packages(registry.group) if names else {}
-            for name in sorted({*closures, *names}):
+            # Other names of `settings` may be those of data sets that no benchmark reads.
+            whole = names & {*packages, *(_group(settings, registry.settings[0]) if names else ())}
+            closures |= {name: self.closure([registry.others] if name in whole else []) for name in names}
+            for name in sorted(closures):
                 version = {key: packages[key] for key in [name] if key in packages}
-                texts[f"{kind}-{name}.json"] = self._text(closures.get(name, set()), version)
+                texts[f"{kind}-{name}.json"] = self._text(closures[name], version)
             texts[f"{kind}.json"] = self._text(set().union(*closures.values()), packages)
         for name, tools in _group(settings, "tools").items():
             texts[f"tools-{name}.json"] = self._tools(tools)

@@ -160,14 +160,15 @@ def main(
     packages: tuple[str, ...] = ("pyarrow",),
     threads: bool = False,
     shards: bool = False,
-    check: Callable[[Params], None] | None = None,
+    benchmarks: bool = False,
 ) -> None:
     """Run a stage from its `__main__.py` and exit: 0 if all is well, 2 with one line on bad input.
 
     An item follows the stage's name where dvc.yaml has items for it. `packages` are those whose versions belong to the
     facts. With `threads`, the stage runs models (`before_models`). With `shards`, `--shard I/N`
-    may follow: the run does that share of the work and writes neither artifact nor facts. `check` gets all parameters
-    before the work begins; the stage itself sees the settings alone that dvc.yaml declares for it.
+    may follow: the run does that share of the work and writes neither artifact nor facts. With `benchmarks`, the stage
+    works for one, and the settings of all are checked before. The stage sees the settings alone that dvc.yaml declares
+    for it.
     """
     display.protect()
     startup.collect_seldom()
@@ -187,8 +188,10 @@ def main(
                 f"{' '.join(arguments)!r} is not allowed", f"stages.{folder}", f"give {expected}"
             )
         name = folder if allowed is None else f"{folder}@{arguments[0]}"
-        if check:
-            check(params)
+        if benchmarks:
+            from nightjar.benchmarks import registry  # it takes long to load, and most stages do without it
+
+            registry.check(params)
         stage = Stage(name, declared_view(params, name), shard)
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log

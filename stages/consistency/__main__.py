@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from nightjar.benchmarks import registry
-from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.search.rankings import Passages, read_rankings
 from stages._runtime.stage import Stage, main
@@ -16,7 +16,7 @@ def run(stage: Stage) -> None:
     from nightjar.models.load import prepare
     from stages.consistency.build import labeller, means, write_consistency
 
-    card = registry.card(stage.item)
+    card = question_card(stage.item)
     settings, source = stage.params.consistency, paths.QUESTIONS / stage.item
     reader, output = Path(settings.benchmarks[stage.item].reader), paths.CONSISTENCY / stage.item
     prepare(0, stage.params.threads)  # nothing is drawn
@@ -45,5 +45,5 @@ if __name__ == "__main__":
         run,
         packages=("pyarrow", "torch", "transformers"),
         threads=True,
-        check=registry.check,
+        benchmarks=True,
     )

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.benchmarks.reader_inputs import reading_of
 from nightjar.core.contracts import CONSISTENCY
 from nightjar.core.errors import NightjarError
@@ -110,7 +110,7 @@ def means(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     return result
 
 
-def labeller(card: Card, folder: Path) -> Labels:
+def labeller(card: QuestionCard, folder: Path) -> Labels:
     """A function that gives the likeliest answer of a task for each of its texts, by the readers in `folder`.
 
     Raises NightjarError for readers that were trained with passages or demonstrations or on another base model, for a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks import registry
+from nightjar.benchmarks.question_cards import question_card
 from nightjar.core import paths
 from stages._runtime.stage import Stage, log, main
 from stages.contamination.build import ANY, Benchmark, build
@@ -12,7 +12,7 @@ def run(stage: Stage) -> None:
     retrieved = stage.params.retrieve.benchmarks
     benchmarks = [
         Benchmark(
-            registry.card(name), paths.QUESTIONS / name, paths.RETRIEVED / name if name in retrieved else None
+            question_card(name), paths.QUESTIONS / name, paths.RETRIEVED / name if name in retrieved else None
         )
         for name in stage.params.benchmarks
     ]
@@ -35,4 +35,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("contamination", run, packages=("numpy", "pyarrow"), check=registry.check)
+    main("contamination", run, packages=("numpy", "pyarrow"), benchmarks=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core import tables
 from nightjar.core.contracts import (
     DEV,
@@ -39,7 +39,7 @@ _BATCH = 4_000_000
 class Benchmark:
     """A benchmark's card, the artifact with its questions, and that with the passages retrieved for them, if any."""
 
-    card: Card
+    card: QuestionCard
     questions: Path
     retrieved: Path | None = None
 

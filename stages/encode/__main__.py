@@ -3,7 +3,7 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from nightjar.benchmarks import registry
+from nightjar.benchmarks.question_cards import question_card
 from nightjar.core import paths
 from nightjar.core.identity import code, contents
 from nightjar.models.tokenizer import load_tokenizer
@@ -35,7 +35,7 @@ def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuil
     if recipe.data == TEXTS:
         return TextBuild(texts, recipe, tokenizer), [texts]
     if recipe.data == QUESTIONS:
-        return QuestionBuild(texts, registry.card(texts.name), params.encoding, tokenizer), [texts]
+        return QuestionBuild(texts, question_card(texts.name), params.encoding, tokenizer), [texts]
     tasks, calls, evidence = paths.NATURAL_INSTRUCTIONS, recipe.calls, recipe.evidence
     work = Build(Sources(texts, tasks, calls, evidence), recipe, params.encoding, tokenizer)
     return work, [tasks, *(path for path in (calls, evidence) if path)]

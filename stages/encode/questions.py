@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.capabilities import Training
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Asking, Question, questions_of
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
@@ -27,7 +27,7 @@ class QuestionBuild:
     `source` is the artifact of stage questions. Raises NightjarError for a card that has nothing to learn.
     """
 
-    def __init__(self, source: Path, card: Card, options: Encoding, tokenizer: Tokenizer) -> None:
+    def __init__(self, source: Path, card: QuestionCard, options: Encoding, tokenizer: Tokenizer) -> None:
         training = card.capability(Training)
         if training is None or training.target is None:
             fix = "use another benchmark, or take the recipe off train.recipes"

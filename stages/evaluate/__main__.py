@@ -7,8 +7,8 @@ from typing import Any
 
 from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.capabilities import EvaluationFacts, Matching
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
 from nightjar.core import contracts, paths
 from nightjar.core.errors import NightjarError
@@ -118,5 +118,5 @@ if __name__ == "__main__":
         "evaluate",
         run,
         packages=PACKAGES,
-        check=registry.check,
+        benchmarks=True,
     )

@@ -11,9 +11,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import card as cards
-from nightjar.benchmarks import registry
+from nightjar.benchmarks import question_cards
 from nightjar.benchmarks.build import record_row, rows_of
+from nightjar.benchmarks.question import Refused as RefusedRow
+from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_cards import OWN, question_card
 from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS, INSTANCES, RECORDS, TASKS
 from nightjar.core.errors import NightjarError
@@ -58,12 +60,12 @@ def ingest(
         return ingest_corpus(input, output, progress, encodings=encodings)
     if dataset in DATASETS:
         return DATASETS[dataset](input, output, progress)
-    return ingest_records(registry.card(dataset), input, output, progress, encodings)
+    return ingest_records(question_card(dataset), input, output, progress, encodings)
 
 
 def names() -> list[str]:
     """The datasets that can be ingested: Nightjar's own, and those of benchmarks whose cards read their own files."""
-    cards = {name: registry.card(name) for name in registry.names()}
+    cards = {name: question_card(name) for name in question_cards.names()}
     return [
         *DATASETS,
         *(name for name, card in cards.items() if card.load and not DATASETS.keys() & card.datasets),
@@ -71,12 +73,12 @@ def names() -> list[str]:
 
 
 def _check_name(dataset: str) -> None:
-    if dataset not in names():
+    if dataset not in OWN and dataset not in names():
         raise NightjarError(f"unknown dataset {dataset!r}", "ingest", f"choose one of {', '.join(names())}")
 
 
 def ingest_records(
-    card: cards.Card,
+    card: QuestionCard,
     path: Path,
     output: Path,
     progress: Progress | None = None,
@@ -98,7 +100,7 @@ def ingest_records(
         for found in rows_of(card, path, encodings):
             numbers.rows_in += 1
             files.add(found.file)
-            if isinstance(found, cards.Refused):
+            if isinstance(found, RefusedRow):
                 ledger.refuse(found.file, Refused(found.reason, found.raw, found.id))
             else:
                 remarks.update(found.remarks)

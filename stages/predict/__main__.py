@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
 from nightjar.params.predict import PLAIN, prompting
 from nightjar.predict import Job, Predictor, predictor
@@ -77,5 +76,5 @@ if __name__ == "__main__":
         packages=PACKAGES,
         threads=True,
         shards=True,
-        check=registry.check,
+        benchmarks=True,
     )

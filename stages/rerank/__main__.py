@@ -6,8 +6,8 @@ A run that was killed resumes after the last texts that it recorded.
 from importlib.metadata import version
 from pathlib import Path
 
-from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import Reranking
+from nightjar.benchmarks.question_cards import question_card
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code, digest
@@ -20,7 +20,7 @@ def run(stage: Stage) -> None:
     from nightjar.models.load import device_name, load, prepare
     from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
 
-    settings, card = stage.params.rerank, registry.card(stage.item)
+    settings, card = stage.params.rerank, question_card(stage.item)
     if (reranking := card.capability(Reranking)) is None:
         raise NightjarError(
             f"{card.name} has no texts for a reranker", "rerank.benchmarks", "remove it from the list"

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Reranking, Training
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, questions_of
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
@@ -60,7 +60,7 @@ class Task:
 
 
 def read_tasks(
-    card: Card, questions: Path, rankings: Path, index: Path, candidates: int | None
+    card: QuestionCard, questions: Path, rankings: Path, index: Path, candidates: int | None
 ) -> list[Task]:
     """The tasks of the questions of all sides, with the first `candidates` passages of their rankings.
 
@@ -85,7 +85,7 @@ def _ranking(ranked: Mapping[tuple[str, str], Ranking], question: Question, wher
 
 
 def _task(
-    card: Card,
+    card: QuestionCard,
     name: str,
     found: Sequence[tuple[Side, Question, NDArray[np.int64]]],
     passages: Passages,
@@ -107,7 +107,7 @@ def _task(
 
 
 def embedded(
-    lm: LanguageModel, card: Card, tasks: Sequence[Task], settings: Rerank, todo: Sequence[int]
+    lm: LanguageModel, card: QuestionCard, tasks: Sequence[Task], settings: Rerank, todo: Sequence[int]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The units `todo`, numbered through all tasks: vectors of their texts, and how the task's prompts were made.
 
@@ -139,7 +139,7 @@ def embedded(
                 )
 
 
-def _prompts(lm: LanguageModel, card: Card, task: Task, max_tokens: int) -> Prompts:
+def _prompts(lm: LanguageModel, card: QuestionCard, task: Task, max_tokens: int) -> Prompts:
     texts = card.capability(Reranking)
     assert texts is not None
     prefixes = texts.prefixes(task.queries[0].question)

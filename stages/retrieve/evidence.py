@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Reading, Reranking, Training
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core.contracts import (
     DEV,
     DEV_QUESTIONS,
@@ -67,7 +67,7 @@ class Source(NamedTuple):
     table: Table
 
 
-def sources(card: Card, questions: Path, split: Path | None) -> list[Source]:
+def sources(card: QuestionCard, questions: Path, split: Path | None) -> list[Source]:
     """The sides that get passages: the test questions, and those that the benchmark's systems train on.
 
     These are the training and dev instances of `split`, or the card's own questions of these sides, if it has any.
@@ -86,7 +86,7 @@ def sources(card: Card, questions: Path, split: Path | None) -> list[Source]:
 
 def write_found(
     retriever: Retriever,
-    card: Card,
+    card: QuestionCard,
     sides: Sequence[Source],
     output: Path,
     settings: Retrieval,
@@ -164,7 +164,7 @@ def _repeated(values: Sequence[str], rows: NDArray[np.int64]) -> pa.Array:
     return pa.array(values, pa.string()).take(pa.array(rows))
 
 
-def _queries(card: Card, source: Source, per_part: int) -> Iterator[list[dict[str, Any]]]:
+def _queries(card: QuestionCard, source: Source, per_part: int) -> Iterator[list[dict[str, Any]]]:
     """The instances of one side, each with its `query`, in chunks of `per_part`, in the order of the table."""
     text = "input" if source.table in (TRAIN, DEV) else "parts"
     chunk: list[dict[str, Any]] = []

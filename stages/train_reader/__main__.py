@@ -1,6 +1,5 @@
 """python -m stages.train_reader RECIPE: models/readers/RECIPE, a reader for each task of a benchmark."""
 
-from nightjar.benchmarks import registry
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("torch", "transformers")
@@ -13,4 +12,4 @@ def run(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    main("train_reader", run, packages=PACKAGES, threads=True, check=registry.check)
+    main("train_reader", run, packages=PACKAGES, threads=True, benchmarks=True)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Training
-from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.question import Question, questions_of
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.benchmarks.reader_inputs import (
     Read,
     check_answers,
@@ -50,7 +50,7 @@ class Task:
 
 
 def read_tasks(
-    card: Card, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: Tokens
+    card: QuestionCard, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: Tokens
 ) -> tuple[list[Task], int]:
     """The tasks with training questions, in their order, and the number of training and dev questions in all.
 

@@ -9,11 +9,21 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from nightjar.benchmarks import records
+from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training, Turns
 from nightjar.benchmarks.classification import prompts
-from nightjar.benchmarks.classification.prompts import SHOTS, Labelled, demonstrations
+from nightjar.benchmarks.classification.formats import load
+from nightjar.benchmarks.classification.prompts import (
+    SHOTS,
+    Labelled,
+    choice,
+    demonstrations,
+    reader_question,
+)
+from nightjar.benchmarks.classification.prompts import query as reranker_query
 from nightjar.benchmarks.classification.splits import Split
-from nightjar.benchmarks.classification.tasks import LABELS, NAME, PAIR, names
+from nightjar.benchmarks.classification.tasks import LABELS, NAME, PAIR, TITLES, names
 from nightjar.benchmarks.question import Asking, Question, Sources, drawn
+from nightjar.benchmarks.question_card import Choice, QuestionCard, Task
 from nightjar.core.config import Limit, Model
 
 TaskName = Annotated[str, records.one_of(LABELS)]
@@ -163,3 +173,33 @@ def demonstrated(
 def targets(task: str) -> dict[str, str]:
     """The text that the reader writes for each label. Raises NightjarError for an unknown task."""
     return {name: prompts.target(task, name) for name in names(task)}
+
+
+TASKS = {
+    task: Task(
+        TITLES[task], "choose", choices=tuple(Choice(name, choice(task, name)) for name in names(task))
+    )
+    for task in LABELS
+}
+
+QUESTION_CARD = QuestionCard(
+    name=NAME,
+    version=1,
+    title="PGRA's classification tasks",
+    source="Guo et al. 2023, arXiv 2305.17653",
+    datasets=(NAME,),
+    questions=questions,
+    prompt=prompt,
+    settings=Settings,
+    load=load,
+    tasks=TASKS,
+    capabilities=(
+        Query(query),
+        FileEncodings(load),
+        Training(training),
+        Turns(turns),
+        Reranking(reranker_query, prefixes),
+        # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
+        Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),
+    ),
+)

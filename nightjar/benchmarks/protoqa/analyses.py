@@ -22,7 +22,8 @@ from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, clusters_of
 from nightjar.benchmarks.protoqa.encoder import LEAST_PROBABILITY, encoder_similarity
 from nightjar.benchmarks.protoqa.formats import REFERENCE, assessments, references
 from nightjar.benchmarks.protoqa.metrics import ENCODER, compared
-from nightjar.benchmarks.protoqa.similarity import STOP_WORDS, tokens
+from nightjar.benchmarks.protoqa.similarity import tokens
+from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
 from nightjar.benchmarks.protoqa.wordnet import wordnet
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.readers import unknown_id

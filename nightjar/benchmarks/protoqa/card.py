@@ -6,23 +6,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from nightjar.benchmarks.capabilities import (
-    Analysis,
-    EncoderMetrics,
-    Explain,
-    Matching,
-    Ranking,
-    Scoring,
-    Tracks,
-    Training,
-)
-from nightjar.benchmarks.card import OTHERS, Card, Files, Metric, Task
+from nightjar.benchmarks.capabilities import Analysis, EncoderMetrics, Explain, Matching, Scoring, Tracks
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.papers import PublishedTable, read
-from nightjar.benchmarks.protoqa import formats
 from nightjar.benchmarks.protoqa.analyses import assess, compare_clusterings, coverage
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.filters import MEANINGS
-from nightjar.benchmarks.protoqa.formats import NAME, load
 from nightjar.benchmarks.protoqa.metrics import (
     ENCODER,
     RULES,
@@ -33,11 +22,10 @@ from nightjar.benchmarks.protoqa.metrics import (
     metric_name,
     score,
 )
-from nightjar.benchmarks.protoqa.questions import Settings, prompt, questions, ranked, target, training
+from nightjar.benchmarks.protoqa.questions import QUESTION_CARD
 from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import DEFAULT_TRACK
-from nightjar.benchmarks.readers import Lists, Readers
 from nightjar.benchmarks.sections import ReportSections
 
 _TITLES = {
@@ -115,30 +103,12 @@ def _with_encoder(folder: Path) -> Scoring:
     )
 
 
-CARD = Card(
-    name=NAME,
-    version=1,
-    title="ProtoQA",
-    source="Boratko et al. 2020, arXiv 2005.00771",
-    datasets=(NAME,),
+CARD = Card.of(
+    QUESTION_CARD,
     metrics=tuple(sorted(_METRICS, key=lambda metric: metric.name != MAIN)),
-    questions=questions,
-    prompt=prompt,
     score=score,
-    files=Files(
-        prediction=formats.PREDICTION,
-        reference=formats.REFERENCE,
-        by_task=False,
-        # As published: the mean is over the questions that have predictions (protoqa-evaluator, evaluation.py).
-        unanswered="left out",
-    ),
-    settings=Settings,
-    load=load,
-    tasks={OTHERS: Task(kind="sample")},
     capabilities=(
         Tracks({DEFAULT_TRACK: "ranked lists"}),
-        Training(training, target),
-        Ranking(ranked),
         _MATCHING,
         ReportSections(partial(labelled_questions, MEANINGS)),
         Explain(explained),
@@ -146,9 +116,6 @@ CARD = Card(
         Analysis("assessments", "Similarities against people (table 4)", assess, encoder=True),
         Analysis("clusterings", "BLANC of two clusterings of the same strings", compare_clusterings),
         Analysis("concept_net", "Answers that ConceptNet connects with their question", coverage),
-        Readers(formats.predictions, formats.references, formats.reference, formats.questions),
-        # As the published predictions (protoqa-evaluator).
-        Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers")),
         _PAPERS,
     ),
 )

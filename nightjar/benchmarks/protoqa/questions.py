@@ -7,10 +7,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from nightjar.benchmarks import records
+from nightjar.benchmarks.capabilities import Ranking, Training
+from nightjar.benchmarks.protoqa import formats
 from nightjar.benchmarks.protoqa.clusters import clusters_of
-from nightjar.benchmarks.protoqa.formats import NAME
-from nightjar.benchmarks.protoqa.similarity import STOP_WORDS
+from nightjar.benchmarks.protoqa.formats import NAME, load
+from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Sources, drawn
+from nightjar.benchmarks.question_card import OTHERS, Files, QuestionCard, Task
+from nightjar.benchmarks.readers import Lists, Readers
 from nightjar.benchmarks.sides import Sides
 from nightjar.core import contracts
 from nightjar.core.config import Limit
@@ -167,3 +171,31 @@ def ranked(texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> li
         if answer.strip() or settings.require_full_stop:
             sums[answer] = sums.get(answer, 0) + weight
     return sorted(sums.items(), key=lambda one: -one[1])[: settings.keep]
+
+
+QUESTION_CARD = QuestionCard(
+    name=NAME,
+    version=1,
+    title="ProtoQA",
+    source="Boratko et al. 2020, arXiv 2005.00771",
+    datasets=(NAME,),
+    questions=questions,
+    prompt=prompt,
+    files=Files(
+        prediction=formats.PREDICTION,
+        reference=formats.REFERENCE,
+        by_task=False,
+        # As published: the mean is over the questions that have predictions (protoqa-evaluator, evaluation.py).
+        unanswered="left out",
+    ),
+    settings=Settings,
+    load=load,
+    tasks={OTHERS: Task(kind="sample")},
+    capabilities=(
+        Training(training, target),
+        Ranking(ranked),
+        Readers(formats.predictions, formats.references, formats.reference, formats.questions),
+        # As the published predictions (protoqa-evaluator).
+        Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers")),
+    ),
+)

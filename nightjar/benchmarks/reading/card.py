@@ -7,146 +7,15 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks import records
-from nightjar.benchmarks.capabilities import Floats, Query, Tracks, Training
-from nightjar.benchmarks.card import OTHERS, Card, Metric, Task
-from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
-from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_value, need, objects_of, text
-from nightjar.benchmarks.sides import Sides
+from nightjar.benchmarks.capabilities import Floats, Tracks
+from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.question import DEFAULT_TRACK, Question
+from nightjar.benchmarks.reading.questions import QUESTION_CARD
 from nightjar.benchmarks.text.f1 import f1, normalised
-from nightjar.core.config import Limit
-from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import duplicate_key, is_text, raw_text, shown
-
-NAME = "reading"
-
-
-class Settings(Sides):
-    """`evaluated` has the questions that are answered, `train` and `dev` the two sides of readers. `evaluated` is None
-    for the one file that there is, `train` and `dev` if no reader trains on them.
-
-    `questions`, `train_questions`, `dev_questions`: at most so many, drawn by the seed; None means all.
-    """
-
-    questions: Limit = None
-    train_questions: Limit = None
-    dev_questions: Limit = None
-
-
-def load(folder: Path) -> Iterator[Record | Refused]:
-    """The questions of SQuAD's files *.json in `folder`, versions 1.1 and 2.0; the task is the name of the file.
-
-    The parts are `title`, `passage`, `question`, and `spans`, where the answers are in the passage: the first character
-    of each and the one after its last. There is none where the passage has no answer; the reference is "" then. Raises
-    NightjarError if there is no such file, or one is no JSON.
-    """
-    for path in files_of(folder, "", ("*.json",), of=" of SQuAD"):
-        whole = json_value(path)
-        if not isinstance(whole, dict) or not isinstance(whole.get("data"), list):
-            raise NightjarError('no list "data" in this file', path, FIX)
-        for title, passage, one in _questions(whole["data"]):
-            id = one.get("id") if isinstance(one, dict) else None
-            try:
-                yield _record(path, title, passage, one)
-            except InvalidRow as error:
-                yield Refused(path.name, str(error), raw_text(one), id if is_text(id) else None)
-
-
-def _questions(articles: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Title, passage and each question; what is of another form is passed on where a question should be."""
-    for article in articles:
-        try:
-            paragraphs = objects_of(need(article, "paragraphs"), "paragraphs")
-        except (InvalidRow, AttributeError):
-            yield None, None, article
-            continue
-        for paragraph in paragraphs:
-            asked = paragraph.get("qas")
-            for one in asked if isinstance(asked, list) else [paragraph]:
-                yield article.get("title"), paragraph.get("context"), one
-
-
-def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
-    if not isinstance(one, dict):
-        raise InvalidRow("not an object")
-    if (key := duplicate_key(one)) is not None:
-        raise InvalidRow(f"the key {shown(key)} occurs twice")
-    impossible = one.get("is_impossible") or False
-    if not isinstance(impossible, bool):
-        raise InvalidRow("is_impossible is neither true nor false")
-    text(passage, "context")
-    parts: dict[str, Any] = {
-        "title": text(title, "title").replace("_", " ") if isinstance(title, str) and title.strip() else "",
-        # As it is: answers are found in it by their place.
-        "passage": passage,
-        "question": text(one.get("question"), "question"),
-        "spans": [],
-    }
-    answers = objects_of(one.get("answers"), "answers", least=0 if impossible else 1)
-    references = distinct(text(it.get("text"), "text of an answer") for it in answers)
-    if not impossible:
-        parts["spans"] = [list(one) for one in dict.fromkeys(_place(passage, it) for it in answers)]
-    return Record(
-        path.stem,
-        text(one.get("id"), "id"),
-        path.name,
-        parts,
-        references if parts["spans"] else ("",),
-    )
-
-
-def _place(passage: str, answer: dict[str, Any]) -> tuple[int, int]:
-    """The first character of an answer in its passage and the one after its last, without blanks around it."""
-    start, own = answer.get("answer_start"), answer["text"]
-    if type(start) is not int or start < 0 or not passage.startswith(own, start):
-        raise InvalidRow(f"the answer {shown(own)} is not at its answer_start")
-    first = start + len(own) - len(own.lstrip())
-    return first, first + len(own.strip())
-
-
-def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
-    """The questions of the file `evaluated`. Raises NightjarError if it was not ingested."""
-    yield from _side(sources, "evaluated", settings.evaluated, settings.questions, seed)
-
-
-def training(
-    sources: Sources, settings: Settings, seed: int
-) -> Iterator[tuple[Literal["train", "dev"], Question]]:
-    """The questions of the files `train` and `dev`. Raises NightjarError if one was not ingested."""
-    sides: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
-        ("train", settings.train, settings.train_questions),
-        ("dev", settings.dev, settings.dev_questions),
-    )
-    for side, file, most in sides:
-        if file is not None:
-            yield from ((side, one) for one in _side(sources, side, file, most, seed))
-
-
-def _side(sources: Sources, key: str, file: str | None, most: int | None, seed: int) -> Sequence[Question]:
-    every = list(records.questions(NAME, sources.data))
-    files = sorted({one.task_id for one in every})
-    if file is None and len(files) == 1:
-        file = files[0]
-    if file not in files:
-        named = "names none of several files" if file is None else f"is {file}, which is not in it"
-        what = f"benchmarks.{NAME}.{key} {named}"
-        raise NightjarError(what, sources.data, f"files are {', '.join(files)}")
-    found = [one._replace(track=DEFAULT_TRACK) for one in every if one.task_id == file]
-    return drawn(found, most, seed, attrgetter("key"))
-
-
-def prompt(question: Question, asking: Asking) -> str:
-    """The passage and the question, a line each, written for this project."""
-    parts = question.parts
-    passage = " ".join(f"{parts['title']} > {parts['passage']}".removeprefix(" > ").split())
-    return f"Passage: {passage}\nQuestion: {parts['question']}\nAnswer:"
 
 
 def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
@@ -169,22 +38,9 @@ def _f1(answer: str, reference: str) -> float:
     return f1(answer, reference) if words and own else float(words == own)
 
 
-CARD = Card(
-    name=NAME,
-    version=2,
-    title="Reading comprehension",
-    source="Rajpurkar et al. 2016, arXiv 1606.05250, and 2018, arXiv 1806.03822",
-    datasets=(NAME,),
+CARD = Card.of(
+    QUESTION_CARD,
     metrics=(Metric("exact_match", "exact match", right=True), Metric("f1", "F1")),
-    questions=questions,
-    prompt=prompt,
     score=score,
-    settings=Settings,
-    load=load,
-    tasks={OTHERS: Task(max_new_tokens=16, stop=("\n",))},
-    capabilities=(
-        Tracks({DEFAULT_TRACK: "questions with a passage"}),
-        Query(lambda parts: str(parts["question"])),
-        Training(training),
-    ),
+    capabilities=(Tracks({DEFAULT_TRACK: "questions with a passage"}),),
 )

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.card import Baseline
+from nightjar.benchmarks.capabilities import Query, Turns
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+from nightjar.benchmarks.question_card import Baseline, Files, QuestionCard
 from nightjar.benchmarks.rows import read_bytes, read_text
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import contracts
@@ -169,3 +170,19 @@ def baselines(settings: Any) -> Mapping[str, Baseline]:
     """The baselines by name, under the card's settings."""
     demo = copy_demo if settings.copy_demo == "first" else copy_random_demo
     return {"copy_input": copy_input, "copy_demo": demo}
+
+
+QUESTION_CARD = QuestionCard(
+    name=NAME,
+    version=1,
+    title="Super-NaturalInstructions",
+    source="Wang et al. 2022, arXiv 2204.07705",
+    datasets=(DATASET,),
+    questions=questions,
+    prompt=prompt,
+    files=Files(task="task_id", category="task_category", by_task=False, shown=("input", "definition")),
+    settings=Settings,
+    load=load,
+    baselines=baselines,
+    capabilities=(Query(lambda parts: str(parts["input"])), Turns(turns)),
+)

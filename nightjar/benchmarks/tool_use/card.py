@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.papers import read
-from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.metrics import score
-from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions, shown
-from nightjar.benchmarks.tool_use.tasks import NAME, TASKS
+from nightjar.benchmarks.tool_use.questions import QUESTION_CARD
 from nightjar.statistics import perplexity
 
-CARD = Card(
-    name=NAME,
-    version=2,
-    title="Toolformer's evaluations",
-    source="Schick et al. 2023, arXiv 2302.04761",
-    datasets=(NAME,),
+CARD = Card.of(
+    QUESTION_CARD,
     metrics=(
         Metric("accuracy", "accuracy", right=True),
         Metric(
@@ -31,11 +24,6 @@ CARD = Card(
             higher_is_better=False,
         ),
     ),
-    questions=questions,
-    prompt=prompt,
     score=score,
-    settings=Settings,
-    load=load,
-    tasks=TASKS,
-    capabilities=(Query(query, shown), read(Path(__file__).with_name("published.toml"))),
+    capabilities=(read(Path(__file__).with_name("published.toml")),),
 )

@@ -9,8 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from nightjar.benchmarks import records
+from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.question import Asking, Question, Sources, drawn
+from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.benchmarks.tool_use import dateset
+from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.tasks import (
     DATESET,
     FACTS,
@@ -19,6 +22,7 @@ from nightjar.benchmarks.tool_use.tasks import (
     MULTILINGUAL,
     NAME,
     OPEN,
+    TASKS,
     TEMPORAL,
     TEXT,
 )
@@ -151,3 +155,18 @@ def _published(question: Question) -> str:
         return f"{_plain(question)} The answer is"
     text: str = parts["question"]
     return f"Answer the following question: {text}" + ("" if text.endswith("?") else "?")
+
+
+QUESTION_CARD = QuestionCard(
+    name=NAME,
+    version=2,
+    title="Toolformer's evaluations",
+    source="Schick et al. 2023, arXiv 2302.04761",
+    datasets=(NAME,),
+    questions=questions,
+    prompt=prompt,
+    settings=Settings,
+    load=load,
+    tasks=TASKS,
+    capabilities=(Query(query, shown),),
+)

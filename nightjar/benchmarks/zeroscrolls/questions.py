@@ -10,10 +10,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.card import Baseline
+from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.benchmarks.question_card import Baseline, QuestionCard, Task
+from nightjar.benchmarks.submission import Submission
 from nightjar.benchmarks.zeroscrolls import prompts
-from nightjar.benchmarks.zeroscrolls.prompts import Example, Style, of_parts
+from nightjar.benchmarks.zeroscrolls.formats import load
+from nightjar.benchmarks.zeroscrolls.prompts import Example, Style, highlighted, of_parts
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
@@ -127,3 +130,28 @@ def _span(task: str, example: Example, words: int, source: random.Random) -> str
     found = example.document(TASKS[task].document).split()
     start = source.randrange(max(1, len(found) - words + 1))
     return " ".join(found[start : start + words])
+
+
+QUESTION_CARD = QuestionCard(
+    name=NAME,
+    version=1,
+    title="ZeroSCROLLS",
+    source="Shaham et al. 2023, arXiv 2305.14196",
+    datasets=(NAME,),
+    questions=questions,
+    prompt=prompt,
+    settings=Settings,
+    load=load,
+    tasks={name: Task(task.title, max_new_tokens=task.reserved) for name, task in TASKS.items()},
+    baselines=baselines,
+    capabilities=(
+        Query(query),
+        Submission(
+            ("Task", "ID", "Prediction"),
+            tuple(TASKS),
+            "https://zero.scrolls-benchmark.com/submission",
+            "!@#$%^&*()",
+            lambda task, answer: highlighted(TASKS[task], answer),
+        ),
+    ),
+)

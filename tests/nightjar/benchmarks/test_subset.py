@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import drawn
+from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from tests.questions import question, write_questions

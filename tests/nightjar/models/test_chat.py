@@ -15,7 +15,7 @@ from nightjar.models.backends import backend
 from nightjar.models.chat import ChatServer
 from nightjar.models.http_client import Limits
 from nightjar.models.model import Decoding, Message, Request, ToolCall
-from nightjar.params.predict import Chat
+from nightjar.params.chat import Chat
 from tests.completions_server import Script, said, serving
 
 ASKED = Request("How many?", [1, 2], 5, ("\n\n",))

@@ -15,7 +15,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.chat_template import ChatTemplate, TemplatedModel, calls_in
 from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.predict import DAY, Chat
+from nightjar.params.chat import DAY, Chat
 from tests import made_tokenizers, tiny_models
 
 TALK = (Message("system", "Be brief."), Message("user", "1+1?"))

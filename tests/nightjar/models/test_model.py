@@ -12,10 +12,11 @@ import pytest
 
 from nightjar import params
 from nightjar.core.errors import NightjarError
-from nightjar.models.backends import backend, is_remote, open_model
+from nightjar.models.backends import backend, open_model
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.local import CausalModel, EncoderDecoderModel, LocalModel
 from nightjar.models.model import Decoding, Model, Request, at_once
+from nightjar.models.remote import is_remote
 from nightjar.models.server import Server
 from nightjar.predict.predictor import lacking
 from tests.conftest import ROOT

@@ -14,7 +14,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.predict import Chat
+from nightjar.params.chat import Chat
 from nightjar.predict.chat import named_choice
 from nightjar.predict.requests import write_prompts
 from stages._runtime.stage import Stage

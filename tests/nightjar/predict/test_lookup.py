@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.evaluation import replace_by_subset, tasks_of
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.score import score_files
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml

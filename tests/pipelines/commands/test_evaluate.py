@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow.parquet as parquet
 import pytest
 
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.evaluation import WHOLE
-from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths, tables
 from nightjar.params.drivers import Nightly
 from pipelines.graph.graph import Graph, Stage

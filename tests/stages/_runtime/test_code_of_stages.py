@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nightjar.core.config import read_yaml
+from nightjar.core.config import read_yaml, value
 from stages._runtime.closure import BY_NAME, STAGE, Code
 from tests.conftest import ROOT
 
@@ -33,5 +35,106 @@ def test_every_stage_depends_on_its_closure_and_on_no_code() -> None:
 def test_a_stage_that_loads_by_name_depends_on_the_closures_of_the_names(stage: str) -> None:
     named = {kind for path in _deps(stage) for kind in BY_NAME if re.match(rf"data/code/{kind}s?[-.]", path)}
     modules = [module for kind in named for module in CODE.registered(kind).values()]
-    closure = CODE.closure([f"stages.{stage}.__main__", *modules])
-    assert named == {kind for kind, registry in BY_NAME.items() if registry.path in closure}
+    own, whole = (
+        CODE.closure([f"stages.{stage}.__main__"]),
+        CODE.closure([f"stages.{stage}.__main__", *modules]),
+    )
+    assert named == {kind for kind in named if BY_NAME[kind].path in whole}
+    assert {kind for kind in BY_NAME if BY_NAME[kind].path in own} <= named
+    assert {kind for kind in BY_NAME if BY_NAME[kind].path in whole} <= named
+
+
+def _items(settings: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Each stage with its item, and its dependencies, as DVC fills its templates."""
+    items = {}
+    for stage, entry in STAGES.items():
+        if "foreach" not in entry:
+            items[stage] = set(_deps(stage))
+            continue
+        for key, item in value(settings, entry["foreach"][2:-1]).items():
+            names = {"key": key, **{f"item.{name}": str(text) for name, text in item.items()}}
+            items[f"{stage}@{key}"] = {
+                re.sub(r"\$\{(.+?)\}", lambda match, names=names: names[match[1]], path)
+                for path in _deps(stage)
+            }
+    return items
+
+
+SETTINGS = read_yaml(ROOT / "params.yaml")
+ITEMS = _items(SETTINGS)
+BEFORE = CODE.contents(SETTINGS)
+
+
+def _affected(root: Path, path: str, old: str, new: str) -> set[str]:
+    """The stages whose code differs after a change of a file."""
+    for package in ("nightjar", "stages"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (root / path).read_text()
+    assert old in text
+    (root / path).write_text(text.replace(old, new, 1) if old else text + new)
+    after = Code(root).contents(SETTINGS)
+    changed = {f"data/code/{name}" for name in after if after[name] != BEFORE[name]}
+    return {stage for stage, deps in ITEMS.items() if deps & changed}
+
+
+def _of(*stages: str) -> set[str]:
+    """All items of these stages."""
+    return {name for name in ITEMS if name.partition("@")[0] in stages}
+
+
+def _predicting(**values: str) -> set[str]:
+    """The items of predict whose systems have these values."""
+    systems = SETTINGS["predict"]["systems"]
+    return {f"predict@{name}" for name, system in systems.items() if values.items() <= system.items()}
+
+
+CASES: Mapping[str, tuple[str, set[str]]] = {
+    "metric": ("nightjar/benchmarks/classification/metrics.py", {"evaluate@classification", "report"}),
+    "published numbers": ("nightjar/benchmarks/protoqa/published.toml", {"evaluate@protoqa", "report"}),
+    "section": ("nightjar/benchmarks/zeroscrolls/report.py", {"evaluate@zeroscrolls", "report"}),
+    "statistics": ("nightjar/statistics/bootstrap.py", _of("evaluate", "report")),
+    "mean of tasks": ("nightjar/benchmarks/average.py", _of("evaluate", "report")),
+    "page": ("stages/report/leaderboard.py", {"report"}),
+    "template": ("stages/report/templates/page.html.j2", {"report"}),
+    "tool": ("nightjar/tools/calendar.py", {"augment@calendar", *_predicting(tools="all")}),
+    "predictor": ("nightjar/predict/reading.py", _predicting(kind="reader")),
+    "backend": ("nightjar/models/server.py", _predicting(kind="model")),
+    "benchmark": (
+        "nightjar/benchmarks/protoqa/questions.py",
+        {
+            "ingest@protoqa",
+            "questions@protoqa",
+            "retrieve@protoqa",
+            "evaluate@protoqa",
+            "contamination",
+            "report",
+        }
+        | _of("encode")
+        | _predicting(benchmark="protoqa"),
+    ),
+    "encoder": (
+        "nightjar/search/pooling.py",
+        {"base_model", "evaluate@protoqa", "index", "report"} | _of("retrieve") | _predicting(kind="knn"),
+    ),
+    "settings of training": ("nightjar/params/train.py", _of("encode", "train", "report")),
+    "settings of predictions": ("nightjar/params/predict.py", _of("predict", "evaluate", "report")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_change_affects_the_stages_that_run_the_file(tmp_path: Path, name: str) -> None:
+    path, stages = CASES[name]
+    assert _affected(tmp_path, path, "", "\nCHANGED = 1\n") == stages
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("nightjar/core/tables.py", "", "\n# a comment\n"),
+        ("nightjar/core/tables.py", '"""', '"""Other words. '),
+        ("nightjar/core/files.py", "", "\nCHANGED = 1\n"),
+        ("stages/code/__main__.py", "", "\nCHANGED = 1\n"),
+    ],
+)
+def test_a_change_without_effect_affects_no_stage(tmp_path: Path, path: str, old: str, new: str) -> None:
+    assert not _affected(tmp_path, path, old, new)

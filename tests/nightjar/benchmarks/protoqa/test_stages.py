@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, tables
 from tests.in_process import run_stage
 from tests.nightjar.benchmarks.benchmark_project import configure, write_predictions

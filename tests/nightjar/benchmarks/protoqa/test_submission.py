@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.files import read_questions
+from nightjar.benchmarks.records import read_questions
 from pipelines.cli import main
 from tests.in_process import captured, run_stage
 from tests.nightjar.benchmarks.benchmark_project import write_predictions

@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.files import read_questions
 from nightjar.benchmarks.question import Asking, Question
+from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS

@@ -1,0 +1,42 @@
+"""How a model is asked through its chat template: part of a system of the group predict."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from nightjar.core.config import Model, Positive
+
+
+def _day(text: str) -> str:
+    """The text of a day, YYYY-MM-DD."""
+    try:
+        if date.fromisoformat(text).isoformat() == text:
+            return text
+    except ValueError:
+        pass
+    raise ValueError("give a day as YYYY-MM-DD, in quotes")
+
+
+# A day as text: parameters and options of a run are written as JSON.
+Day = Annotated[str, AfterValidator(_day)]
+# The day that the templates of Llama 3 name where they know none.
+DAY = "2024-07-26"
+
+
+class Chat(Model):
+    """A system that is asked through its model's chat template, or a chat server.
+
+    `system_message`: what the first message says; None: there is none. `examples_as_turns`: whether the examples of a
+    prompt are turns of the chat. `date`: the day that a chat template of weights takes for today, so that prompts are
+    the same on every day; a server fills its template by its own clock. For servers: `at_once`, requests at the same
+    time, and `token_limit`, the most tokens of all prompts and answers together (None: no limit).
+    """
+
+    system_message: str | None = None
+    examples_as_turns: bool = False
+    date: Day = DAY
+    at_once: Annotated[int, Field(ge=1, le=256)] = 4
+    token_limit: Positive | None = None

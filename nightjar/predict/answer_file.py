@@ -1,0 +1,36 @@
+"""Answers that a file of predictions holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nightjar.benchmarks.evaluation import WHOLE
+from nightjar.benchmarks.files import read_answers
+from nightjar.benchmarks.records import read_questions
+from nightjar.core.identity import sha256_of
+from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about
+
+
+class FilePredictor(Predictor):
+    """The answers of the file `weights`, which has the form that `nightjar score` reads.
+
+    The file takes the place of a model: its sha256 is the model's. Where the questions are a sample, the file may
+    answer all of them. Raises NightjarError for what `read_answers` refuses: another form, unknown and duplicate ids.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.questions = job.questions
+        self.keys = len(self.questions)
+        whole = job.source / WHOLE
+        known = read_questions(whole) if whole.is_dir() else self.questions
+        given = read_answers(job.card, job.weights, known)
+        self._answers = dict(zip((one.key for one in known), given, strict=True))
+        self._sha256 = sha256_of(job.weights)
+
+    def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        for number in numbers:
+            if (found := self._answers.get(self.questions[number].key)) is not None:
+                yield number, {"answers": found, **NOTHING_WRITTEN, "seconds": 0.0}
+
+    def about(self, number: int) -> Row:
+        return about("", 0, self._sha256)
