@@ -24,7 +24,7 @@ from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
 from nightjar.statistics import Contrast, binomial_interval, verdict
-from nightjar.statistics.paired import Metric
+from nightjar.statistics.metric import Metric
 from nightjar.statistics.verdict import Cell, decide, summary
 
 SYSTEMS = 4

@@ -30,7 +30,7 @@ def right(scores: pd.DataFrame, system: str) -> pd.Series:
     if names is None:
         raise NightjarError(f"no system {system}", EVALUATED, "give one that was evaluated")
     own = scores[scores["system"].isin(names)]
-    wide = own.pivot_table(index=[*QUESTION, "system"], columns="metric", values="value")
+    wide = own.pivot_table(index=[*QUESTION, "system"], columns="part", values="unscaled")
     wide = wide.reindex(columns=["accuracy", "predicted", "gold"])
     # CoLA has no accuracy, but the label that was given and the right one.
     found = wide["accuracy"].fillna(wide["predicted"].eq(wide["gold"]).astype(float))

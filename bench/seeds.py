@@ -62,18 +62,18 @@ def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Met
     table = read(
         EVALUATED / benchmark,
         contracts.INSTANCE_SCORES,
-        ["system", "track", "task_id", "id", "metric", "value"],
+        ["system", "track", "task_id", "id", "part", "unscaled"],
     )
     found: dict[str, tuple[Metric, dict[str, Floats]]] = {}
     for track in sorted(pc.unique(table["track"]).to_pylist()):
         own = table.filter(pc.equal(table["track"], track)).to_pandas()
-        parts = set(own["metric"])
+        parts = set(own["part"])
         scored = [one for one in card.metrics if parts.issuperset(one.parts) and name in (None, one.name)]
         if not scored:
             continue
         metric = scored[0]
         wide = own.pivot_table(
-            index=["task_id", "id"], columns=["system", "metric"], values="value"
+            index=["task_id", "id"], columns=["system", "part"], values="unscaled"
         ).sort_index()
         systems = {name: wide[name][list(metric.parts)].to_numpy() for name in sorted(set(own["system"]))}
         found[track] = metric, systems

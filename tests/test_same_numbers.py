@@ -12,6 +12,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare
+from nightjar.benchmarks.evaluation import ledger_rows
 from nightjar.benchmarks.files import read_references
 from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.benchmarks.scores import SystemScores, score
@@ -55,8 +56,7 @@ def answers(count: int, kept: float, source: random.Random) -> list[str]:
 
 
 def write(root: Path, one: SystemScores, questions: list[Any]) -> list[dict[str, Any]]:
-    """The artifacts that `report --against` reads; returns the rows of scores."""
-    rows = list(one.rows(CARD.name))
+    """The artifacts that `report --against` reads; returns the rows of scores as in the ledger."""
     asked = [
         {
             "benchmark": CARD.name,
@@ -71,11 +71,11 @@ def write(root: Path, one: SystemScores, questions: list[Any]) -> list[dict[str,
     ]
     for stage, table, written in (
         ("questions", contracts.QUESTIONS, asked),
-        ("evaluate", contracts.INSTANCE_SCORES, rows),
+        ("evaluate", contracts.INSTANCE_SCORES, list(one.rows(CARD.name))),
     ):
         with tables.ArtifactWriter(root / stage / CARD.name) as writer:
             writer.write(table, written)
-    return rows
+    return ledger_rows(root / "evaluate" / CARD.name)
 
 
 @pytest.mark.parametrize(("count", "kept"), [(48, (0.75, 0.68)), (24, (0.75, 0.65)), (24, (0.4, 0.9))])

@@ -21,7 +21,7 @@ from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, Contrast, enough, estimate, significant
-from nightjar.statistics.paired import scaled
+from nightjar.statistics.metric import scaled
 
 Ints = NDArray[np.int64]
 Places = dict[tuple[str, str], Ints]

@@ -21,7 +21,7 @@ from nightjar.benchmarks.question_card import NoSettings as NoSettings
 from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.benchmarks.question_card import Task as Task
 from nightjar.core.errors import NightjarError
-from nightjar.statistics.paired import Metric as Metric
+from nightjar.statistics.metric import Metric as Metric
 
 _PAPERS = Papers()
 

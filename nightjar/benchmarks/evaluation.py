@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,25 @@ def write_subset(
     return counts
 
 
+def ledger_rows(evaluated: Path) -> list[dict[str, Any]]:
+    """Rows of contracts.LEDGER_INSTANCES, without `content`, of an artifact of the stage evaluate.
+
+    The table instance_scores of an earlier version, which had the names of the ledger for its columns, is read as well.
+    """
+    columns = [name for name in contracts.LEDGER_INSTANCES.schema.names if name != "content"]
+    renamed = {"part": "metric", "unscaled": "value"}
+    if renamed.keys() & set(tables.column_names(evaluated, contracts.INSTANCE_SCORES)):
+        present = {name: earlier for earlier, name in renamed.items()}
+        table = tables.read(
+            evaluated, contracts.INSTANCE_SCORES, [present.get(name, name) for name in columns]
+        )
+    else:
+        earlier_version = replace(contracts.LEDGER_INSTANCES, name=contracts.INSTANCE_SCORES.name)
+        table = tables.read(evaluated, earlier_version, columns)
+    rows: list[dict[str, Any]] = table.rename_columns(columns).to_pylist()
+    return rows
+
+
 def write_samples(folder: Path, benchmark: str, system: str, output: Path) -> None:
     """Write one JSON line a question: its prompt, references, answer and scores, in the order of the questions.
 
@@ -142,7 +162,7 @@ def write_samples(folder: Path, benchmark: str, system: str, output: Path) -> No
     scores: dict[tuple[str, str], dict[str, float]] = {}
     for row in tables.read_rows(folder / paths.SCORES / benchmark, contracts.INSTANCE_SCORES):
         if row["system"] == system:
-            scores.setdefault((row["task_id"], row["id"]), {})[row["metric"]] = row["value"]
+            scores.setdefault((row["task_id"], row["id"]), {})[row["part"]] = row["unscaled"]
     lines: list[Mapping[str, Any]] = [
         {
             "doc_id": number,

@@ -76,7 +76,7 @@ class SystemScores:
             instance = {"benchmark": benchmark, "system": self.system, **key._asdict()}
             for name, values in columns:
                 if values[place] == values[place]:
-                    yield {**instance, "metric": name, "value": values[place]}
+                    yield {**instance, "part": name, "unscaled": values[place]}
 
 
 def score(
@@ -204,7 +204,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
     found: dict[str, dict[Key, dict[str, float]]] = {}
     for row in rows:
         key = Key(row["track"], row["category"], row["task_id"], row["id"])
-        found.setdefault(row["system"], {}).setdefault(key, {})[row["metric"]] = row["value"]
+        found.setdefault(row["system"], {}).setdefault(key, {})[row["part"]] = row["unscaled"]
     scores = []
     for system, instances in found.items():
         names = dict.fromkeys(name for values in instances.values() for name in values)

@@ -280,13 +280,14 @@ PREDICTIONS = Table(
 TIMINGS = Table(
     "timings", 1, schema(("system task_id id", TEXT), ("seconds", FLOAT)), key=("system", "task_id", "id")
 )
-# One row an instance and part of a metric; most metrics have one part, named like the metric.
+# One row an instance and part of a metric; most metrics have one part, named like the metric. `unscaled` is the number
+# before the metric's scale: 0 to 1 where the `value` of SCORES has 0 to 100.
 INSTANCE_SCORES = Table(
     "instance_scores",
-    2,
-    schema(("benchmark system track category task_id id metric", TEXT), ("value", FLOAT)),
-    key=("benchmark", "system", "task_id", "id", "metric"),
-    ranges={"value": FINITE},
+    3,
+    schema(("benchmark system track category task_id id part", TEXT), ("unscaled", FLOAT)),
+    key=("benchmark", "system", "task_id", "id", "part"),
+    ranges={"unscaled": FINITE},
 )
 # For benchmarks whose questions have clusters of answers (nightjar.benchmarks.card.Match): the cluster that each answer
 # of a prediction is matched to by a similarity, counted from rank 1.
@@ -357,7 +358,8 @@ LEDGER_RUN = Table(
     allowed={"state": frozenset({"good", "worse", "failed"})},
 )
 LEDGER_SCORES = SCORES
-# One row a part of a metric; `content` is a digest of the question and its references where they are known.
+# One row a part of a metric; `content` is a digest of the question and its references where they are known. `metric`
+# and `value` are `part` and `unscaled` of INSTANCE_SCORES by their earlier names: entries of a ledger do not change.
 LEDGER_INSTANCES = Table(
     "instances",
     1,

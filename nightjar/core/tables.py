@@ -336,6 +336,14 @@ def read_rows(path: AnyPath, contract: Table, columns: list[str] | None = None) 
     return rows
 
 
+def column_names(path: AnyPath, contract: Table) -> list[str]:
+    """Names of the columns in the table's first part. Raises NightjarError if the table is missing or damaged."""
+    part = _parts(path, contract)[0]
+    with _reading([part]):
+        names: list[str] = pq.read_schema(part).names
+    return names
+
+
 def among(contract: Table, column: str, values: Iterable[Any]) -> pc.Expression:
     """A filter for `read`: the rows that have one of `values` in `column`. Without any value no row has one."""
     return pc.field(column).isin(pa.array(list(dict.fromkeys(values)), contract.schema.field(column).type))

@@ -7,16 +7,8 @@ metric, and `significant` is the one rule for differences. NaN and infinity are 
 
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, binomial_interval, percent, percentage
-from nightjar.statistics.paired import (
-    Changes,
-    Contrast,
-    Metric,
-    changes,
-    contrast_p,
-    estimate,
-    p_value,
-    permutation_p,
-)
+from nightjar.statistics.metric import Metric, estimate
+from nightjar.statistics.paired import Changes, Contrast, changes, contrast_p, p_value, permutation_p
 from nightjar.statistics.resample import resampled
 from nightjar.statistics.statistic import (
     MINIMUM,

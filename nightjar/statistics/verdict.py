@@ -22,7 +22,8 @@ import numpy as np
 
 from nightjar.core.display import counted_as
 from nightjar.statistics.bootstrap import Bootstrap
-from nightjar.statistics.paired import Contrast, Metric, estimate
+from nightjar.statistics.metric import Metric, estimate
+from nightjar.statistics.paired import Contrast
 from nightjar.statistics.statistic import Floats, enough, too_few
 
 Word = Literal["better", "worse", "unchanged", "not comparable"]

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.evaluation import ledger_rows
 from nightjar.core import contracts, tables
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.json_text import parse_at, recorded
@@ -69,7 +70,6 @@ def scores(work: Path, stages: Sequence[Stage]) -> tuple[Rows, Rows, dict[str, l
     An artifact with tables `scores` and `instance_scores` is an evaluation; others are skipped.
     """
     contents = _contents(work, stages)
-    columns = [name for name in contracts.LEDGER_INSTANCES.schema.names if name != "content"]
     means: Rows = []
     instances: Rows = []
     benchmarks: dict[str, list[str]] = {}
@@ -78,7 +78,7 @@ def scores(work: Path, stages: Sequence[Stage]) -> tuple[Rows, Rows, dict[str, l
             if not (out / contracts.INSTANCE_SCORES.name).is_dir():
                 continue
             means += tables.read_rows(out, contracts.SCORES)
-            rows = tables.read_rows(out, contracts.INSTANCE_SCORES, columns)
+            rows = ledger_rows(out)
             benchmarks[stage.name] = sorted({row["benchmark"] for row in rows})
             instances += [row | {"content": contents.get(question(row))} for row in rows]
     return means, instances, benchmarks

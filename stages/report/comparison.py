@@ -11,7 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.capabilities import Average, Matching
 from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.evaluation import check_perplexities, prompting_of
+from nightjar.benchmarks.evaluation import check_perplexities, ledger_rows, prompting_of
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -76,14 +76,14 @@ def _benchmarks(folder: Path) -> list[str]:
 
 
 def _scores(folder: Path) -> Rows:
-    """The rows of contracts.INSTANCE_SCORES, each with what was asked, by which a changed question is recognised."""
+    """Rows of contracts.LEDGER_INSTANCES: `content` is what was asked, by which a changed question is recognised."""
     found: Rows = []
     for name in _benchmarks(folder):
         questions = {
             (row["task_id"], row["id"]): json.dumps([row["shared"], row["parts"], row["references"]])
             for row in tables.read_rows(folder / "questions" / name, contracts.QUESTIONS)
         }
-        rows = tables.read_rows(folder / "evaluate" / name, contracts.INSTANCE_SCORES)
+        rows = ledger_rows(folder / "evaluate" / name)
         found += [row | {"content": questions.get((row["task_id"], row["id"]))} for row in rows]
     return found
 

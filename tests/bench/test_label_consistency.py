@@ -12,7 +12,7 @@ from nightjar.statistics import Bootstrap
 
 def scored(system: str, track: str, id: str, **parts: float) -> list[dict[str, object]]:
     row = {"system": system, "track": track, "task_id": track, "id": id}
-    return [{**row, "metric": name, "value": value} for name, value in parts.items()]
+    return [{**row, "part": name, "unscaled": value} for name, value in parts.items()]
 
 
 # Two seeds of one system on two questions, and a track that has the labels instead of accuracy.

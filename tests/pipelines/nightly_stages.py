@@ -110,7 +110,7 @@ def evaluate() -> None:
                 right = float(answers[question["id"]] == question["references"][0])
                 value = right if system == "model" else 0.25 * (metric != "exact_match")
                 key = {"category": "Made", "task_id": "task", "id": question["id"]}
-                rows.append(names | key | {"system": system, "metric": metric, "value": value})
+                rows.append(names | key | {"system": system, "part": metric, "unscaled": value})
                 values.append(value)
             mean = 100 * sum(values) / len(values)
             cell = {"system": system, "level": "overall", "name": "overall", "metric": metric}

@@ -55,7 +55,7 @@ def question(task: str, id: str) -> dict[str, Any]:
 
 def score(id: str, value: float = 0.5) -> dict[str, Any]:
     row = {"benchmark": "b", "system": "s", "track": "default", "category": "c", "task_id": "test1", "id": id}
-    return {**row, "metric": "m", "value": value}
+    return {**row, "part": "m", "unscaled": value}
 
 
 ROLES = [role("train1", "train"), role("train2", "train"), role("dev1", "train"), role("test1", "test")]
@@ -185,11 +185,11 @@ def test_a_folder_that_no_contract_knows(facts: dict[str, Any]) -> None:
 
 
 def test_values_out_of_range_and_not_allowed(facts: dict[str, Any]) -> None:
-    edit("part-0", lambda rows: [rows[0], {**rows[1], "value": float("inf")}, {**rows[2], "value": float("nan")}],
+    edit("part-0", lambda rows: [rows[0], {**rows[1], "unscaled": float("inf")}, {**rows[2], "unscaled": float("nan")}],
          INSTANCE_SCORES, SCORED)  # fmt: skip
     it = only(found(None, SCORED))
-    assert (it.check, it.count) == ("range", 2) and it.what.startswith("value is not within")
-    assert [(row["id"], row["value"]) for row in it.rows] == [("t-1", "inf"), ("t-2", "nan")]
+    assert (it.check, it.count) == ("range", 2) and it.what.startswith("unscaled is not within")
+    assert [(row["id"], row["unscaled"]) for row in it.rows] == [("t-1", "inf"), ("t-2", "nan")]
     edit("part-0", lambda rows: [{**rows[0], "role": "spectator"}, *rows[1:]], SPLIT_TASKS)
     it = only(found())
     assert (it.check, it.count) == ("allowed", 1) and it.rows[0]["role"] == "spectator"

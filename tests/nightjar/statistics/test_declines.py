@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nightjar.statistics import Bootstrap, matthews
-from nightjar.statistics.paired import Contrast, Metric
+from nightjar.statistics.metric import Metric
+from nightjar.statistics.paired import Contrast
 from nightjar.statistics.statistic import Floats
 from nightjar.statistics.verdict import FEWEST, Cell, decide, declines, line
 

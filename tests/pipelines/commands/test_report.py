@@ -41,7 +41,7 @@ def write(root: Path, right: int, n: int = N) -> None:
         for key, answer in zip(keys, answers, strict=True)
     ]
     scores = [
-        row_of(INSTANCE_SCORES, **key, **made, metric=metric, value=float(answer == "yes"))
+        row_of(INSTANCE_SCORES, **key, **made, part=metric, unscaled=float(answer == "yes"))
         for key, answer in zip(keys, answers, strict=True)
         for metric in ("exact_match", "rougeL", "rouge1")
     ]

@@ -73,7 +73,7 @@ def test_scores_and_facts(project: Path) -> None:
     out = Path("data/evaluate/supernatinst")
     rows = tables.read_rows(out, contracts.INSTANCE_SCORES)
     assert [row["system"] for row in rows[::9]] == ["copy_input", "copy_demo", *SYSTEMS]
-    rouge = {(row["system"], row["id"]): row["value"] for row in rows if row["metric"] == "rougeL"}
+    rouge = {(row["system"], row["id"]): row["unscaled"] for row in rows if row["part"] == "rougeL"}
     assert rouge["copy_input", "t1-1"] == rouge["copy_input", "t2-0"] == rouge["copy_demo", "t1-0"] == 1
     assert rouge["copy_demo", "t2-0"] == rouge["untuned", "t2-0"] == 0
     scores = tables.read_rows(out, contracts.SCORES)
@@ -111,7 +111,7 @@ def test_a_random_demonstration(project: Path) -> None:
     Path("params.yaml").write_text(text.replace("copy_demo: first", "copy_demo: random"))
     assert run().returncode == 0
     rows = tables.read_rows(Path("data/evaluate/supernatinst"), contracts.INSTANCE_SCORES)
-    rouge = [row["value"] for row in rows if (row["system"], row["metric"]) == ("copy_demo", "rougeL")]
+    rouge = [row["unscaled"] for row in rows if (row["system"], row["part"]) == ("copy_demo", "rougeL")]
     assert rouge == [1, 0, 0]
 
 

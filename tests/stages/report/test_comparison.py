@@ -47,7 +47,7 @@ def change(artifact: Path, wanted: Table, edit: Callable[[dict[str, Any]], None]
 def was_wrong(row: dict[str, Any]) -> None:
     """The earlier system gave a wrong answer to every question of the first track."""
     if row["system"] == "combined" and row["track"] == "default":
-        row["value"] = 0.0
+        row["unscaled"] = 0.0
 
 
 def by_cell(found: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -167,7 +167,7 @@ def write_tasks(root: Path, right: dict[str, tuple[int, int]]) -> None:
             key = {"benchmark": TASKS, "track": task, "category": task, "task_id": task, "id": f"{at:03}"}
             more = {"dataset": TASKS, "file": "f", "shared": "{}", "day": None, "parts": "{}"}
             questions.append(key | more | {"references": ["7"]})
-            scores.append(key | {"system": "untuned", "metric": "accuracy", "value": float(at < count)})
+            scores.append(key | {"system": "untuned", "part": "accuracy", "unscaled": float(at < count)})
     for stage, rows in ((contracts.QUESTIONS, questions), (contracts.INSTANCE_SCORES, scores)):
         folder = "questions" if stage is contracts.QUESTIONS else "evaluate"
         with tables.ArtifactWriter(root / folder / TASKS) as writer:

@@ -17,12 +17,12 @@ PREDICTED = Path("data/predict", NAME)
 def scores() -> list[dict[str, Any]]:
     """A row an instance and system: 1 for a right answer."""
     rows = tables.read_rows(SCORED, contracts.INSTANCE_SCORES)
-    return [row for row in rows if row["metric"] == "exact_match"]
+    return [row for row in rows if row["part"] == "exact_match"]
 
 
 def test_calls_at_test_time_are_counted_and_shown(reported: Path) -> None:
     made = [row for row in tables.read_rows(PREDICTED / "combined", contracts.PREDICTIONS) if row["calls"]]
-    right = {row["id"] for row in scores() if row["system"] == "combined" and row["value"]}
+    right = {row["id"] for row in scores() if row["system"] == "combined" and row["unscaled"]}
     rows = [[cell.strip() for cell in row] for row in parsed(f"{NAME}.html").rows]
     (line,) = [row for row in rows if row[0] == "combined" and row[1] == "yes"]
     with_result = sum(row["calls"][0]["result"] is not None for row in made)

@@ -53,7 +53,7 @@ def test_of_more_the_seed_draws(reported: Path) -> None:
 
 def test_scores_are_those_of_the_table(reported: Path) -> None:
     scores = {
-        (row["id"], row["metric"]): row["value"]
+        (row["id"], row["part"]): row["unscaled"]
         for row in tables.read_rows(SCORED, contracts.INSTANCE_SCORES)
         if row["system"] == "combined"
     }
