@@ -133,27 +133,33 @@ class Trainer:
         return self._chosen()
 
     def reads_blocks(self) -> bool:
-        """Whether attention by blocks can take the place of a dense mask, as the first pass shows: its loss is the same
-        to rounding, and it has gradients. Nothing is learnt from it.
+        """Whether attention by blocks can take the place of a dense mask, as two passes of unlike sizes show: the loss
+        is the same to rounding, and it has gradients. Nothing is learnt from them.
+
+        The kernels are compiled for the first size, and once more for all others.
         """
-        longest = self._made(self.plan.step(1)[0])
-        assert isinstance(longest, Packed)
         self.model.train()
         try:
-            torch.manual_seed(self.seed)
-            with torch.no_grad():
-                dense = self._loss(longest).item()
-            torch.manual_seed(self.seed)
-            nll = self._loss(replace(longest, blocks=True))
-            self.accelerator.backward(0.0 * nll)
-            if not math.isclose(dense, nll.item(), rel_tol=ROUNDING):
-                raise ValueError(f"by blocks the loss is {nll.item():g} instead of {dense:g}")
+            for unit in (self.plan.step(1)[0], self.plan.step(self.plan.steps)[-1]):
+                self._compare(self._made(unit))
         except Exception as error:  # no compiler, dropout in attention, a model of any kind
             log.info("attention has a dense mask: %s", first_line(error))
             return False
         finally:
             self.optimizer.zero_grad()
         return True
+
+    def _compare(self, batch: Packed | Padded) -> None:
+        """Take the loss of a pass with a dense mask and by blocks. Raises ValueError if they differ."""
+        assert isinstance(batch, Packed)
+        torch.manual_seed(self.seed)
+        with torch.no_grad():
+            dense = self._loss(batch).item()
+        torch.manual_seed(self.seed)
+        nll = self._loss(replace(batch, blocks=True))
+        self.accelerator.backward(0.0 * nll)
+        if not math.isclose(dense, nll.item(), rel_tol=ROUNDING):
+            raise ValueError(f"by blocks the loss is {nll.item():g} instead of {dense:g}")
 
     def _resume(self) -> int:
         found = self.checkpoints.last()

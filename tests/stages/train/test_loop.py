@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from nightjar.models.weights import digest
 from nightjar.params.train import Recipe
 from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
+from stages.train import loop
 from stages.train.checkpoint import Checkpoints
 from stages.train.fit import _dev_facts
 from stages.train.loop import Dev, Step, Trained, Trainer
-from stages.train.model import save
+from stages.train.model import loss_of, save
+from stages.train.packing import Packed
 from stages.train.plan import Examples
 from tests.stages.train.conftest import Instance, Maker
 
@@ -262,6 +265,30 @@ def test_a_model_that_cannot_skip_blocks_learns_with_a_dense_mask(
     assert not trainer.reads_blocks()
     assert all(parameter.grad is None for parameter in trainer.parameters.values())
     assert not trainer.run().blocks
+
+
+def test_kernels_that_fail_at_another_size_are_not_used(
+    tiny_model: Path, encoded: Maker, recipe: Recipes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are compiled again when the size of a pass changes. A dense mask stands in for them, up to a size."""
+    lm = load(tiny_model)
+    examples, sizes = encoded(instances(lm)), set[tuple[int, ...]]()
+
+    def kernels(model: Any, made: Packed, dtype: torch.dtype) -> torch.Tensor:
+        if made.blocks:
+            sizes.add(tuple(made.ids.shape))
+            if len(sizes) > allowed:
+                raise RuntimeError("no kernel for this size")
+        return loss_of(model, replace(made, blocks=False), dtype)
+
+    monkeypatch.setattr(loop, "loss_of", kernels)
+    for allowed in (2, 1):
+        sizes.clear()
+        AcceleratorState._reset_state()
+        checkpoints = Checkpoints(tmp_path / str(allowed))
+        trainer = Trainer(lm.model, examples, recipe(), 5, Accelerator(), checkpoints, lambda *_: None)
+        assert trainer.reads_blocks() == (allowed == 2)
+        assert len(sizes) == 2
 
 
 def test_gradient_checkpointing_recomputes(tiny_model: Path, encoded: Maker, recipe: Recipes) -> None:
