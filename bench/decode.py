@@ -1,13 +1,14 @@
 """Answers a second of the decode engine, of transformers' own generate, and of a machine without overheads, in one run.
 
-    python -m bench.decode [--model models/base/language_model] [--prompts 200] [--batch 16] [--threads 2]
+    python -m bench.decode [--model models/base/language_model] [--precision float32] [--prompts 200] [--batch 16]
+                           [--threads 2]
 
 The prompts are pieces of the sample corpus of 20 to 1,000 tokens, the logarithm of the length drawn evenly, with a
-fixed seed; no two begin alike. Each is continued greedily in float32 until a line break, the end token, or 64 tokens.
-transformers' generate gets the prompts in their order, in batches of the same size, padded on the left, with the same
-stop string. Printed: the ratio, how many answers are the same, and the share of the floor: the operations of reading
-the prompts at the speed of a matrix product measured here, and the bytes of the weights for each step of full batches
-at the measured bandwidth.
+fixed seed; no two begin alike. Each is continued greedily, on the GPU if there is one, until a line break, the end
+token, or 64 tokens. transformers' generate gets the prompts in their order, in batches of the same size, padded on the
+left, with the same stop string. Printed: the ratio, how many answers are the same, and the share of the floor: the
+operations of reading the prompts at the speed of a matrix product measured here, and the bytes of the weights for each
+step of full batches at the measured bandwidth.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from bench.harness import MODEL, ROOT, options, report, timed
+from bench.rates import bandwidth, product_rate
 from nightjar import params
 from nightjar.models.generate import BATCH, generate
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.load import LanguageModel, device_name, load, prepare
 
 CORPUS = ROOT / "data/sample/corpus/documents.jsonl"
 SHORTEST, LONGEST, NEW, STOP = 20, 1000, 64, "\n"
@@ -44,18 +46,20 @@ def pieces(lm: LanguageModel, count: int, longest: int = LONGEST) -> list[list[i
 class Padded:
     """transformers' generate, as its documentation has it for a batch."""
 
-    def __init__(self, path: Path, end: int) -> None:
-        self.model: Any = AutoModelForCausalLM.from_pretrained(str(path), dtype=torch.float32).eval()
+    def __init__(self, path: Path, lm: LanguageModel) -> None:
+        """The same weights as those of `lm`, in its precision and on its device."""
+        model: Any = AutoModelForCausalLM.from_pretrained(str(path), dtype=lm.model.dtype)
+        self.model, self.device = model.to(lm.device).eval(), lm.device
         self.tokenizer = AutoTokenizer.from_pretrained(str(path))
-        self.end = end
+        self.end = lm.tokenizer.end
 
     def answers(self, prompts: Sequence[list[int]], size: int, stop: str = STOP) -> list[list[int]]:
         found: list[list[int]] = []
         for first in range(0, len(prompts), size):
             batch = prompts[first : first + size]
             width = max(map(len, batch))
-            ids = torch.tensor([[self.end] * (width - len(own)) + own for own in batch])
-            mask = torch.tensor([[0] * (width - len(own)) + [1] * len(own) for own in batch])
+            ids = self._tensor([[self.end] * (width - len(own)) + own for own in batch])
+            mask = self._tensor([[0] * (width - len(own)) + [1] * len(own) for own in batch])
             with torch.inference_mode():
                 written = self.model.generate(
                     input_ids=ids,
@@ -69,44 +73,38 @@ class Padded:
             found += [self._own(row) for row in written[:, width:].tolist()]
         return found
 
+    def _tensor(self, rows: list[list[int]]) -> torch.Tensor:
+        return torch.tensor(rows, device=self.device)
+
     def _own(self, ids: list[int]) -> list[int]:
         """Without what pads an answer that ended before the others of its batch."""
         return ids[: ids.index(self.end)] if self.end in ids else ids
-
-
-def least(run: Callable[[], Any], times: int = 5) -> float:
-    """The least seconds by the clock."""
-    run()
-    return min(timed(run).clock for _ in range(times))
 
 
 def floor(
     lm: LanguageModel, prompts: Sequence[list[int]], answers: Sequence[Sequence[int]], size: int
 ) -> float:
     """Seconds for the matrix products of the prompts and for reading the weights once a step of full batches."""
-    large = torch.rand(2048, 2048)
-    weights = [part for part in lm.model.parameters() if part.dim() == 2]
-    read = sum(part.numel() * part.element_size() for part in weights)
-    # As many bytes, read as a product with one row reads them.
-    rows = torch.rand(read // 4096, 1024)
+    product, read = product_rate(lm.device, lm.model.dtype), bandwidth(lm.device)
+    weights = sum(part.numel() for part in lm.model.parameters() if part.dim() == 2)
     embedding = lm.model.get_input_embeddings().weight.numel()
     # Every prompt token passes all weights but the vocabulary's; attention is left out.
-    operations = 2 * (read / 4 - embedding) * sum(map(len, prompts))
+    products = 2 * (weights - embedding) * sum(map(len, prompts)) / product
     steps = math.ceil(sum(len(ids) + 1 for ids in answers) / size)
-    products = operations / (2 * 2048**3) * least(lambda: large @ large)
-    return products + steps * least(lambda: rows @ rows[0])
+    return products + steps * weights * lm.model.dtype.itemsize / read
 
 
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--model", type=Path, default=MODEL)
+    parser.add_argument("--precision", choices=("bfloat16", "float32"), default="float32")
     parser.add_argument("--prompts", type=int, default=200)
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
     prepare(params.load().seed, given.threads)
-    lm = load(given.model)
-    other = Padded(given.model, lm.tokenizer.end)
+    lm = load(given.model, given.precision)
+    other = Padded(given.model, lm)
     prompts = pieces(lm, given.prompts)
     warm = prompts[: given.batch]
     generate(lm, warm, 2), other.answers(warm, given.batch)
@@ -115,6 +113,7 @@ def main() -> None:
     answers = [list(own.ids) for own in ours.result]
     same = sum(own == ids for own, ids in zip(answers, theirs.result, strict=True))
     share = floor(lm, prompts, answers, given.batch) / ours.clock
+    print(f"{device_name()}, {given.precision}, {len(prompts)} prompts, {given.batch} at a time")
     print(f"{len(prompts) / ours.clock:.2f} answers a second, {len(prompts) / theirs.clock:.2f} by generate")
     beside = f"{same} of {len(prompts)} answers the same; {100 * share:.0f}% of the floor by the clock"
     for measure in ("clock", "processor"):

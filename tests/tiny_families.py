@@ -133,7 +133,8 @@ def build(family: str, **settings: Any) -> Any:
     """A model of a family with random weights, large enough that what is wrong shows."""
     config = configuration(family, **settings)
     torch.manual_seed(0)
-    model = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]._from_config(config).eval()
+    kind: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
+    model = kind._from_config(config).eval()
     with torch.no_grad():
         for value in model.parameters():
             value.copy_(0.2 * torch.randn(value.shape) + (value if value.dim() < 2 else 0))
