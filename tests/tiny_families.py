@@ -129,13 +129,16 @@ def _names(kind: Any) -> Iterator[str]:
     yield from inspect.signature(kind.__init__).parameters
 
 
-def build(family: str, **settings: Any) -> Any:
+def build(family: str, dtype: torch.dtype = torch.float32, **settings: Any) -> Any:
     """A model of a family with random weights, large enough that what is wrong shows."""
     config = configuration(family, **settings)
     torch.manual_seed(0)
     kind: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
-    model = kind._from_config(config).eval()
+    model = kind._from_config(config, dtype=dtype).eval()
     with torch.no_grad():
-        for value in model.parameters():
+        for name, value in model.named_parameters():
             value.copy_(0.2 * torch.randn(value.shape) + (value if value.dim() < 2 else 0))
+            # Some stay in float32 when a model is read in bfloat16.
+            if any(part in name for part in model._keep_in_fp32_modules_strict or ()):
+                value.data = value.data.float()
     return model
