@@ -1,4 +1,7 @@
-"""The forward pass of a model as transformers has it: one text from its beginning, no padding, nothing kept."""
+"""The forward pass of a model as transformers has it: one text from its beginning, no padding, nothing kept.
+
+No option is given that could choose another path through the model: without its cache, xLSTM fails in bfloat16.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ def plain_logits(model: Any, ids: Sequence[int], last: int | None = None) -> tor
 
 @torch.inference_mode()
 def plain_answer_logits(model: Any, ids: Sequence[int], written: Sequence[int]) -> torch.Tensor:
-    """The (tokens, vocabulary) logits of an encoder-decoder behind each id of its answer, in float32."""
+    """The (tokens, vocabulary) logits of an encoder-decoder behind each id of its answer, in float32.
+
+    With a cache, FSMT reads the last id alone.
+    """
     source, target = (torch.tensor([list(part)], device=model.device) for part in (ids, written))
     logits: torch.Tensor = (
         model(input_ids=source, decoder_input_ids=target, use_cache=False).logits[0].float()
@@ -35,8 +41,5 @@ def plain_states(model: Any, ids: Sequence[int]) -> torch.Tensor:
 
 def _forward(model: Any, part: Any, ids: Sequence[int], last: int | None = None) -> Any:
     names = inspect.signature(part.forward).parameters
-    options = {"use_cache": False, **({"logits_to_keep": last} if last else {})}
-    return part(
-        input_ids=torch.tensor([list(ids)], device=model.device),
-        **{name: value for name, value in options.items() if name in names},
-    )
+    options = {"logits_to_keep": last} if last and "logits_to_keep" in names else {}
+    return part(input_ids=torch.tensor([list(ids)], device=model.device), **options)

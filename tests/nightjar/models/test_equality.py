@@ -21,7 +21,7 @@ from nightjar.models.rows import Engine
 from nightjar.models.score import Continued, continuation_sums, text_loss
 from tests.tiny_families import build, families
 
-BOTH_WAYS = frozenset({"cpmant", "xlm", "xlnet"})
+BOTH_WAYS = frozenset({"cpmant", "prophetnet", "xlm", "xlnet"})
 # The engine of some families: attention over rows; its own, over a padded batch; and recurrent states, positions that
 # no argument shifts, and windows that are fixed when the model is made.
 ENGINES = {
@@ -31,6 +31,8 @@ ENGINES = {
     "mamba2": Engine.PLAIN, "rwkv": Engine.PLAIN, "bart": Engine.PLAIN, "roberta": Engine.PLAIN,
     "doge": Engine.PLAIN, "qwen3_next": Engine.PLAIN, "lfm2": Engine.PLAIN, "jamba": Engine.PLAIN,
     "openai-gpt": Engine.PLAIN, "recurrent_gemma": Engine.PLAIN, "minimax": Engine.PLAIN,
+    "zamba": Engine.PLAIN, "zamba2": Engine.PLAIN, "xlstm": Engine.PLAIN, "kimi_linear": Engine.PLAIN,
+    "dbrx": Engine.ROWS, "gemma3": Engine.PADDED, "gemma4": Engine.PADDED,
 }  # fmt: skip
 
 
