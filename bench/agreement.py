@@ -88,8 +88,9 @@ def compare(lm: LanguageModel, model: Any, prompts: Sequence[list[int]], new: in
         for number, sums in continuation_sums(lm, groups)
     ]
     text = [token for ids in prompts for token in ids][:TEXT]
-    expected = -total(model, [lm.tokenizer.end, *text], 1)
-    loss = abs(text_loss(lm, text, TEXT + 1) - expected) / len(text)
+    read = [*lm.tokenizer.begin, *text]
+    expected = -total(model, read, len(lm.tokenizer.begin) + 1)
+    loss = abs(text_loss(lm, text, TEXT + 1) - expected) / (len(text) - 1)
     written = [one.ids for one in generate(lm, prompts, new)]
     pairs = zip(prompts, written, strict=True)
     margins = [margin(model, prompt, ids, lm.tokenizer.end, new) for prompt, ids in pairs]

@@ -78,15 +78,6 @@ def prompting_of(predictions: Path) -> str | None:
     return prompting(facts) if facts else None
 
 
-def check_perplexities(a: Path, b: Path) -> None:
-    """Raise NightjarError if, by the same facts, the perplexities of one alone count the first token of a text."""
-    facts = [_facts_of(predictions).get("perplexity") for predictions in (a, b)]
-    if all(isinstance(one, Mapping) for one in facts) and facts[0] != facts[1]:
-        what = "perplexities of one count the first token of a text, those of the other do not"
-        fix = "ask both by weights or both by servers, or leave these tasks out (--tasks)"
-        raise NightjarError(what, f"{a} and {b}", fix)
-
-
 def _facts_of(predictions: Path) -> Mapping[str, Any]:
     """The facts of the stage predict beside an artifact with predictions; none beside other predictions."""
     place = predictions.absolute()

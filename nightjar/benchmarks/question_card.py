@@ -19,7 +19,7 @@ from nightjar.core.config import Count, Item, Limit, Model, Name
 # How a task is answered.
 # generate: by a text that the model writes.
 # perplexity: by the log-likelihood of a given text. The answer is "NLL TOKENS", the sum of -ln p of the text's tokens
-# and their number; nothing is written and no tool is called.
+# but the first, and their number; nothing is written and no tool is called.
 # choose: by one of the task's choices, the one whose text is likeliest after the prompt; nothing is written.
 # sample: by a ranked list, which the card makes of many texts that are sampled from the model; no tool is called.
 Kind = Literal["generate", "perplexity", "choose", "sample"]

@@ -18,7 +18,7 @@ from nightjar.benchmarks.aggregate import (
 from nightjar.benchmarks.average import average, average_difference
 from nightjar.benchmarks.capabilities import Analysis, Explain, Progress
 from nightjar.benchmarks.card import Card
-from nightjar.benchmarks.evaluation import check_perplexities, prompting_of
+from nightjar.benchmarks.evaluation import prompting_of
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
@@ -125,8 +125,6 @@ def compare_files(
     a, b, references = as_path(a), as_path(b), as_optional_path(references)
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
-    if any(card.task(one.task_id).kind == "perplexity" for one in questions):
-        check_perplexities(a, b)
     given = [files.read_answers(card, path, questions) for path in (a, b)]
     if nothing := nothing_to_score(card, questions):
         raise nothing

@@ -127,7 +127,7 @@ class CausalModel(LocalModel):
             yield numbers[at], list(map(Score, sums, lengths))
         for number in sorted(whole.intersection(wanted)):
             ids = self.tokenizer.continuation(requests[number][1][0])
-            yield number, [Score(-text_loss(self.lm, ids, self.window) if ids else 0.0, len(ids))]
+            yield number, [Score(-text_loss(self.lm, ids, self.window), max(len(ids) - 1, 0))]
 
 
 class EncoderDecoderModel(LocalModel):

@@ -183,12 +183,11 @@ class Model(Protocol):
     def score(
         self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
     ) -> Iterator[tuple[int, list[Score]]]:
-        """How likely each text after a prompt is. A text of any length after no prompt is read in windows."""
-        raise self._cannot("score")
+        """How likely each text after a prompt is.
 
-    def scores_first_token(self) -> bool:
-        """Whether the first token of a text that nothing comes before has a probability, and counts."""
-        return True
+        A text of any length after no prompt is read in windows; its first token is context alone and does not count.
+        """
+        raise self._cannot("score")
 
     def converse(
         self,

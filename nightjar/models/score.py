@@ -111,18 +111,18 @@ def windows(length: int, window: int, unscored: int = 1) -> list[tuple[int, int,
 
 
 def text_loss(lm: LanguageModel, ids: Sequence[int], window: int) -> float:
-    """The sum of -ln p of all tokens of a text, in nats; 0.0 for no tokens.
+    """The sum of -ln p of all tokens of a text but the first, in nats; 0.0 for fewer than two.
 
-    `ids` are those of `Tokenizer.continuation`. The first token follows what the tokenizer puts before a text, or the
-    end-of-text token, as a document does in a stream of documents. Others follow at least window // 2 tokens, or all
-    that are before them; see `windows`. Perplexity is exp(loss / len(ids)).
+    `ids` are those of `Tokenizer.continuation`; the model reads what its tokenizer puts before a text as well. The
+    first token is context alone: nothing of the text is before it, and a server gives it no probability. Others follow
+    at least window // 2 tokens, or all that are before them; see `windows`. Perplexity is exp(loss / (len(ids) - 1)).
 
     Raises NightjarError for an encoder-decoder, and for a model that gives a token no probability.
     """
     causal_only(lm, "perplexity")
-    before = lm.tokenizer.before_text
-    text = [*before, *ids]
-    places = windows(len(text), window, len(before))
+    begin = lm.tokenizer.begin
+    text = [*begin, *ids]
+    places = windows(len(text), window, len(begin) + 1)
     rows = [(text[start:first], text[first:end]) for start, first, end in places]
     # One at a time: the logits of a window take tokens x vocabulary.
     loss = -math.fsum(logprob for row in continuation_logprobs(lm, rows, 1) for logprob in row)

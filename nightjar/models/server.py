@@ -206,9 +206,8 @@ class Server(Model):
     def score(
         self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
     ) -> Iterator[tuple[int, list[Score]]]:
-        """As for weights, a token with characters of prompt and text belongs to the text.
-
-        Of a text after no prompt the server gives the first token no probability: it does not count.
+        """As for weights, a token with characters of prompt and text belongs to the text, and the first token of a text
+        after no prompt does not count.
         """
 
         def one(number: int) -> list[Score]:
@@ -217,15 +216,13 @@ class Server(Model):
 
         return at_once(one, wanted, self.at_once)
 
-    def scores_first_token(self) -> bool:
-        return self.pieces(_PROBE)[0].logprob is not None
-
     def _score(self, prompt: str, text: str) -> Score:
         pieces = [piece for piece in self.pieces(prompt + text) if piece.end > len(prompt)]
-        given = [piece.logprob for piece in pieces if piece.logprob is not None]
-        if len(given) < len(pieces) - (not prompt):
+        counted = pieces if prompt else pieces[1:]
+        logprobs = [piece.logprob for piece in counted if piece.logprob is not None]
+        if len(logprobs) < len(counted):
             raise self._fault("a token of the text has no probability")
-        return Score(math.fsum(given), len(given))
+        return Score(math.fsum(logprobs), len(logprobs))
 
     def pieces(self, text: str) -> list[Piece]:
         """The tokens of a text as the server has them. Raises Unscored if it does not give them."""

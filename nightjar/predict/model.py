@@ -77,7 +77,6 @@ class ModelPredictor(Predictor):
         )
         self._requests = dict(enumerate(requests))
         self._kinds = [card.task(one.task_id).kind for one in self.questions]
-        self._first_token = model.scores_first_token() if "perplexity" in self._kinds else None
         self._decoding = Decoding(settings.temperature, settings.top_p, job.params.seed)
         self._write = writing(model, tokenizer, self._requests, settings, toolbox, calls, self._decoding)
         self.cache_key = job.cache_key(
@@ -170,7 +169,7 @@ class ModelPredictor(Predictor):
             yield number, _unless_failed({"answers": [answer], **row}, found.failure)
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        """The answer "NLL TOKENS" to a text. A text without tokens has no answer."""
+        """The answer "NLL TOKENS" to a text. A text with fewer than two tokens has no answer."""
         batch = {number: ("", [prompt]) for number, prompt in self._of_kind("perplexity")}
         for number, (score,) in self._model.score(batch, numbers):
             answers = [f"{-score.logprob:.6f} {score.tokens}"] if score.tokens else []
@@ -203,8 +202,6 @@ class ModelPredictor(Predictor):
             # The day of a template that names one; a server has its own.
             dated = {"date": self._model.identity.get("date")}
             own["chat"] = {"template": template, **self._chat.model_dump(), **dated, **choices}
-        if self._first_token is not None:
-            own["perplexity"] = {"first_token_counts": self._first_token}
         return {**self._model.facts(), **own}
 
 

@@ -11,7 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import averaged, difference_of, value_of
 from nightjar.benchmarks.capabilities import Average, Matching
 from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.evaluation import check_perplexities, ledger_rows, prompting_of
+from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -39,8 +39,7 @@ def compare(now: Path, before: Path) -> dict[str, Any]:
     tasks of a benchmark. `answers` has a row for each benchmark and system that both have. The folders have the
     artifacts of the stages questions, predict and evaluate. `prompts` has a row for each system that was asked in
     another way (`params.predict.prompting`), as far as both folders have its facts.
-    Raises NightjarError if a folder has no evaluation or a table is missing, and for perplexities of a system that do
-    not count the same tokens.
+    Raises NightjarError if a folder has no evaluation or a table is missing.
     """
     scored = [_scores(folder) for folder in (now, before)]
     ours, theirs = (verdict.cells(rows, _measures) for rows in scored)
@@ -55,7 +54,6 @@ def compare(now: Path, before: Path) -> dict[str, Any]:
         for system in systems:
             folders = [folder / "predict" / name / system for folder in (now, before)]
             if all(folder.is_dir() for folder in folders):
-                check_perplexities(*folders)
                 given = dict(zip(("now", "before"), map(prompting_of, folders), strict=True))
                 if None not in given.values() and given["now"] != given["before"]:
                     prompts.append({"benchmark": name, "system": system, **given})

@@ -159,7 +159,7 @@ def _published(question: Question) -> str:
 
 QUESTION_CARD = QuestionCard(
     name=NAME,
-    version=2,
+    version=3,
     title="Toolformer's evaluations",
     source="Schick et al. 2023, arXiv 2302.04761",
     datasets=(NAME,),

@@ -110,7 +110,7 @@ def test_scores_of_choices_and_of_texts_follow_it_once(one: tuple[LanguageModel,
     ((_, (found,)),) = continuation_sums(lm, [[continued(lm.tokenizer, prompt, choice)]])
     assert found == pytest.approx(sum(_logprobs(lm, whole)[first - 1 :]), abs=1e-4)
     ids = theirs(TEXT, add_special_tokens=False)["input_ids"]
-    truth = -sum(_logprobs(lm, [*(begin or [theirs.eos_token_id]), *ids]))
+    truth = -sum(_logprobs(lm, [*begin, *ids])[len(begin) :])
     assert text_loss(lm, lm.tokenizer.continuation(TEXT), 500) == pytest.approx(truth, abs=1e-3)
 
 

@@ -73,8 +73,8 @@ def check(lm: LanguageModel, exact: Any, plain: Any = None) -> None:
     groups = [[Continued((*ids, *more), len(ids)) for more in ((30, 31), (32,))] for ids in prompts]
     scored = [one for group in groups for one in group]
     sums = [total for _, totals in sorted(continuation_sums(lm, groups)) for total in totals]
-    text = [lm.tokenizer.end, *range(40, 70)]
-    loss = text_loss(lm, text[1:], 64)
+    text = list(range(40, 71))
+    loss = text_loss(lm, text, 64)
 
     def differences(choices: Sequence[float], loss: float) -> tuple[float, float]:
         pairs = zip(choices, (logprob(exact, *one) for one in scored), strict=True)

@@ -86,9 +86,9 @@ TEXT = "Today is a text that is long enough for several windows, and it ends in 
 
 def plain_loss(lm: LanguageModel, ids: list[int], window: int) -> float:
     """Token by token: each is predicted from what its window holds before it."""
-    text = [lm.tokenizer.end, *ids]
+    text = [*lm.tokenizer.begin, *ids]
     loss = 0.0
-    for place in range(1, len(text)):
+    for place in range(len(lm.tokenizer.begin) + 1, len(text)):
         # The window that scores it: the first, or the one whose second half it is in.
         if place < window:
             start = 0
@@ -126,9 +126,9 @@ def test_losses_are_those_of_the_plain_version(lm: LanguageModel, window: int) -
 
 
 def test_short_texts(lm: LanguageModel) -> None:
-    assert text_loss(lm, [], 8) == 0.0
-    (id,) = lm.tokenizer.encode("a")
-    assert text_loss(lm, [id], 8) == pytest.approx(plain_loss(lm, [id], 8), rel=1e-5)
+    ids = lm.tokenizer.encode("a b")
+    assert text_loss(lm, [], 8) == text_loss(lm, ids[:1], 8) == 0.0
+    assert text_loss(lm, ids[:2], 8) == pytest.approx(plain_loss(lm, ids[:2], 8), rel=1e-5) and len(ids) > 1
 
 
 DEMONSTRATIONS = "Definition: of a is in the Input. " * 8

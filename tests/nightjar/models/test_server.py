@@ -118,7 +118,6 @@ def test_the_likelihood_of_a_text_is_that_of_its_tokens_after_the_prompt(script:
         assert {body["max_tokens"] for body in served.asked} == {1}
         with Server(served.url) as server:
             found = dict(server.score({0: ("ab", ["cd", "c"]), 1: ("", ["abc"])}, [0, 1]))
-            assert not server.scores_first_token()
     # ab, then c at 2 and d at 3; of a text after nothing the first token has no probability.
     assert found == {0: [Score(-5.0, 2), Score(-2.0, 1)], 1: [Score(-3.0, 2)]}
 

@@ -57,7 +57,7 @@ def test_the_answer_to_a_text_is_its_likelihood(
         ids = lm.tokenizer.encode(text)
         (answer,) = row["answers"]
         nll, tokens = answer.split()
-        assert float(nll) == pytest.approx(text_loss(lm, ids, 16), rel=1e-5) and int(tokens) == len(ids)
+        assert float(nll) == pytest.approx(text_loss(lm, ids, 16), rel=1e-5) and int(tokens) == len(ids) - 1
         assert (row["prompt"], row["prompt_tokens"], row["new_tokens"]) == (text, len(ids), 0)
         assert row["calls"] == [] and row["text"] == ""
     assert len(lm.tokenizer.encode(TEXTS[1])) > 32

@@ -79,16 +79,6 @@ def test_a_system_that_is_asked_in_another_way_is_named(before: Path) -> None:
     assert told in comparison.files(found, "v1")["index.html"]
 
 
-def test_perplexities_that_do_not_count_the_same_tokens_are_refused(before: Path) -> None:
-    facts = Path(metrics_file(f"predict@{NAME}-combined"))
-    for folder, counted in ((Path("data"), True), (before, False)):
-        file = folder / facts.relative_to("data")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({"stage": "predict", "perplexity": {"first_token_counts": counted}}))
-    with pytest.raises(NightjarError, match="perplexities of one count the first token of a text"):
-        comparison.compare(Path("data"), before)
-
-
 def test_what_moved_and_the_answers_that_changed(before: Path) -> None:
     change(before / "evaluate" / NAME, contracts.INSTANCE_SCORES, was_wrong)
     rows = tables.read_rows(PREDICTED, contracts.PREDICTIONS)
