@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.http_client import Limits
+from nightjar.models.load import load
 from nightjar.models.model import Score, Text
+from nightjar.models.score import text_loss
 from nightjar.models.server import Address, Server, Unscored
 from tests.completions_server import completion, serving
 
@@ -287,3 +291,25 @@ def test_log_probabilities_of_other_tokens_are_not_used(caplog: pytest.LogCaptur
     with serving(shifted) as served:
         assert Server.abilities(served.url) == Server.can
     assert "its log-probabilities of a given text are those of other tokens" in caplog.text
+
+
+def test_a_text_has_the_same_tokens_and_likelihood_as_from_the_weights(tiny_model: Path) -> None:
+    lm = load(tiny_model)
+    text = "Today is a text of several tokens, the first of which follows nothing."
+
+    def served_by_weights(body: dict[str, Any]) -> tuple[int, Any]:
+        ids, places = lm.tokenizer.encode_with_offsets(body["prompt"])
+        with torch.inference_mode():
+            table = lm.model(torch.tensor([ids])).logits[0].float().log_softmax(-1)
+        logprobs = {
+            "tokens": [body["prompt"][start:end] for start, end in places],
+            "text_offset": [start for start, _ in places],
+            "token_logprobs": [None, *(float(table[n - 1, ids[n]]) for n in range(1, len(ids)))],
+        }
+        return 200, {"choices": [{"text": body["prompt"], "logprobs": logprobs}]}
+
+    ids = lm.tokenizer.continuation(text)
+    with serving(served_by_weights) as served, Server(served.url) as server:
+        ((_, (score,)),) = server.score({0: ("", [text])}, [0])
+    assert score.tokens == len(ids) - 1
+    assert score.logprob == pytest.approx(-text_loss(lm, ids, 500), rel=1e-5)
