@@ -60,11 +60,11 @@ def choose_engine(lm: LanguageModel, folder: Path) -> Engine:
             return Engine.PADDED if _equal_answers(lm, rows) else Engine.PLAIN
         full = [plain_logits(lm.model, ids) for ids in rows]
         _check_decoder(lm, rows, full, folder)
-        config = lm.model.config
+        config = lm.model.config.get_text_config(decoder=True)
         windows = _windows(config)
         if _by_length(config) or any(not _has_effect(lm, name, rows[0], full[0]) for name in windows):
             return Engine.PLAIN
-        usual = config._attn_implementation
+        usual = lm.model.config._attn_implementation
         with _short(config, windows):
             reference = [plain_logits(lm.model, ids) for ids in rows] if windows else full
             if _set_attention(lm.model, ATTENTION) and _equal(
@@ -170,7 +170,7 @@ def _windows(config: Any) -> list[str]:
 
 def _has_effect(lm: LanguageModel, window: str, ids: list[int], logits: torch.Tensor) -> bool:
     """Whether the setting of a window is read when the model runs: a shorter one can be compared."""
-    with _short(lm.model.config, [window]):
+    with _short(lm.model.config.get_text_config(decoder=True), [window]):
         return not torch.equal(plain_logits(lm.model, ids), logits)
 
 

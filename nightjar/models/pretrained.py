@@ -199,11 +199,12 @@ def check_decoder(model: Any, folder: Path) -> None:
 
     `equality` compares that on a text, once the values are there.
     """
-    config = model.config
+    config = model.config.get_text_config(decoder=True)
     encodes = type(config) in MODEL_FOR_MASKED_LM_MAPPING or config.model_type == "bert-generation"
     if (
         (encodes and getattr(config, "is_decoder", None) is False)
-        or getattr(config, "causal", None) is False
+        or any(getattr(config, name, None) is False for name in ("causal", "is_causal"))
+        or getattr(config, "use_bidirectional_attention", None) in (True, "all")
         or config.model_type in NO_DECODERS
     ):
         raise NightjarError(f"{type(model).__name__} {NO_DECODER}", folder, DECODER_FIX)

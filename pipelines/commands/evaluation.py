@@ -31,7 +31,6 @@ from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read
 from nightjar.models.backends import backend
-from nightjar.models.ready import check_complete
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
 from nightjar.params import Params
@@ -290,13 +289,23 @@ def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: P
         (made / paths.CHECKPOINTS / KEEP).touch()  # a run with a larger limit finds the answers
         source = model.prepare(made / paths.LANGUAGE_MODEL)
         if not model.remote:
-            check_complete(model.base(made / paths.LANGUAGE_MODEL), model.adapter)
+            _check_model(model, made / paths.LANGUAGE_MODEL, params, list(record["tasks"]))
         if source or model.remote:  # the report shows where the model came from
             rows = {"rows_in": 1, "rows_out": 1, "rows_rejected": 0}
             stage = {"stage": "base_model", "inputs": [], "outputs": [paths.LANGUAGE_MODEL.as_posix()]}
             known = {"source": record["asked"]["model"]} if model.remote else source
             _write(made / paths.metrics_file("base_model"), {**stage, **rows, "language_model": known})
         _write(made / RECORD, record)
+
+
+def _check_model(model: Source, made: Path, params: Params, benchmarks: Sequence[str]) -> None:
+    """Load the model as the stage predict will. What it is refused for is said before the folder is there."""
+    from nightjar.models.load import load, prepare
+
+    prepare(params.seed, params.threads)
+    for precision in sorted({params.predict.benchmark(one).precision for one in benchmarks}):
+        load(model.base(made), precision, model.adapter)
+        gc.collect()  # before the model is loaded again
 
 
 def _write_questions(record: Mapping[str, Any], output: Path, seed: int, questions: Path) -> None:

@@ -16,10 +16,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.equality import choose_engine
 from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel
+from nightjar.models.pretrained import check_decoder
 from nightjar.models.ready import check_complete
 from nightjar.models.rows import Engine
 from nightjar.models.score import Continued, continuation_sums, text_loss
-from tests.tiny_families import build, families
+from tests.tiny_families import PER_LAYER, build, families
 
 BOTH_WAYS = frozenset({"cpmant", "prophetnet", "xlm", "xlnet"})
 # The engine of some families: attention over rows; its own, over a padded batch; and recurrent states, positions that
@@ -118,15 +119,26 @@ def test_a_family_answers_as_plain_transformers(family: str, llama: LanguageMode
 
 @pytest.mark.parametrize("family", sorted(BOTH_WAYS))
 def test_what_reads_both_ways_is_no_decoder(family: str, llama: LanguageModel) -> None:
-    with pytest.raises(NightjarError, match="is no decoder: a token sees those that come after it"):
+    told = "is no decoder: a token sees those that come after it"
+    with pytest.raises(NightjarError, match=told):
         of_family(family, llama)
+    with pytest.raises(NightjarError, match=told):
+        check_decoder(build(family), Path("model"))
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "electra", "bert-generation"])
-def test_an_encoder_is_refused_before_its_values_are_read(
-    family: str, tiny_model: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    [
+        *((name, {"is_decoder": False}) for name in ("bert", "roberta", "electra", "bert-generation")),
+        ("llama", {"is_causal": False}),
+        ("gemma3_text", {"use_bidirectional_attention": True}),
+        ("gemma4", {"text_config": {**PER_LAYER, "use_bidirectional_attention": "all"}}),
+    ],
+)
+def test_what_reads_both_ways_by_its_configuration_is_refused_before_its_values_are_read(
+    family: str, settings: dict[str, Any], tiny_model: Path, tmp_path: Path
 ) -> None:
-    build(family, is_decoder=False).save_pretrained(tmp_path)
+    build(family, **settings).save_pretrained(tmp_path)
     for file in tiny_model.glob("tokenizer*"):
         shutil.copy(file, tmp_path)
     with pytest.raises(NightjarError, match="is no decoder"):

@@ -24,7 +24,7 @@ from nightjar.models.http_client import KEY
 from nightjar.models.weights import digest, write_checksums
 from pipelines.cli import main
 from pipelines.commands.evaluate import _print
-from tests import tiny_models
+from tests import tiny_families, tiny_models
 from tests.completions_server import completion, said, serving
 from tests.conftest import ROOT
 from tests.in_process import captured, nightjar
@@ -460,6 +460,19 @@ def test_wrong_input_is_one_line(
     assert told in error and error.count("\n") == 1
     # The corrected command may use the folder.
     assert change is _occupied or not (project.parent / "run").exists()
+
+
+def test_what_shows_when_the_model_answers_is_one_line_and_no_folder(
+    project: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The configuration does not say that the experts of a token depend on the tokens after it."""
+    tiny_families.build("doge", is_moe=True).save_pretrained("both_ways")
+    for file in tiny_model.glob("tokenizer*"):
+        shutil.copy(file, "both_ways")
+    capsys.readouterr()
+    assert run("--model", "both_ways", "--benchmark", "supernatinst", "--output", "../run") == 2
+    error = capsys.readouterr().err
+    assert "is no decoder" in error and error.count("\n") == 1 and not Path("../run").exists()
 
 
 def test_evidence_that_the_project_has_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
