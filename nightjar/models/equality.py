@@ -55,18 +55,18 @@ def choose_engine(lm: LanguageModel, folder: Path) -> Engine:
     what it computes.
     """
     rows = _rows(lm)
-    with torch.random.fork_rng(), _quiet(), _in_float32(lm.model):
+    with torch.random.fork_rng(), _quiet(), in_float32(lm.model):
         if lm.encoder_decoder:
             return Engine.PADDED if _equal_answers(lm, rows) else Engine.PLAIN
         full = [plain_logits(lm.model, ids) for ids in rows]
         _check_decoder(lm, rows, full, folder)
         config = lm.model.config.get_text_config(decoder=True)
-        windows = _windows(config)
-        if _by_length(config) or any(not _has_effect(lm, name, rows[0], full[0]) for name in windows):
+        long = [name for name, size in windows(config).items() if size > WINDOW]
+        if _by_length(config) or any(not _has_effect(lm, name, rows[0], full[0]) for name in long):
             return Engine.PLAIN
         usual = lm.model.config._attn_implementation
-        with _short(config, windows):
-            reference = [plain_logits(lm.model, ids) for ids in rows] if windows else full
+        with _short(config, long):
+            reference = [plain_logits(lm.model, ids) for ids in rows] if long else full
             if _set_attention(lm.model, ATTENTION) and _equal(
                 replace(lm, engine=Engine.ROWS), rows, reference
             ):
@@ -89,9 +89,9 @@ def _check_decoder(
     lm: LanguageModel, rows: list[list[int]], logits: list[torch.Tensor], folder: Path
 ) -> None:
     half, dtype = len(rows[0]) // 2, lm.model.dtype
-    if _near(plain_logits(lm.model, rows[0][:half]), logits[0][:half], dtype):
+    if near(plain_logits(lm.model, rows[0][:half]), logits[0][:half], dtype):
         return
-    if not _near(plain_logits(lm.model, rows[0]), logits[0], dtype):
+    if not near(plain_logits(lm.model, rows[0]), logits[0], dtype):
         raise NightjarError("this model computes other values each time", folder, "use another model")
     raise NightjarError(f"{type(lm.model).__name__} {NO_DECODER}", folder, DECODER_FIX)
 
@@ -108,12 +108,12 @@ def _equal(lm: LanguageModel, rows: list[list[int]], logits: list[torch.Tensor])
                 pieces.append((segments[row], rows[row][begin : begin + count]))
             results = advance(lm, pool, pieces)
             for (row, _), result in zip(reads, results, strict=True):
-                if not _near(result, logits[row][segments[row].length - 1], lm.model.dtype):
+                if not near(result, logits[row][segments[row].length - 1], lm.model.dtype):
                     return False
         places = range(min(LENGTHS))
         batch = logits_at(lm, rows, places)
         return all(
-            _near(result, reference[: len(places)], lm.model.dtype)
+            near(result, reference[: len(places)], lm.model.dtype)
             for result, reference in zip(batch, logits, strict=True)
         )
     except Exception:
@@ -130,14 +130,15 @@ def _equal_answers(lm: LanguageModel, rows: list[list[int]]) -> bool:
             if place:
                 batch = step(lm, batch, [answer[place] for answer in answers])
             for result, logits in zip(batch.logits[:, -1], reference, strict=True):
-                if not _near(result, logits[place], lm.model.dtype):
+                if not near(result, logits[place], lm.model.dtype):
                     return False
     except Exception:
         return False
     return True
 
 
-def _near(logits: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> bool:
+def near(logits: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> bool:
+    """Whether logits are those of the reference, but for rounding."""
     difference = (logits - reference).square().mean().sqrt()
     return bool(difference <= TOLERANCES[dtype] * reference.std())
 
@@ -157,15 +158,15 @@ def _by_length(config: Any) -> bool:
     return any(one.get("rope_type") in BY_LENGTH for one in kinds)
 
 
-def _windows(config: Any) -> list[str]:
-    """The settings of windows that are longer than the one that is compared."""
+def windows(config: Any) -> dict[str, int]:
+    """The settings that bound what a token attends to, in tokens."""
     values = config.to_dict()
     unused = FULL if set(values.get("layer_types") or ()) == {"full_attention"} else ()
-    return [
-        name
+    return {
+        name: size
         for name, size in values.items()
-        if WINDOWS.match(name) and name not in unused and isinstance(size, int) and size > WINDOW
-    ]
+        if WINDOWS.match(name) and name not in unused and type(size) is int and size
+    }
 
 
 def _has_effect(lm: LanguageModel, window: str, ids: list[int], logits: torch.Tensor) -> bool:
@@ -188,7 +189,7 @@ def _short(config: Any, windows: Sequence[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _in_float32(model: Any) -> Iterator[None]:
+def in_float32(model: Any) -> Iterator[None]:
     """A small model in float32 within the block, where rounding hides no difference; its own tensors after it."""
     tensors = [one for one in (*model.parameters(), *model.buffers()) if one.dtype is torch.bfloat16]
     if sum(one.numel() for one in tensors) > SMALL:

@@ -3,6 +3,9 @@
 The keys and values of all that was read are one row: those of the beginning that the texts share, then those of each
 text, then those of the tokens that were sampled. Samples with the same tokens so far share them: they are nodes of a
 tree. A mask lets every token see its own ancestors alone, so that it is computed as it would be in a text of its own.
+
+Some models do not follow such a mask: windows of attention end at a column and not at a token, BLOOM and MPT have
+positions of columns, and Mamba has no attention. Their nodes are read as texts, each from its beginning.
 """
 
 from __future__ import annotations
@@ -12,14 +15,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from transformers import DynamicCache
 
-from nightjar.core.errors import NightjarError
+from nightjar.models.equality import TEXT, in_float32, near, windows
 from nightjar.models.forward import Prefix, causal_only, common_length
 from nightjar.models.load import LanguageModel
-from nightjar.models.rows import Engine
+from nightjar.models.plain import plain_logits
+from nightjar.models.rows import PASS, Engine, logits_at
 
 # Nodes of one forward pass: bounds the memory of their logits.
 MOST_NODES = 256
@@ -49,7 +54,7 @@ class TokenTree:
     """Rows of ids as the model has read them, from which samples grow.
 
     `base`: a prefix that the rows may begin with; it is used as far as all of them do. A pass of the model has at most
-    `most_nodes` nodes. Raises NightjarError for an encoder-decoder, and for a model that is read text by text.
+    `most_nodes` nodes. Raises NightjarError for an encoder-decoder.
     """
 
     @torch.inference_mode()
@@ -62,13 +67,16 @@ class TokenTree:
     ) -> None:
         """`rows`: pairs (context, text) of ids, each at least one."""
         causal_only(lm, "sampling")
-        if lm.engine is Engine.PLAIN:
-            what = "samples of many places need a model whose tokens can be read with a mask, this one is read alone"
-            raise NightjarError(what, "models.language_model", "use another model, or leave these stages out")
         self.lm, self._most_nodes = lm, most_nodes
         # Nothing is predicted from the last id.
         read = [[*context, *text[:-1]] for context, text in rows]
         begin = [len(context) - 1 for context, _ in rows]
+        self._rows = [[*context, *text] for context, text in rows]
+        if lm.engine is Engine.PLAIN:
+            self._logits = [
+                plain_logits(lm.model, ids)[first:] for ids, first in zip(read, begin, strict=True)
+            ]
+            return
         shared = min(common_length([*read, base.ids]), *begin) if base else 0
         width = max(map(len, read)) - shared
         # Padding is behind the tokens, where no token sees it.
@@ -82,10 +90,12 @@ class TokenTree:
             use_cache=True,
             logits_to_keep=torch.arange(first - shared, width, device=lm.device),
         )
+        # Some models know no places and give the logits behind all of them.
+        logits = result.logits[:, first - shared - width :]
         self.shared, self.lengths = shared, [len(row) for row in read]
         # Of each row, the logits that precede the tokens of its text: (tokens, vocabulary).
         self._logits = [
-            result.logits[row, begin[row] - first : self.lengths[row] - first] for row in range(len(read))
+            logits[row, begin[row] - first : self.lengths[row] - first] for row in range(len(read))
         ]
         self._cache: Any = DynamicCache()
         for number, layer in enumerate(cache.layers):
@@ -123,13 +133,17 @@ class TokenTree:
         tokens, or one beginning. The tree is used up: samples can be drawn once.
         """
         self._logits = []
+        longest = max((one.length + 1 + most for one in beginnings), default=0)
+        masked = _follows_masks(self.lm) and all(
+            longest <= size for size in windows(self.lm.model.config.get_text_config(decoder=True)).values()
+        )
         results: list[list[Sampled]] = [[Sampled("", False)] * len(one.seeds) for one in beginnings]
-        columns = self._cache.layers[0].keys.shape[2]
+        columns = self._cache.layers[0].keys.shape[2] if masked else 0
         groups = _groups([len(one.seeds) * (most + 1) for one in beginnings], together)
         for group in groups:
             # The rows stay for the groups that follow.
             kept = columns if group is not groups[-1] else 0
-            self._grow(group, beginnings, results, (token, temperature, most, stop), possible, kept)
+            self._grow(group, beginnings, results, (token, temperature, most, stop), possible, masked, kept)
             for layer in self._cache.layers if kept else ():
                 layer.keys, layer.values = (part[:, :, :kept].clone() for part in (layer.keys, layer.values))
         return results
@@ -141,6 +155,7 @@ class TokenTree:
         results: list[list[Sampled]],
         how: tuple[int, float, int, str],
         possible: Callable[[str], bool],
+        masked: bool,
         kept: int,
     ) -> None:
         """Put the samples of the beginnings of these numbers into `results`; the first `kept` columns stay."""
@@ -153,9 +168,15 @@ class TokenTree:
             )
             for number in group
         ]
-        visible = self._seen([beginnings[number] for number in group])
+        visible = self._seen([beginnings[number] for number in group]) if masked else None
         while nodes:
-            drawn, visible = self._step(nodes, visible, temperature)
+            if visible is None:
+                texts = [
+                    [*self._rows[beginnings[it.samples[0][0]].row][: it.length], *it.ids] for it in nodes
+                ]
+                drawn = _draw(_last_logits(self.lm, texts), temperature, nodes)
+            else:
+                drawn, visible = self._step(nodes, visible, temperature)
             children = [
                 (number, child)
                 for number, (node, tokens) in enumerate(zip(nodes, drawn, strict=True))
@@ -170,7 +191,8 @@ class TokenTree:
                     parents.append(number)
                 for beginning, place, _ in child.samples:
                     results[beginning][place] = Sampled(text, ended)
-            visible = _compact(self._cache, visible[parents], kept) if nodes else visible
+            if nodes and visible is not None:
+                visible = _compact(self._cache, visible[parents], kept)
 
     def _seen(self, beginnings: Sequence[Beginning]) -> torch.Tensor:
         """Of each beginning, which columns it sees: those that all rows share, and its own row's up to its length."""
@@ -201,19 +223,76 @@ class TokenTree:
             some = nodes[first : first + self._most_nodes]
             last = first + len(some)
             allowed = visible[first:last, : old + last]
-            mask = torch.zeros(allowed.shape, dtype=lm.model.dtype, device=lm.device)
-            mask.masked_fill_(~allowed, torch.finfo(mask.dtype).min)
-            ids = torch.tensor([[node.ids[-1] for node in some]], device=lm.device)
-            places = torch.tensor([[node.length + len(node.ids) - 1 for node in some]], device=lm.device)
-            result = lm.model(
-                input_ids=ids,
-                attention_mask=mask[None, None],
-                position_ids=places,
-                past_key_values=self._cache,
-                use_cache=True,
-            )
-            drawn += _draw(result.logits[0].float(), temperature, some)
+            ids = [node.ids[-1] for node in some]
+            places = [node.length + len(node.ids) - 1 for node in some]
+            logits = _masked_logits(lm, ids, places, allowed, self._cache)
+            drawn += _draw(logits, temperature, some)
         return drawn, visible
+
+
+def _last_logits(lm: LanguageModel, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+    """The logits behind each text, (texts, vocabulary) in float32, each read from its beginning."""
+    found: list[torch.Tensor] = []
+    together = max(1, PASS // max(map(len, texts)))
+    for first in range(0, len(texts), together):
+        some = texts[first : first + together]
+        places = sorted({len(ids) - 1 for ids in some})
+        logits = logits_at(lm, some, places)
+        found += [own[places.index(len(ids) - 1)] for own, ids in zip(logits, some, strict=True)]
+    return torch.stack(found).float()
+
+
+# Tokens of a text, and of another one behind it.
+_COMPARED = (10, 20)
+# The models that were compared, with the result.
+_FOLLOWS: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+def _follows_masks(lm: LanguageModel) -> bool:
+    """Whether a token sees what a mask lets it see, and its position is the one that is given."""
+    if lm.engine is not Engine.PADDED:
+        return lm.engine is Engine.ROWS
+    if lm.model not in _FOLLOWS:
+        with in_float32(lm.model):
+            _FOLLOWS[lm.model] = _compare(lm)
+    return _FOLLOWS[lm.model]
+
+
+def _compare(lm: LanguageModel) -> bool:
+    """Whether two tokens give the logits of their own texts, where tokens of another text are in between."""
+    ids = lm.tokenizer.continuation(TEXT)[: sum(_COMPARED)]
+    begin, pair = ids[: _COMPARED[0]], [ids[0], ids[-1]]
+    cache: Any = DynamicCache()
+    try:
+        lm.model(input_ids=torch.tensor([ids], device=lm.device), past_key_values=cache, use_cache=True)
+        own = torch.eye(2, dtype=torch.bool, device=lm.device)
+        others = own.new_zeros(2, len(ids) - len(begin))
+        visible = torch.cat([own.new_ones(2, len(begin)), others, own], dim=1)
+        logits = _masked_logits(lm, pair, [len(begin)] * 2, visible, cache)
+    except Exception:  # a model of any kind fails in its own way
+        return False
+    reference = _last_logits(lm, [[*begin, one] for one in pair])
+    return all(near(one, other, lm.model.dtype) for one, other in zip(logits, reference, strict=True))
+
+
+def _masked_logits(
+    lm: LanguageModel, ids: Sequence[int], places: Sequence[int], visible: torch.Tensor, cache: Any
+) -> torch.Tensor:
+    """The logits behind ids at these places, (ids, vocabulary) in float32, of which each sees columns of the cache.
+
+    The cache has the ids afterwards.
+    """
+    mask = torch.zeros(visible.shape, dtype=lm.model.dtype, device=lm.device)
+    mask.masked_fill_(~visible, torch.finfo(mask.dtype).min)
+    result = lm.model(
+        input_ids=torch.tensor([list(ids)], device=lm.device),
+        attention_mask=mask[None, None],
+        position_ids=torch.tensor([list(places)], device=lm.device),
+        past_key_values=cache,
+        use_cache=True,
+    )
+    logits: torch.Tensor = result.logits[0].float()
+    return logits
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,22 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.equality import choose_engine
+from nightjar.models.equality import choose_engine, windows
 from nightjar.models.generate import generate
 from nightjar.models.load import LanguageModel
 from nightjar.models.pretrained import check_decoder
 from nightjar.models.ready import check_complete
 from nightjar.models.rows import Engine
 from nightjar.models.score import Continued, continuation_sums, text_loss
-from tests.tiny_families import PER_LAYER, build, families
+from nightjar.models.token_tree import Beginning, Sampled, TokenTree
+from tests.tiny_families import PER_LAYER, build, configuration, families
 
 BOTH_WAYS = frozenset({"cpmant", "prophetnet", "xlm", "xlnet"})
 # The engine of some families: attention over rows; its own, over a padded batch; and recurrent states, positions that
@@ -35,6 +37,13 @@ ENGINES = {
     "zamba": Engine.PLAIN, "zamba2": Engine.PLAIN, "xlstm": Engine.PLAIN, "kimi_linear": Engine.PLAIN,
     "dbrx": Engine.ROWS, "gemma3": Engine.PADDED, "gemma4": Engine.PADDED,
 }  # fmt: skip
+
+
+# Of each way to read a tree: by masks, and as texts where windows, positions of columns or states do not allow that.
+TREES = (
+    "llama", "gptj", "falcon", "mistral", "gemma2", "gpt_oss", "llama4_text", "gemma3n_text", "bloom", "mpt", "whisper",
+    "mamba", "lfm2",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +109,21 @@ def check(lm: LanguageModel, exact: Any, plain: Any = None) -> None:
         assert len(written) == 5 or not answer.cut
 
 
+def alone(lm: LanguageModel, model: Any, ids: Sequence[int], seed: str) -> Sampled:
+    """A sample of at most 5 tokens, the whole text read again for each."""
+    random, written = Random(seed), list[int]()
+    while len(written) < 5:
+        chances = logits(model, [*ids, *written])[-1].softmax(-1).double().cumsum(-1)
+        token = int(torch.searchsorted(chances, random.random() * float(chances[-1]), right=True))
+        if token == lm.tokenizer.end:
+            break
+        written.append(token)
+        text, stop, _ = lm.tokenizer.decode(written).partition("]")
+        if stop:
+            return Sampled(text, True)
+    return Sampled(lm.tokenizer.decode(written), False)
+
+
 def rms(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum(value * value for value in values) / len(values))
 
@@ -115,6 +139,23 @@ def test_a_family_answers_as_plain_transformers(family: str, llama: LanguageMode
     lm = replace(lm, model=build(family, torch.bfloat16))
     assert choose_engine(lm, Path("model")) is lm.engine
     check(lm, model, short)
+
+
+@pytest.mark.parametrize("family", TREES)
+def test_samples_of_a_tree_are_those_of_texts_read_alone(family: str, llama: LanguageModel) -> None:
+    """Also where they are longer than a window of attention."""
+    rows = [(list(range(5, 15)), list(range(20, 26))), (list(range(5, 12)), list(range(30, 34)))]
+    beginnings = [Beginning(0, 12, ["a", "b", "c"]), Beginning(1, 9, ["d", "e", "f"])]
+    lm, model = of_family(family, llama, **dict.fromkeys(windows(configuration(family)), 8))
+    tree = TokenTree(lm, rows, None)
+    for (context, text), values in zip(rows, tree.probabilities(3), strict=True):
+        table = logits(model, [*context, *text]).softmax(-1)[len(context) - 1 : -1, 3]
+        assert values == pytest.approx(table.tolist(), rel=1e-3)
+    results = tree.sample(beginnings, 3, 1.0, 5, "]", lambda text: True)
+    for one, samples in zip(beginnings, results, strict=True):
+        ids = [*rows[one.row][0], *rows[one.row][1]][: one.length]
+        for seed, sample in zip(one.seeds, samples, strict=True):
+            assert sample == alone(lm, model, [*ids, 3], seed)
 
 
 @pytest.mark.parametrize("family", sorted(BOTH_WAYS))
