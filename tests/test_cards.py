@@ -23,7 +23,7 @@ GENERIC = (
     "nightjar/statistics/*.py",
 )
 # The table of Nightjar's own cards.
-OWN = "nightjar/benchmarks/registry.py"
+OWN = "nightjar/benchmarks/folders.py"
 # Benchmarks whose names are ordinary words, which prose may use as such.
 ORDINARY = {"classification"}
 # One whose name is a word of the code, too: it counts as a whole string, and in the path of its folder.

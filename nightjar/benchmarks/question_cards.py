@@ -6,19 +6,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from nightjar.benchmarks.folders import OWN
 from nightjar.benchmarks.question_card import QuestionCard
 from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.plugins import calling
 
-# Name: the half of the card that asks.
-OWN = {
-    "supernatinst": "nightjar.benchmarks.supernatinst.questions:QUESTION_CARD",
-    "tool_use": "nightjar.benchmarks.tool_use.questions:QUESTION_CARD",
-    "classification": "nightjar.benchmarks.classification.questions:QUESTION_CARD",
-    "protoqa": "nightjar.benchmarks.protoqa.questions:QUESTION_CARD",
-    "zeroscrolls": "nightjar.benchmarks.zeroscrolls.questions:QUESTION_CARD",
-    "reading": "nightjar.benchmarks.reading.questions:QUESTION_CARD",
-}
 # Cards of other packages and of task files are made whole.
 WHOLE = "nightjar.benchmarks.registry"
 
@@ -26,8 +18,7 @@ WHOLE = "nightjar.benchmarks.registry"
 def question_card(name: str) -> QuestionCard:
     """The card of that name. Raises NightjarError as `registry.card`."""
     if name in OWN:
-        module, _, variable = OWN[name].partition(":")
-        card: QuestionCard = getattr(import_module(module), variable)
+        card: QuestionCard = import_module(f"{OWN[name]}.questions").QUESTION_CARD
         return card
     whole: QuestionCard = import_module(WHOLE).card(name)
     return whole

@@ -33,6 +33,7 @@ from nightjar.benchmarks.capabilities import (
     TaskSource,
 )
 from nightjar.benchmarks.card import Card, Choice
+from nightjar.benchmarks.folders import OWN as OWN
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths, plugins
 from nightjar.core.config import PARAMS_FILE, checked, read_yaml, refused
@@ -44,15 +45,6 @@ if TYPE_CHECKING:
     from nightjar.params import Params
 
 GROUP = "nightjar.benchmarks"
-# Name: the module that holds its CARD.
-OWN = {
-    "supernatinst": "nightjar.benchmarks.supernatinst.card",
-    "tool_use": "nightjar.benchmarks.tool_use.card",
-    "classification": "nightjar.benchmarks.classification.card",
-    "protoqa": "nightjar.benchmarks.protoqa.card",
-    "zeroscrolls": "nightjar.benchmarks.zeroscrolls.card",
-    "reading": "nightjar.benchmarks.reading.card",
-}
 
 
 def names() -> list[str]:
@@ -70,7 +62,7 @@ def card(name: str) -> Card:
 @functools.cache
 def _packaged(name: str) -> Card:
     if name in OWN:
-        own: Card = import_module(OWN[name]).CARD
+        own: Card = import_module(f"{OWN[name]}.card").CARD
         return own
     point = _points().get(name)
     if point is None:
@@ -201,7 +193,7 @@ def _check_data(card: Card, data: str, where: object) -> None:
 
 @functools.lru_cache(maxsize=1)
 def _points() -> dict[str, EntryPoint]:
-    own = {name: EntryPoint(name, f"{module}:CARD", GROUP) for name, module in OWN.items()}
+    own = {name: EntryPoint(name, f"{folder}.card:CARD", GROUP) for name, folder in OWN.items()}
     return plugins.points(GROUP, own)
 
 

@@ -50,14 +50,16 @@ _MODULE = re.compile(rb"[\"']((?:nightjar|stages)(?:\.\w+)+)(?::\w+)?[\"']")
 _READS_FILES = re.compile(rb"\b__file__\b|\bimportlib[. ](?:import )?resources\b")
 
 
-def code_alone(source: bytes, tree: ast.Module) -> bytes:
-    """The source without comments, docstrings and blank lines, as it is spelled."""
+def code_alone(source: bytes, tree: ast.Module, without: str = "") -> bytes:
+    """The source without comments, docstrings and blank lines, as it is spelled; and without what it assigns at its top
+    to the name `without`.
+    """
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     text, end = [], 0
     for node in _statements(tree.body):
-        if _is_docstring(node):
+        if _is_docstring(node) or (without and _assigns(node, without)):
             text.append(source[end : starts[node.lineno - 1] + node.col_offset])
             end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
     text.append(source[end:])
@@ -71,6 +73,14 @@ def _is_docstring(node: ast.stmt) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
+
+
+def _assigns(node: ast.stmt, variable: str) -> bool:
+    """Whether the statement assigns to the variable."""
+    if not isinstance(node, ast.Assign | ast.AnnAssign):
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(isinstance(target, ast.Name) and target.id == variable for target in targets)
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -111,7 +121,7 @@ class SourceFile:
 
     @cached_property
     def code(self) -> bytes:
-        return code_alone(self._source, self._tree)
+        return code_alone(self._source, self._tree, _TABLES.get(str(self.path), ""))
 
     @cached_property
     def digest(self) -> str:
@@ -168,10 +178,8 @@ class SourceFile:
     def dictionary(self, variable: str) -> dict[str, str]:
         """The dictionary of strings that the file assigns to a name at its top."""
         for node in self._tree.body:
-            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(isinstance(target, ast.Name) and target.id == variable for target in targets):
-                    return dict(ast.literal_eval(node.value))
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _assigns(node, variable):
+                return dict(ast.literal_eval(node.value))
         raise KeyError(f"{self.path}: no dictionary {variable}")
 
 
@@ -182,50 +190,50 @@ def _for_type_checkers(node: ast.stmt) -> bool:
     return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
 
 
+def _module_of(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
 def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
 class Registry:
-    """A file that loads modules by name: its dictionary `variable` has the module of each name, or `module:object`.
+    """A file that loads modules by name.
 
-    Other names may be those of `settings`, keys of params.yaml, which the module `others` makes; other packages offer
-    theirs by the entry points of `group`.
+    The file `table` has a dictionary `variable` with the module of each name, as `module` or `module:object`, or with
+    its package, in which it is the file `inside`. Other names may be those of `settings`, keys of params.yaml, which
+    the module `others` makes; other packages offer theirs by the entry points of `group`.
     """
 
     path: str
+    table: str
     variable: str
+    inside: str = ""
     settings: tuple[str, ...] = ()
     group: str = ""
     others: str = ""
 
-    @property
-    def module(self) -> str:
-        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+def _of_benchmarks(path: str, inside: str, *settings: str) -> Registry:
+    group, others = "nightjar.benchmarks", "nightjar.benchmarks.registry"
+    return Registry(path, "nightjar/benchmarks/folders.py", "OWN", inside, settings, group, others)
 
 
+_TOOLS, _PREDICTORS = "nightjar/tools/registry.py", "nightjar/predict/__init__.py"
 # Kinds of what is loaded by name.
 BY_NAME: Mapping[str, Registry] = {
-    "benchmark": Registry(
-        "nightjar/benchmarks/question_cards.py",
-        "OWN",
-        ("benchmarks", "ingest"),
-        "nightjar.benchmarks",
-        "nightjar.benchmarks.registry",
-    ),
-    "scoring": Registry(
-        "nightjar/benchmarks/registry.py",
-        "OWN",
-        ("benchmarks",),
-        "nightjar.benchmarks",
-        "nightjar.benchmarks.registry",
-    ),
-    "predictor": Registry("nightjar/predict/__init__.py", "BUILT_IN"),
+    # What asks the questions of a benchmark, and what scores the answers.
+    "benchmark": _of_benchmarks("nightjar/benchmarks/question_cards.py", "questions", "benchmarks", "ingest"),
+    "scoring": _of_benchmarks("nightjar/benchmarks/registry.py", "card", "benchmarks"),
+    "predictor": Registry(_PREDICTORS, _PREDICTORS, "BUILT_IN"),
     "tool": Registry(
-        "nightjar/tools/registry.py", "BUILT_IN", ("augment.tools", "tools.all"), "nightjar.tools"
+        _TOOLS, _TOOLS, "BUILT_IN", settings=("augment.tools", "tools.all"), group="nightjar.tools"
     ),
 }
+# What a table says of a name belongs to the closure of that name, and not to the digest of the file.
+_TABLES = {registry.table: registry.variable for registry in BY_NAME.values()}
 _REGISTRIES = {registry.path for registry in BY_NAME.values()}
 
 
@@ -250,9 +258,13 @@ class Code:
 
     def registered(self, kind: str) -> dict[str, str]:
         """The module of each name of a kind."""
+        inside = BY_NAME[kind].inside
+        values = {name: value.partition(":")[0] for name, value in self._table(kind).items()}
+        return {name: f"{value}.{inside}" if inside else value for name, value in values.items()}
+
+    def _table(self, kind: str) -> dict[str, str]:
         registry = BY_NAME[kind]
-        modules = self.files[registry.module].dictionary(registry.variable)
-        return {name: module.partition(":")[0] for name, module in modules.items()}
+        return self.files[_module_of(registry.table)].dictionary(registry.variable)
 
     def stages(self) -> list[str]:
         """The names of the stages."""
@@ -322,7 +334,7 @@ class Code:
 
     def _digest(self, path: str) -> str:
         if path not in self._digests:
-            source = self.files.get(path.removesuffix("/__init__.py").removesuffix(".py").replace("/", "."))
+            source = self.files.get(_module_of(path)) if path.endswith(".py") else None
             self._digests[path] = source.digest if source else digest_of((self.root / path).read_bytes())
         return self._digests[path]
 
@@ -338,6 +350,7 @@ class Code:
             if stage != STAGE:
                 texts[f"{stage}.json"] = self._text(self.closure([f"stages.{stage}.__main__"]), {})
         for kind, registry in BY_NAME.items():
+            table = self._table(kind)
             closures = {name: self.closure([module]) for name, module in self.registered(kind).items()}
             names = {name for key in registry.settings for name in _group(settings, key)} - closures.keys()
             packages = _packages(registry.group) if names else {}
@@ -346,7 +359,7 @@ class Code:
             closures |= {name: self.closure([registry.others] if name in whole else []) for name in names}
             for name in sorted(closures):
                 version = {key: packages[key] for key in [name] if key in packages}
-                texts[f"{kind}-{name}.json"] = self._text(closures[name], version)
+                texts[f"{kind}-{name}.json"] = self._text(closures[name], version, table.get(name, ""))
             texts[f"{kind}.json"] = self._text(set().union(*closures.values()), packages)
         for name, tools in _group(settings, "tools").items():
             texts[f"tools-{name}.json"] = self._tools(tools)
@@ -359,8 +372,9 @@ class Code:
         known = {name: packages[name] for name in names if name in packages}
         return self._text(self.closure(modules[name] for name in names if name in modules), known)
 
-    def _text(self, paths: Iterable[str], packages: Mapping[str, str]) -> str:
-        return json.dumps({"files": self.digests(paths), "packages": packages}, indent=1) + "\n"
+    def _text(self, paths: Iterable[str], packages: Mapping[str, str], registered: str = "") -> str:
+        content = {"files": self.digests(paths), "packages": packages}
+        return json.dumps(content | ({"registered": registered} if registered else {}), indent=1) + "\n"
 
 
 def _group(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ CODE = (
     "nightjar/models/tokenizer.py",
     "nightjar/prompts",
     "nightjar/tools/syntax.py",
-    "nightjar/benchmarks/card.py",
+    "nightjar/benchmarks/question_card.py",
     "nightjar/benchmarks/question.py",
 )
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from nightjar.benchmarks import question_cards
 from nightjar.benchmarks.build import record_row, rows_of
+from nightjar.benchmarks.folders import OWN
 from nightjar.benchmarks.question import Refused as RefusedRow
 from nightjar.benchmarks.question_card import QuestionCard
-from nightjar.benchmarks.question_cards import OWN, question_card
+from nightjar.benchmarks.question_cards import question_card
 from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS, INSTANCES, RECORDS, TASKS
 from nightjar.core.errors import NightjarError

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from nightjar.benchmarks.protoqa.questions import Settings as ProtoQa
-from nightjar.benchmarks.reading.card import Settings as Reading
+from nightjar.benchmarks.reading.questions import Settings as Reading
 from nightjar.benchmarks.sides import Sides
 
 

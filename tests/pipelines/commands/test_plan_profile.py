@@ -139,6 +139,6 @@ def test_the_command(project: Path) -> None:
     assert "https://huggingface.co/EleutherAI/gpt-j-6b; put it there, or set models." in text
     assert "It takes " in told("real")
     split = json.loads(told("toolformer", "--json", "split"))
-    assert [row["stage"] for row in split["stages"]] == ["ingest@natural_instructions", "split"]
+    assert [row["stage"] for row in split["stages"]] == ["code", "ingest@natural_instructions", "split"]
     assert [row["source"] for row in split["supply"]] == ["data/fetched/natural_instructions"]
     assert "Nothing to supply.\n" in told("sample")

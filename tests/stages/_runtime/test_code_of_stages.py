@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,16 @@ def _items(settings: Mapping[str, Any]) -> dict[str, set[str]]:
     """Each stage with its item, and its dependencies, as DVC fills its templates."""
     items = {}
     for stage, entry in STAGES.items():
-        if "foreach" not in entry:
-            items[stage] = set(_deps(stage))
-            continue
-        for key, item in value(settings, entry["foreach"][2:-1]).items():
-            names = {"key": key, **{f"item.{name}": str(text) for name, text in item.items()}}
-            items[f"{stage}@{key}"] = {
-                re.sub(r"\$\{(.+?)\}", lambda match, names=names: names[match[1]], path)
-                for path in _deps(stage)
-            }
+        group = value(settings, entry["foreach"][2:-1]) if "foreach" in entry else {"": {}}
+        for key, item in group.items():
+            texts = {"key": key, **{f"item.{name}": str(text) for name, text in item.items()}}
+            name = f"{stage}@{key}" if key else stage
+            items[name] = {reduce(_filled, texts.items(), path) for path in _deps(stage)}
     return items
+
+
+def _filled(path: str, text: tuple[str, str]) -> str:
+    return path.replace("${" + text[0] + "}", text[1])
 
 
 SETTINGS = read_yaml(ROOT / "params.yaml")
@@ -73,7 +74,7 @@ def _affected(root: Path, path: str, old: str, new: str) -> set[str]:
     assert old in text
     (root / path).write_text(text.replace(old, new, 1) if old else text + new)
     after = Code(root).contents(SETTINGS)
-    changed = {f"data/code/{name}" for name in after if after[name] != BEFORE[name]}
+    changed = {f"data/code/{name}" for name in after if after[name] != BEFORE.get(name)}
     return {stage for stage, deps in ITEMS.items() if deps & changed}
 
 
@@ -134,6 +135,9 @@ def test_a_change_affects_the_stages_that_run_the_file(tmp_path: Path, name: str
         ("nightjar/core/tables.py", '"""', '"""Other words. '),
         ("nightjar/core/files.py", "", "\nCHANGED = 1\n"),
         ("stages/code/__main__.py", "", "\nCHANGED = 1\n"),
+        # A new name concerns nobody who does not load it.
+        ("nightjar/benchmarks/folders.py", "OWN = {", 'OWN = {"new": "nightjar.benchmarks.reading",'),
+        ("nightjar/predict/__init__.py", "BUILT_IN = {", 'BUILT_IN = {"new": "nightjar.predict.span:New",'),
     ],
 )
 def test_a_change_without_effect_affects_no_stage(tmp_path: Path, path: str, old: str, new: str) -> None:

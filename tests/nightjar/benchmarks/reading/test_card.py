@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.build import opened
+from nightjar.benchmarks.capabilities import Training
 from nightjar.benchmarks.question import Question, Record, Refused
-from nightjar.benchmarks.reading.card import CARD, NAME, Settings
+from nightjar.benchmarks.reading.card import CARD
+from nightjar.benchmarks.reading.questions import NAME, Settings
 from nightjar.core.errors import NightjarError
 
 PASSAGE = "Ada Brock was born in Norwood in 1874."
@@ -155,7 +157,9 @@ def test_the_sides(tmp_path: Path) -> None:
     settings = Settings(evaluated="test", train="train", train_questions=3)
     with opened(CARD, tmp_path) as (sources, _):
         assert [it.id for it in CARD.questions(sources, settings, 0)] == ["a"]
-        training = CARD.capabilities[-1].questions(sources, settings, 0)  # type: ignore[attr-defined]
+        trains = CARD.capability(Training)
+        assert trains
+        training = trains.questions(sources, settings, 0)
         sides = [side for side, _ in training]
         assert sides == ["train"] * 3
         with pytest.raises(
