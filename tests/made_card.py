@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.card import Card, Metric, Task
+from nightjar.benchmarks.folders import OWN
 from nightjar.benchmarks.question import Asking, Question, Sources
 from nightjar.statistics import Statistic
 
@@ -66,3 +69,12 @@ def made_card(monkeypatch: pytest.MonkeyPatch) -> Card:
     monkeypatch.setattr(registry, "names", lambda: [NAME])
     monkeypatch.setattr(registry, "card", lambda name: {NAME: CARD}[name])
     return CARD
+
+
+def register(patch: pytest.MonkeyPatch, name: str, module: ModuleType) -> None:
+    """Let a module that holds a CARD be one of Nightjar's own benchmarks."""
+    patch.setitem(OWN, name, module.__name__)
+    patch.setitem(sys.modules, f"{module.__name__}.card", module)
+    asks = ModuleType("questions")
+    asks.QUESTION_CARD = module.CARD  # type: ignore[attr-defined]
+    patch.setitem(sys.modules, f"{module.__name__}.questions", asks)

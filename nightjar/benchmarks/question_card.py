@@ -85,9 +85,21 @@ class Files:
             object.__setattr__(self, name, getattr(self, name) or f"write {line}")
 
 
-# A question and a seed to the answer that a baseline gives without a model. The report shows the first line of its
-# docstring: what the answer is.
+# A question and a seed to the answer that a baseline gives without a model. The report shows what the answer is: its
+# `description` if it has one, else the first line of its docstring.
 Baseline = Callable[[Question, int], str]
+
+
+@dataclass(frozen=True)
+class DescribedBaseline:
+    """A baseline of Nightjar's own: docstrings of our code change no result, and so no page."""
+
+    answers: Baseline
+    description: str
+
+    def __call__(self, question: Question, seed: int) -> str:
+        return self.answers(question, seed)
+
 
 # In `tasks`, the settings of all tasks that are not named there.
 OTHERS = "*"

@@ -34,10 +34,6 @@ WITHOUT_EFFECT = {
     "nightjar/params/__init__.py": "the settings that stages read are parameters of dvc.yaml",
     "nightjar/params/root.py": "the settings that stages read are parameters of dvc.yaml",
     "stages/_runtime/checkpoint.py": "keeps work that its digest names",
-    "stages/_runtime/facts.py": "reads facts",
-    "stages/_runtime/graph.py": "reads dvc.yaml",
-    "stages/_runtime/history.py": "keeps seconds",
-    "stages/_runtime/machine.py": "describes the machine",
     "stages/_runtime/stage.py": "the harness: it passes parameters on, and writes facts",
 }
 _STRING = rb'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""' + rb"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from nightjar.benchmarks import records
 from nightjar.benchmarks.capabilities import Query, Turns
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
-from nightjar.benchmarks.question_card import Baseline, Files, QuestionCard
+from nightjar.benchmarks.question_card import Baseline, DescribedBaseline, Files, QuestionCard
 from nightjar.benchmarks.rows import read_bytes, read_text
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import contracts
@@ -168,8 +168,14 @@ def copy_random_demo(question: Question, seed: int) -> str:
 
 def baselines(settings: Any) -> Mapping[str, Baseline]:
     """The baselines by name, under the card's settings."""
-    demo = copy_demo if settings.copy_demo == "first" else copy_random_demo
-    return {"copy_input": copy_input, "copy_demo": demo}
+    first = "The output of the task's first positive example, as in the published code; empty if it has none."
+    drawn = "The output of a positive example drawn for each instance, as the paper's text has it."
+    return {
+        "copy_input": DescribedBaseline(copy_input, "The whole instance input, unchanged."),
+        "copy_demo": DescribedBaseline(copy_demo, first)
+        if settings.copy_demo == "first"
+        else DescribedBaseline(copy_random_demo, drawn),
+    }
 
 
 QUESTION_CARD = QuestionCard(

@@ -12,7 +12,7 @@ from pydantic import Field
 from nightjar.benchmarks import records
 from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.question import Asking, Question, Sources
-from nightjar.benchmarks.question_card import Baseline, QuestionCard, Task
+from nightjar.benchmarks.question_card import Baseline, DescribedBaseline, QuestionCard, Task
 from nightjar.benchmarks.submission import Submission
 from nightjar.benchmarks.zeroscrolls import prompts
 from nightjar.benchmarks.zeroscrolls.formats import load
@@ -122,7 +122,8 @@ def summaries(example: Example) -> int:
 
 def baselines(settings: Any) -> Mapping[str, Baseline]:
     """The baseline by its name."""
-    return {"naive": naive}
+    answer = "A random span of the document or the most common answer, by the task, as published."
+    return {"naive": DescribedBaseline(naive, answer)}
 
 
 def _span(task: str, example: Example, words: int, source: random.Random) -> str:

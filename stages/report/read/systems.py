@@ -146,8 +146,8 @@ def count(number: int, thing: str) -> str:
 
 
 def _baseline(answer: Baseline) -> str:
-    """What a baseline answers, by the first line of its docstring."""
-    line = (answer.__doc__ or "").strip().partition("\n")[0]
+    """The description of a baseline; of one without, the first line of its docstring."""
+    line = getattr(answer, "description", "") or (answer.__doc__ or "").strip().partition("\n")[0]
     return f"Baseline without a model. {line}".strip()
 
 
