@@ -94,7 +94,7 @@ def record_row(dataset: str, record: Record) -> dict[str, Any]:
     """The row of contracts.RECORDS of a record."""
     return {
         "dataset": dataset,
-        "file": record.file,
+        "file": record.file if record.line is None else f"{record.file}:{record.line}",
         "task_id": record.task_id,
         "category": record.category,
         "id": record.id,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -306,7 +306,9 @@ class _Task:
 
         template = self.templates.id
         key = (lambda row: text(template.text(row), "id")) if template else None
-        return records_of(file.name, plain_rows(file), key, record)
+        rows = list(plain_rows(file))
+        for row, one in zip(rows, records_of(file.name, rows, key, record), strict=True):
+            yield replace(one, line=row.line) if isinstance(one, Record) else one
 
     def prompt(self, question: Question, asking: Asking) -> str:
         """The examples with their first references, and the prompt of the question."""

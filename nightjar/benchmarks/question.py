@@ -124,7 +124,8 @@ class Asking:
 class Record:
     """A row that a card's `load` read from a dataset's own files; see contracts.RECORDS.
 
-    `remarks` say what is odd in a row that is kept; the stage ingest counts them.
+    `remarks` say what is odd in a row that is kept; the stage ingest counts them. `line` is the line of `file`, from 1,
+    that the row begins on, by which `nightjar trace` finds it; the column `file` is FILE:LINE then.
     """
 
     task_id: str
@@ -135,6 +136,7 @@ class Record:
     category: str = ""
     day: date | None = None
     remarks: tuple[str, ...] = ()
+    line: int | None = None
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,15 @@ class InvalidRow(ValueError):
 class Row:
     """A row with its number from 1 and its text as published (None: the JSON of `value`).
 
-    `fault` is the reason why the row cannot be used, "" if there is none.
+    `fault` is the reason why the row cannot be used, "" if there is none. `line` is the line of the file that the row
+    begins on, for files that have a row a line.
     """
 
     number: int
     value: Any
     text: str | None = None
     fault: str = ""
+    line: int | None = None
 
     @property
     def raw(self) -> str:
@@ -180,8 +182,8 @@ def json_row(number: int, line: bytes) -> Row:
     try:
         value = exact(line)
     except NotJson as error:
-        return Row(number, None, text, str(error))
-    return Row(number, value, text, _fault(value))
+        return Row(number, None, text, str(error), number)
+    return Row(number, value, text, _fault(value), number)
 
 
 def _fault(value: Any) -> str:
@@ -201,11 +203,12 @@ def _table(path: Path) -> Iterator[Row]:
     reader = (
         csv.reader(source, csv.excel_tab, quoting=csv.QUOTE_NONE) if tabs else csv.reader(source, strict=True)
     )
-    table = []
+    table, lines_of_rows = [], []
     try:
         for cells in reader:
             if cells:
                 table.append(cells)
+                lines_of_rows.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
         what = f"a quote is not closed, or text follows a closing quote, in the row of this line ({error})"
@@ -216,9 +219,11 @@ def _table(path: Path) -> Iterator[Row]:
     head = [name.strip().lower() for name in table[0]] if table else []
     if repeated := next((name for name, count in Counter(filter(None, head)).items() if count > 1), None):
         raise NightjarError(f"the column {shown(repeated)} occurs twice", f"{path}:1", "rename one of them")
-    for number, cells in enumerate(table[1:], start=2):
+    for number, (cells, line) in enumerate(zip(table[1:], lines_of_rows[1:], strict=True), start=2):
         fault = "" if len(cells) == len(head) else f"{len(cells)} cells, not {len(head)}"
-        yield Row(number, dict(zip(head, cells, strict=False)), ("\t" if tabs else ",").join(cells), fault)
+        yield Row(
+            number, dict(zip(head, cells, strict=False)), ("\t" if tabs else ",").join(cells), fault, line
+        )
 
 
 def records(

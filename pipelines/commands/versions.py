@@ -13,11 +13,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from nightjar.core import paths
-from nightjar.core.display import printable
+from nightjar.core.display import counted_as, printable
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
 from pipelines.commands.console import bytes_bar, say, say_table, say_tree
 from pipelines.commands.options import OUTPUT, TEXT, printed
 from pipelines.versions.files import provided
+from pipelines.versions.number import is_number, trace_number
 from pipelines.versions.trace import trace as walk
 from stages.report import comparison
 
@@ -228,27 +230,22 @@ SHORT = 8
 
 def _print_trace(found: dict[str, Any]) -> None:
     """Print the way back as a tree; hashes are short, and prompts left out, without --full."""
+    if "number" in found:
+        _print_number(found)
+        return
     full = click.get_current_context().params["full"]
     question, raw = found["question"], found["raw"]
-
-    def digest(text: str | None) -> str:
-        return (text if full else text[:SHORT]) if text else "none"
-
-    def source(raw: dict[str, Any]) -> str:
-        line = f":{raw['line']}" if raw["line"] else f" ({raw['note']})"
-        return f"{raw['path'] or 'no file'}{line}, sha256 {digest(raw['sha256'])}"
-
     kind = ", ".join(filter(None, (found["benchmark"], question["category"], question["track"])))
     tree = _branch(None, f"{found['id']} of {found['task_id']} ({kind})")
     for row in found["predictions"]:
         system = _branch(tree, f"{row['system']}: {', '.join(map(repr, row['answers'])) or 'no answer'}")
         for it in row["calls"]:
             _branch(system, f"call {it['tool']}({it['input']}) → {it['result']}")
-        adapter = f", adapter {digest(row['adapter_sha256'])}" if row["adapter_sha256"] else ""
+        adapter = f", adapter {_digest(row['adapter_sha256'])}" if row["adapter_sha256"] else ""
         seconds = "" if row["seconds"] is None else f", {row['seconds']:.2f} s"
-        _branch(system, f"model {digest(row['model_sha256'])}{adapter}; {row['new_tokens']} tokens{seconds}")
+        _branch(system, f"model {_digest(row['model_sha256'])}{adapter}; {row['new_tokens']} tokens{seconds}")
         intact = "" if row["prompt_intact"] else ", which is not the hash of the prompt that is stored"
-        prompt = f"prompt {digest(row['prompt_sha256'])}{intact}, {row['prompt_tokens']} tokens"
+        prompt = f"prompt {_digest(row['prompt_sha256'])}{intact}, {row['prompt_tokens']} tokens"
         whole = f"\n{row['prompt']}" if full else ""
         _branch(system, f"{prompt}; {row['artifact']}{whole}")
     _branch(tree, f"references: {json.dumps(question['references'], ensure_ascii=False)}")
@@ -259,12 +256,63 @@ def _print_trace(found: dict[str, Any]) -> None:
         )
         passage = _branch(evidence, f"{about}, in the prompt of {', '.join(row['systems']) or 'nobody'}")
         if row["raw"]:
-            _branch(passage, source({"note": "line not found"} | row["raw"]))
-    _branch(_branch(tree, "raw"), source(raw))
+            _branch(passage, _source(row["raw"]))
+    _branch(_branch(tree, "raw"), _source(raw))
+    _add_artifacts(tree, found)
+    say_tree(tree)
+
+
+def _print_number(found: dict[str, Any]) -> None:
+    """Print the way back from a number as a tree, with the first rows of each table."""
+    tree = _branch(None, found["number"])
+    for number in found["numbers"]:
+        group = "" if number["level"] == "overall" else f", {number['level']} {number['name']}"
+        ends = "" if number["low"] is None else f" [{number['low']:g}, {number['high']:g}]"
+        way = f"{number['statistic']} of {counted_as(number['n'], 'instance')} x {number['scale']:g}"
+        same = (
+            "" if number["recomputed"] == number["value"] else f", but its rows give {number['recomputed']}"
+        )
+        branch = _branch(tree, f"{number['track']}{group}: {number['value']:g}{ends}, {way}{same}")
+        for step in number["steps"]:
+            stage = f", {step['stage']}" if step["stage"] else ""
+            table = f"{step['table']} of {step['artifact']}{stage}: {counted_as(step['rows'], 'row')}"
+            rows = _branch(branch, table)
+            for row in step["first"] if step["table"] != "scores" else ():
+                _branch(rows, _row_text(row))
+        if "note" in number:
+            _branch(branch, number["note"])
+    _add_artifacts(tree, found)
+    say_tree(tree)
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    """A row on the way from a number: its instance, and what the table adds."""
+    instance = f"{row['task_id']}:{row['id']}"
+    if "part" in row:
+        return f"{instance}  {row['part']} {row['unscaled']:g}"
+    if "answers" in row:
+        return f"{instance}  {', '.join(map(repr, row['answers'])) or 'no answer'}"
+    if "references" in row:
+        return f"{instance}  {json.dumps(row['references'], ensure_ascii=False)}"
+    return f"{instance}  {_source(row['raw'])}" if row.get("raw") else instance
+
+
+def _add_artifacts(tree: Tree, found: dict[str, Any]) -> None:
     lock = _branch(tree, "dvc.lock")
     for path, entry in found["artifacts"].items():
-        _branch(lock, f"{path}  {digest(entry['hash'])}  ({entry['stage']})")
-    say_tree(tree)
+        _branch(lock, f"{path}  {_digest(entry['hash'])}  ({entry['stage']})")
+
+
+def _digest(text: str | None) -> str:
+    """A hash, without --full its first characters."""
+    full = click.get_current_context().params["full"]
+    return (text if full else text[:SHORT]) if text else "none"
+
+
+def _source(raw: dict[str, Any]) -> str:
+    """The place and the hash of a raw line."""
+    line = f":{raw['line']}" if raw["line"] else f" ({raw.get('note', 'line not found')})"
+    return f"{raw['path'] or 'no file'}{line}, sha256 {_digest(raw['sha256'])}"
 
 
 def _branch(tree: Tree | None, text: str) -> Tree:
@@ -283,17 +331,26 @@ def _ranking(row: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.argument("id")
+@click.argument("id", metavar="ID|NUMBER")
 @click.option("--system", help="Only this system, such as combined.")
 @click.option("--benchmark", help="Only this benchmark, where several have the ID.")
 @click.option("--full", is_flag=True, help="Print whole hashes, and the prompts.")
 @printed(_print_trace)
 def trace(id: str, system: str | None, benchmark: str | None, full: bool) -> dict[str, Any]:
-    """Follow the prediction for the question ID (or TASK_ID:ID) back to the raw line it came from, as a tree.
+    """Follow a prediction or a number of the report back to the raw lines it came from, as a tree.
+
+    ID (or TASK_ID:ID) is that of a question. A NUMBER is BENCHMARK/SYSTEM/METRIC, or BENCHMARK/SYSTEM/METRIC/NAME of
+    a task, category or track: the tables that it comes from, with counts and first rows.
 
     \b
     Example:
       nightjar trace task1344-0a1b2c
       nightjar trace task1344_rte:task1344-0a1b2c --system combined --json
+      nightjar trace supernatinst/tk_instruct/rougeL
     """
+    if is_number(Path(), id):
+        if system or benchmark:
+            option = "--system" if system else "--benchmark"
+            raise NightjarError(f"{option} is for questions", id, "a number names its benchmark and system")
+        return trace_number(Path(), id)
     return walk(Path(), id, system, benchmark)

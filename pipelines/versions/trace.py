@@ -27,6 +27,8 @@ from pipelines.project.names import StageName
 SOURCES = (contracts.INSTANCES, contracts.RECORDS)
 # Passages of a ranking that are shown; a ranking may have hundreds.
 MOST = 16
+# A file and a line of it.
+LINE = re.compile("(.+):([0-9]{1,15})", re.DOTALL)
 
 Row = dict[str, Any]
 
@@ -56,19 +58,19 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     question["parts"] = parse_at(question["parts"], questions, "run nightjar rebuild")
     del question["shared"]
     dataset = paths.INGESTED / question["dataset"]
-    sources = _paths(params, f"benchmarks.{own}.split", f"benchmarks.{own}.data")
+    sources = setting_paths(params, f"benchmarks.{own}.split", f"benchmarks.{own}.data")
     if question["dataset"]:
         sources.append(dataset)
         if not (root / dataset).exists() or any((root / dataset / it.name).is_dir() for it in SOURCES):
             _one(root, dataset, SOURCES, where)
     systems = [f"predict.systems.{StageName.predict(own, row['system']).item}" for row in predictions]
-    folders = [paths.RETRIEVED / own, *_paths(params, *(f"{it}.evidence" for it in systems))]
+    folders = [paths.RETRIEVED / own, *setting_paths(params, *(f"{it}.evidence" for it in systems))]
     evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(root, own, where, question)
-    corpus = next(iter(_paths(params, "index.corpus")), paths.CORPUS)
+    corpus = next(iter(setting_paths(params, "index.corpus")), paths.CORPUS)
     _add_sources(root, params, corpus, evidence, predictions)
-    raw, folder = _raw(root, params, question)
+    raw, folder = raw_source(root, params, question)
     walked = [Path(str(row["artifact"])) for row in predictions]
-    walked += [paths.LANGUAGE_MODEL, *_paths(params, *(f"{it}.weights" for it in systems))]
+    walked += [paths.LANGUAGE_MODEL, *setting_paths(params, *(f"{it}.weights" for it in systems))]
     if evidence:
         walked += [Path(row["artifact"]) for row in evidence]
         walked += [paths.CONSISTENCY / own, paths.INDEX, corpus, *_files(params, corpus, paths.CORPUS.name)]
@@ -81,7 +83,7 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
         "evidence": evidence,
         "question": question,
         "raw": raw,
-        "artifacts": _hashes(root, walked),
+        "artifacts": lock_entries(root, walked),
     }
 
 
@@ -103,10 +105,15 @@ def _one(root: Path, artifact: Path, those: Sequence[contracts.Table], where: An
     for table in those:
         if found := _rows(root, artifact, table, where):
             return found[0]
-    if not (root / artifact).exists() and _hashes(root, [artifact]):
+    check_in_workspace(root, artifact)
+    raise NightjarError("no such row", artifact, "it is older than the prediction: nightjar rebuild")
+
+
+def check_in_workspace(root: Path, artifact: Path) -> None:
+    """Raise NightjarError for an artifact that dvc.lock knows and that is not in the workspace."""
+    if not (root / artifact).exists() and lock_entries(root, [artifact]):
         fix = f"get it with: dvc checkout {artifact} (dvc pull, if the local cache lacks it)"
         raise NightjarError("not in the workspace", artifact, fix)
-    raise NightjarError("no such row", artifact, "it is older than the prediction: nightjar rebuild")
 
 
 def _predictions(root: Path, name: str, system: str | None, benchmark: str | None) -> list[Row]:
@@ -129,12 +136,20 @@ def _predictions(root: Path, name: str, system: str | None, benchmark: str | Non
     ]
     if not predictions:
         of = f" of the system {system}" if system else ""
-        fix = "give an id, or task_id:id, of the table predictions"
+        fix = "give an id, or task_id:id, of the table predictions, or a number as BENCHMARK/SYSTEM/METRIC"
+        if "/" in name and (scored := scored_benchmarks(root)):
+            fix += f" of {', '.join(scored)}"
         raise NightjarError(f"no prediction{of} has that id", name, fix)
     for row in predictions:
         row["seconds"] = _seconds(root, row)
         row["prompt_intact"] = hashlib.sha256(row["prompt"].encode()).hexdigest() == row["prompt_sha256"]
     return predictions
+
+
+def scored_benchmarks(root: Path) -> list[str]:
+    """The benchmarks that have scores in the workspace, sorted."""
+    folders = (root / paths.SCORES).glob(f"*/{contracts.SCORES.name}")
+    return sorted(folder.parent.name for folder in folders)
 
 
 def _seconds(root: Path, prediction: Row) -> float | None:
@@ -147,7 +162,8 @@ def _seconds(root: Path, prediction: Row) -> float | None:
     return float(found["seconds"][0].as_py()) if len(found) else None
 
 
-def _paths(params: Any, *keys: str) -> list[Path]:
+def setting_paths(params: Any, *keys: str) -> list[Path]:
+    """The artifacts and folders that settings name, by their dotted keys; settings without one are left out."""
     found = []
     for key in keys:
         value = params
@@ -164,7 +180,7 @@ def _files(params: Mapping[str, Any], artifact: Path, dataset: str) -> list[Path
     A corpus that a command ingested has the name of that of `ingest`, and its files lie elsewhere.
     """
     other = dataset == paths.CORPUS.name and artifact != paths.CORPUS
-    return [] if other else _paths(params, f"ingest.{dataset}.path")
+    return [] if other else setting_paths(params, f"ingest.{dataset}.path")
 
 
 def _evidence(root: Path, folders: Iterable[Path], where: Any) -> list[Row]:
@@ -247,26 +263,47 @@ def _place(path: Path, data: bytes | None, id: str, text: str = "") -> Row:
     return {"path": path.as_posix(), "line": line, "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _raw(root: Path, params: Mapping[str, Any], question: Row) -> tuple[Row, list[Path]]:
-    """The raw file, the line of the id in it, and its hash; and the folder of the dataset's files."""
+def raw_source(root: Path, params: Mapping[str, Any], question: Row) -> tuple[Row, list[Path]]:
+    """The raw file, the line of the record in it, and its hash; and the folder of the dataset's files."""
     if not (dataset := question["dataset"]):
         return {"path": None, "line": None, "sha256": None, "note": "the question names no dataset"}, []
-    folders = _paths(params, f"ingest.{dataset}.path")
+    folders = setting_paths(params, f"ingest.{dataset}.path")
     if not folders:
         raise NightjarError(f"ingest.{dataset}.path is missing", PARAMS_FILE, "apply a profile: nightjar use")
-    path = folders[0] / question["file"]
+    path, line = _named_line(root, folders[0], question)
     data = _bytes(root / path)
     result = _place(path, data, question["id"])
     if data is None:
         return result | {"note": "the file is gone"}, folders
-    # An id of the form FILE:LINE names its line.
-    named = re.fullmatch(f"{re.escape(question['file'])}:([0-9]+)", question["id"])
-    if result["line"] is None and named and 1 <= int(named[1]) <= data.count(b"\n") + 1:
-        result["line"] = int(named[1])
+    lines = len(data.splitlines())
+    if line is not None:
+        if not 1 <= line <= lines:
+            return result | {"line": None, "note": f"the file has {lines} lines, not {line}"}, folders
+        return result | {"line": line}, folders
+    id_line = LINE.fullmatch(question["id"])
+    if (
+        result["line"] is None
+        and id_line
+        and id_line[1] == question["file"]
+        and 1 <= int(id_line[2]) <= lines
+    ):
+        result["line"] = int(id_line[2])
     return result if result["line"] else result | {"note": "the id is not in the file"}, folders
 
 
-def _hashes(root: Path, paths: Iterable[Path]) -> dict[str, dict[str, str]]:
+def _named_line(root: Path, folder: Path, question: Row) -> tuple[Path, int | None]:
+    """The raw file of a question, and the line that its record names; None if it names none."""
+
+    def within(name: str) -> Path:
+        return folder if (root / folder).is_file() and folder.name == Path(name).name else folder / name
+
+    path, named = within(question["file"]), LINE.fullmatch(question["file"])
+    if named and not (root / path).exists():
+        return within(named[1]), int(named[2])
+    return path, None
+
+
+def lock_entries(root: Path, paths: Iterable[Path]) -> dict[str, dict[str, str]]:
     """For each path, the hash that dvc.lock has of it and the stage that made or read it; those it knows."""
     known: dict[str, dict[str, str]] = {}
     for key in ("outs", "deps"):

@@ -98,7 +98,7 @@ WRONG = [
     ),
     ("encode --task /dev/zero --instance 0", "/dev/zero: a character device"),
     ("judge score --key /dev/zero p.jsonl", "/dev/zero: a character device"),
-    ("trace", "Missing argument 'ID'"),
+    ("trace", "Missing argument 'ID|NUMBER'"),
 ]
 
 

@@ -359,3 +359,24 @@ def test_files_within_the_folder_need_no_leave(tmp_path: Path, name: str) -> Non
     file.write_text(SUMS.lstrip().replace("sums.jsonl", name))
     assert own_task.checked(file)["errors"] == 0
     registry.chosen(None, None, file)
+
+
+FIRST, SECOND = (json.dumps({"id": id, "question": "?", "answer": 1}) for id in "ab")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("sums.jsonl", f"\n{FIRST}\n\n{SECOND}\n", [2, 4]),
+        ("sums.json", f"[{FIRST},\n{SECOND}]", [None, None]),
+        ("sums.csv", 'id,question,answer\na,"two\nlines",1\nb,y,2\n', [2, 4]),
+        ("sums.tsv", "id\tquestion\tanswer\na\tx\t1\n\nb\ty\t2\n", [2, 4]),
+    ],
+)
+def test_a_record_names_the_line_that_its_row_begins_on(
+    tmp_path: Path, name: str, text: str, lines: list[int | None]
+) -> None:
+    card = made(tmp_path, SUMS.replace("sums.jsonl", name), [])
+    (tmp_path / name).write_text(text)
+    assert card.load
+    assert [record.line for record in card.load(tmp_path) if isinstance(record, Record)] == lines

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.build import record_row
+from nightjar.benchmarks.question import Record
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, write_file
@@ -363,3 +365,23 @@ def test_a_question_of_no_dataset_has_no_raw_file(project: Path) -> None:
         "sha256": None,
         "note": "the question names no dataset",
     }
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_record_names_its_line(project: Path, folder: bool) -> None:
+    """The id is not in the file, or on another line; `ingest` may name the file itself."""
+    Path("more").mkdir()
+    Path("more/dev.jsonl").write_text('{"n": "task1-2"}\n{}\n{}\n')
+    Path("params.yaml").write_text(params(tasks="more" if folder else "more/dev.jsonl"))
+    record = Record("task1", "task1-2", "dev.jsonl", {}, ("no",), line=3)
+    row = record_row("tasks", record)
+    with ArtifactWriter(Path("data/ingest/tasks")) as writer:
+        writer.write(contracts.RECORDS, [row])
+    asked = {**row, "input": "?", "outputs": ["no"]}
+    write_questions(Path("data/questions/made"), [question(asked, benchmark="made")])
+    write_prediction("untuned", "task1", "task1-2")
+    found = trace(Path(), "task1-2", "untuned")["raw"]
+    assert (found["path"], found["line"]) == ("more/dev.jsonl", 3)
+    Path("more/dev.jsonl").write_text("{}\n")
+    found = trace(Path(), "task1-2", "untuned")["raw"]
+    assert (found["line"], found["note"]) == (None, "the file has 1 lines, not 3")
