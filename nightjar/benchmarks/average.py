@@ -41,6 +41,16 @@ def averaged(card: Card, main: Mapping[str, Metric]) -> Average | None:
     return Average(metric.name, tuple(tracks))
 
 
+def mean_title(card: Card, main: Mapping[str, Metric], mean: Average) -> str:
+    """How many tasks there are, and which of them have another metric than the one that the mean is named after."""
+    others: dict[str, list[str]] = {}
+    for track in mean.tracks:
+        if main[track].name != mean.name:
+            others.setdefault(main[track].title, []).append(card.track_title(track))
+    parts = (f"{' and '.join(titles)} by {metric}" for metric, titles in others.items())
+    return ", ".join((f"mean of {len(mean.tracks)} tasks", *parts))
+
+
 def average(
     card: Card, scores: SystemScores, by_track: Mapping[str, Places], bootstrap: Bootstrap | None
 ) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 A benchmark has them in a file published.toml, which `read` reads:
 
 tables      tables of papers: `source`, `tracks`, and `rows`, the numbers of each system in the order of the tracks;
+            with `averages` the last number of a row is the average of the others, as the paper prints it;
             with `metrics` all numbers of the one track, whose value is the one of the metric `main`. One with a `title`
             is shown, with its `note`; one that is `alone` without the rows of other tables. `calls` are PublishedCalls.
 curves      `study`, `system`, `source`, and `points`: the numbers of `tracks` by value, or the name of a row
@@ -26,13 +27,15 @@ from nightjar.benchmarks.capabilities import Capability
 class Published:
     """A row of a paper's table: `values` by track, in the unit of the track's first metric.
 
-    `metrics`: the values of all metrics, where the paper has several; they are of the card's first track.
+    `metrics`: the values of all metrics, where the paper has several; they are of the card's first track. `average` is
+    that of the values, where the paper prints it.
     """
 
     system: str
     values: Mapping[str, float]
     source: str
     metrics: Mapping[str, float] = field(default_factory=dict)
+    average: float | None = None
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,9 @@ def _rows(table: Mapping[str, Any]) -> Iterator[Published]:
             metrics = _named(table["metrics"], numbers)
             yield Published(system, {table["tracks"][0]: metrics[table["main"]]}, table["source"], metrics)
         else:
-            yield Published(system, _named(table["tracks"], numbers), table["source"])
+            *values, average = numbers if table.get("averages") else (*numbers, None)
+            average = None if average == "-" else average
+            yield Published(system, _named(table["tracks"], values), table["source"], average=average)
 
 
 def _known(values: Iterable[Any]) -> Iterator[Any]:

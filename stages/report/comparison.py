@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.average import averaged, difference_of, value_of
+from nightjar.benchmarks.average import averaged, difference_of, mean_title, value_of
 from nightjar.benchmarks.capabilities import Average, Matching
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
@@ -99,16 +99,17 @@ def _means(ours: Cells, theirs: Cells) -> Rows:
     rows = []
     for benchmark, system in sorted({(cell.benchmark, cell.system) for cell in (*ours, *theirs)}):
         card = registry.card(benchmark)
-        mean = _mean_of(card, ours) or _mean_of(card, theirs)
-        if mean is None:
+        reported = _mean_of(card, ours) or _mean_of(card, theirs)
+        if reported is None:
             continue
-        now, before = (_tasks(card, system, mean, found) for found in (ours, theirs))
+        main, mean = reported
+        now, before = (_tasks(card, system, mean, cells) for cells in (ours, theirs))
         pairs = {it: verdict.pair(now.get(it), before.get(it)) for it in mean.tracks}
         why = next(((it, card.track_title(at)) for at, it in pairs.items() if isinstance(it, str)), ("",) * 2)
         n = sum(len(it.ids) for it in now.values())
         if not why[0] and not enough(n):
             why = verdict.few(n), ""
-        name = mean.name if mean is card.average else f"mean of {len(mean.tracks)} tasks"
+        name = mean.name if mean is card.average else mean_title(card, main, mean)
         row: dict[str, Any] = {
             **verdict.Cell(benchmark, system, name, mean.name)._asdict(),
             **dict.fromkeys(("value", "low", "high", "p", "p_corrected", "better", "worse", "equal")),
@@ -129,13 +130,14 @@ def _means(ours: Cells, theirs: Cells) -> Rows:
     return rows
 
 
-def _mean_of(card: Card, found: Cells) -> Average | None:
-    """The mean that a version's leaderboard shows."""
+def _mean_of(card: Card, found: Cells) -> tuple[Mapping[str, Metric], Average] | None:
+    """The main metric of each track, and the mean that a version's leaderboard shows; None if it shows none."""
     present = {(cell.track, cell.metric) for cell in found if cell.benchmark == card.name}
     tracks = {track for track, _ in present}
     order = [*(track for track in card.tracks if track in tracks), *sorted(tracks - set(card.tracks))]
     main = {track: next(it for it in card.metrics if (track, it.name) in present) for track in order}
-    return averaged(card, main)
+    mean = averaged(card, main)
+    return (main, mean) if mean else None
 
 
 def _tasks(card: Card, system: str, mean: Average, found: Cells) -> dict[str, verdict.Scored]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from nightjar.benchmarks.aggregate import aligned, by_track
-from nightjar.benchmarks.average import average, average_difference, averaged
+from nightjar.benchmarks.average import average, average_difference, averaged, mean_title
 from nightjar.benchmarks.capabilities import Average
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.sections import Interval
 from nightjar.core.display import counted_as
 from nightjar.statistics import MINIMUM, Bootstrap
@@ -25,8 +26,9 @@ FILE = "leaderboard.csv"
 
 @dataclass(frozen=True)
 class Column(Number):
-    """The number of one benchmark. `published` are the values of papers with their sources by system, `roles` those of
-    all systems, `chats` how systems were asked that were asked through a chat template.
+    """The number of one benchmark. `published` are the values that papers print, with their sources by system; if the
+    number is a mean of tasks, they are averages of the tasks of a paper's table. `roles` are those of all systems,
+    `chats` how systems were asked that were asked through a chat template.
     """
 
     card: Card
@@ -42,7 +44,7 @@ def column(one: Benchmark) -> Column:
         return _of_track(one, card.average.name)
     main = {track: found.overall(track)[0].metric for track in found.tracks}
     mean = averaged(card, main)
-    return _mean(one, mean) if mean else _of_track(one, found.tracks[0])
+    return _mean(one, main, mean) if mean else _of_track(one, found.tracks[0])
 
 
 def _of_track(one: Benchmark, track: str) -> Column:
@@ -61,7 +63,7 @@ def _of_track(one: Benchmark, track: str) -> Column:
     return Column(title, (), row, reference, known, best, of.card, published, of.roles, of.chats)
 
 
-def _mean(one: Benchmark, mean: Average) -> Column:
+def _mean(one: Benchmark, main: Mapping[str, Metric], mean: Average) -> Column:
     """The mean of the main metrics of tasks, which is no average of the card's own."""
     tracks, card = mean.tracks, one.systems.card
     card, bootstrap = card.with_capabilities(mean), Bootstrap()
@@ -77,25 +79,17 @@ def _mean(one: Benchmark, mean: Average) -> Column:
             lanes[system], n = Interval(value["value"], value["low"], value["high"]), value["n"]
     others = [system for system in lanes if system != reference] if reference in lanes else []
     paired = {system: found for system in others if (found := difference(system, reference))}
-    values: dict[str, dict[str, tuple[float, str]]] = {}
-    for it in card.papers.rows:
-        for track in tracks:  # in their order: a sum of floats depends on it
-            if track in it.values:
-                values.setdefault(it.system, {})[track] = (it.values[track], it.source)
     published = {
-        system: (
-            sum(value for value, _ in of.values()) / len(of),
-            next(iter(of.values()))[1].split(", table")[0],
-        )
-        for system, of in values.items()
-        if len(of) == len(tracks)
+        it.system: (it.average, f"{it.source}, average of {len(it.values)} tasks")
+        for it in card.papers.rows
+        if it.average is not None
     }
     row = Row("overall", "overall", card.metric(mean.name), n, lanes)
     roles, best = one.systems.roles, ""
     if n >= MINIMUM and len(ranked := row.ranked(roles)) > 1:
         against = (difference(ranked[0], other) for other in ranked[1:])
         best = ranked[0] if all(found and found["significant"] for found in against) else ""
-    title = f"{numbers.heading(row.metric)}, mean of {len(tracks)} tasks"
+    title = f"{numbers.heading(row.metric)}, {mean_title(card, main, mean)}"
     return Column(
         title, tracks, row, reference, paired, best, one.systems.card, published, roles, one.systems.chats
     )
@@ -177,9 +171,9 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
             {
                 "title": it.card.title,
                 "metric": it.title,
-                "sources": "; ".join(dict.fromkeys(source for _, source in it.published.values())),
                 "rows": [
-                    (name, numbers.value(it.row.metric, value)) for name, (value, _) in it.published.items()
+                    (name, numbers.value(it.row.metric, value), source)
+                    for name, (value, source) in it.published.items()
                 ],
             }
             for it in columns
@@ -282,7 +276,7 @@ def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
         blocks[-1].append(it)
     signs = "+ and -: significantly better and worse than the system it is compared with."
     notes = [signs] if any(it.differences for it in columns) else []
-    notes += [shortened(_note(it), _WIDTH) for it in columns]
+    notes += [line for it in columns for line in wrap(_note(it), _WIDTH, subsequent_indent="  ")]
     notes += [f"{system}: {'; '.join(ways)}" for system, ways in _chats(columns).items()]
     tables = [_block(block, systems, first) for block in blocks]
     return "\n\n".join([*tables, "\n".join([*notes, *unscored])]) + "\n"

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, by_track, compare
-from nightjar.benchmarks.average import average, average_difference
+from nightjar.benchmarks.average import average, average_difference, averaged, mean_title
 from nightjar.benchmarks.capabilities import Average
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
@@ -129,3 +130,23 @@ def test_it_is_a_track_of_the_tables() -> None:
     }  # fmt: skip
     for rows, table in ((scores, contracts.SCORES), (compared, contracts.COMPARISONS)):
         assert set(rows[-1]) == {field.name for field in table.schema}
+
+
+def test_the_title_names_the_tasks_of_another_metric() -> None:
+    card = registry.card("classification")
+    accuracy, matthews = card.metric("accuracy"), card.metric("matthews")
+    main = {"sst2": accuracy, "cola": matthews, "trec": accuracy}
+    mean = averaged(card, main)
+    assert mean is not None and mean.name == "accuracy"
+    assert mean_title(card, main, mean) == "mean of 3 tasks, CoLA by Matthews correlation"
+    assert mean_title(card, main, Average("accuracy", ("sst2", "trec"))) == "mean of 2 tasks"
+
+
+def test_no_paper_row_gets_an_average_that_the_paper_does_not_print() -> None:
+    assert not any(it.average for it in registry.card("tool_use").papers.rows)
+    printed = {
+        it.average
+        for it in registry.card("classification").papers.rows
+        if it.system.startswith(("FiD", "PGRA"))
+    }
+    assert {81.8, 82.3, 83.5, 83.8} <= printed

@@ -35,6 +35,12 @@ main = "second"
 rows = { people = [0.25, 0.5] }
 
 [[tables]]
+source = "Nobody 2030, table 5"
+tracks = ["days", "nights"]
+averages = true
+rows = { narrow = [1.0, 2.0, 1.6], wide = [3.0, "-", "-"] }
+
+[[tables]]
 title = "Table 3: calls"
 tracks = ["days"]
 calls = [["days", "large", 9.0, "-", 9.0, 0.0]]
@@ -72,6 +78,8 @@ def test_a_file_is_read_in_its_order(file: Path) -> None:
         Published("small", {"days": 1.5}, table),
         Published("large", {"days": 2.5, "nights": 3.0}, table),
         Published("people", {"default": 0.5}, "Nobody 2030, table 2", both),
+        Published("narrow", {"days": 1.0, "nights": 2.0}, "Nobody 2030, table 5", average=1.6),
+        Published("wide", {"days": 3.0}, "Nobody 2030, table 5"),
     )
     assert papers.tables == (
         PublishedTable("Table 1", ("days", "nights"), "Nobody asked at night.", source=table),

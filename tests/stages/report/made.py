@@ -87,9 +87,10 @@ CARD = Card(
         ReportSections(sections),
         Papers(
             (
-                Published("Guesser 9B", {"sums": 0.125, "days": 0.5}, "Nobody 2030, table 1"),
+                Published("Guesser 9B", {"sums": 0.125, "days": 0.5}, "Nobody 2030, table 1", average=0.3125),
                 Published("Thinker 9B", {"sums": 0.75}, "Nobody 2030, table 1"),
                 Published("Later", {"sums": 0.875}, "a note of 2031"),
+                Published("Guesser 1B", {"sums": 0.25, "days": 0.25}, "Nobody 2030, table 1"),
                 Published("Caller 9B", {"days": 0.625}, "Nobody 2030, table 2"),
             ),
             (
