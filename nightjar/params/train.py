@@ -22,8 +22,9 @@ class RecipeInputs(Model):
     `data`: the instances of the training tasks, other instances of the test tasks, the training questions of a
     benchmark, or, as plain text, the documents of the corpus that calls were kept for. `texts` is the artifact that has
     them. `calls` is the artifact with the calls that targets or documents keep, `evidence` that with retrieved
-    passages, of which a prompt has `passages`. `sequence_tokens` is for the corpus: the longest window of a text, and
-    the longest row of packed texts.
+    passages, of which a prompt has `passages`. `track` is for instances of the test tasks: the track whose tasks they
+    are of; None: of both. `sequence_tokens` is for the corpus: the longest window of a text, and the longest row of
+    packed texts.
     """
 
     data: Literal["train", "supervised", "corpus", "questions"]
@@ -31,6 +32,7 @@ class RecipeInputs(Model):
     calls: Artifact
     evidence: Artifact
     passages: Count = 0
+    track: Literal["default", "xlingual"] | None = None
     sequence_tokens: Limit = None
 
     @model_validator(mode="after")
@@ -39,6 +41,8 @@ class RecipeInputs(Model):
             raise ValueError(
                 "only texts have sequence_tokens; set it with data: corpus, and leave it out with other data"
             )
+        if self.track and self.data != "supervised":
+            raise ValueError("only instances of test tasks are of one track; set track with data: supervised")
         if bool(self.evidence) != bool(self.passages):
             raise ValueError(
                 f"evidence and passages go together; set both, or evidence to {paths.NONE} and passages to 0"
@@ -62,6 +66,7 @@ class Training(Model):
     """How a recipe trains. Rates per optimiser step; lengths in tokens.
 
     `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
+    `weighting`: what counts the same in the loss of a step, each target token or each instance, whatever its length.
     After the warm-up the learning rate is constant, or falls linearly to 0 after the last step (`schedule`). `seed` is
     added to that of the parameters, so that a graph can train a recipe several times.
     """
@@ -69,6 +74,7 @@ class Training(Model):
     method: Literal["lora", "full"]
     lora_rank: Positive
     precision: Literal["float32", "bfloat16"]
+    weighting: Literal["tokens", "instances"]
     learning_rate: Annotated[float, Field(gt=0, le=10)]
     warmup: Fraction
     schedule: Literal["constant", "linear"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from nightjar.benchmarks.question_cards import question_card
 from nightjar.core import paths
+from nightjar.core.contracts import SPLIT_TASKS
 from nightjar.core.identity import code, contents
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params import Params
@@ -46,9 +47,17 @@ def run(stage: Stage) -> None:
     output, texts = paths.ENCODED / stage.item, Path(recipe.texts)
     work, read = work_of(stage.params, stage.item)
     sides = [texts / unit.contract.name for unit in work.units] if recipe.data not in UNITS else []
+    if recipe.track:
+        sides.append(texts / SPLIT_TASKS.name)
     files = [path for path in sorted(paths.LANGUAGE_MODEL.iterdir()) if path.suffix in (".json", ".model")]
     cache_key = {
-        "recipe": [recipe.data, recipe.calls is not None, recipe.passages, recipe.sequence_tokens],
+        "recipe": [
+            recipe.data,
+            recipe.calls is not None,
+            recipe.passages,
+            recipe.sequence_tokens,
+            recipe.track,
+        ],
         "encoding": stage.params.encoding.model_dump(),
         "code": [code(*CODE), *map(version, PACKAGES)],
         "reads": contents(*read, *dict.fromkeys(sides), *files),

@@ -178,12 +178,13 @@ class Build:
     ) -> None:
         self.sources, self.recipe = sources, recipe
         self.tasks = {row["task_id"]: row for row in tables.read_rows(sources.ingested, contracts.TASKS)}
+        parts = {} if recipe.track is None else {"supervised": tested(sources.split, recipe.track)}
         self.encoder = Encoder(options, recipe.passages, tokenizer)
         self.units = [
             Unit(side, contract, part, count)
             for side, contract in (("train", TABLES[recipe.data]), (DEV, contracts.DEV))
             for part, count in tables.part_rows(sources.split, contract).items()
-            if count
+            if count and part in parts.get(contract.name, (part,))
         ]
         if not any(unit.side == "train" for unit in self.units):
             fixes = {
@@ -256,6 +257,12 @@ def write(
         outcome.sides, outcome.tokens = tokens.rows, tokens.tokens
         outcome.refused = len(writer.rejected)
     return outcome
+
+
+def tested(split: Path, track: str) -> set[str]:
+    """The test tasks of a track."""
+    where = (pc.field("track") == track) & (pc.field("role") == "test")
+    return set(tables.read(split, contracts.SPLIT_TASKS, ["task_id"], where)["task_id"].to_pylist())
 
 
 def _calls(merged: Path | None, task_id: str) -> dict[tuple[str, int], str]:

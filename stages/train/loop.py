@@ -1,10 +1,11 @@
 """The training loop: a step trains on exactly the planned instances, however many processes share them.
 
-The loss of a step is the mean negative log-likelihood of its target tokens, whichever passes and processes they fell
-to. After a warm-up the learning rate is constant or falls linearly. Every `evaluate_every` steps the loss on the dev
-side is taken, and the weights where it was lowest are the ones that are kept; where texts are trained on, it is taken
-before the first step too, for comparison. A pass is seeded by its step and place, so that dropout is the same in a
-resumed run, and in any number of processes.
+The loss of a step is the mean negative log-likelihood of its target tokens, or the mean over its instances of each
+one's own mean (`weighting`), whichever passes and processes they fell to. After a warm-up the learning rate is constant
+or falls linearly. Every `evaluate_every` steps the loss on the dev side is taken, a mean over target tokens, and the
+weights where it was lowest are the ones that are kept; where texts are trained on, it is taken before the first step
+too, for comparison. A pass is seeded by its step and place, so that dropout is the same in a resumed run, and in any
+number of processes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from nightjar.core.errors import first_line
 from nightjar.params.train import Recipe
 from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights, whole
-from stages.train.model import batch, learner, learning, loss_of, to
+from stages.train.model import Weighting, batch, learner, learning, loss_of, to
 from stages.train.packing import Packed, Padded
 from stages.train.plan import Examples, Plan, Unit
 
@@ -36,7 +37,7 @@ ROUNDING = 0.01
 
 @dataclass(frozen=True)
 class Step:
-    """What one optimiser step did: mean loss a target token (nats), learning rate, tokens read and learnt from."""
+    """What one optimiser step did: the loss that it lowered (nats), learning rate, tokens read and learnt from."""
 
     step: int
     loss: float
@@ -179,6 +180,9 @@ class Trainer:
             for group in unit
             for draw in group
         )
+        instances = sum(len(group) for unit in passes for group in unit)
+        weighting = self.recipe.weighting
+        counted = target_tokens if weighting == "tokens" else instances
         rate = self._rate(number)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
@@ -190,9 +194,9 @@ class Trainer:
             self.accelerator.sync_gradients = last
             torch.manual_seed(self._seed(number, passes.index(unit)))
             with nullcontext() if last else self.accelerator.no_sync(self.model):
-                nll = self._loss(made)
+                nll = self._loss(made, weighting)
                 # Gradients are averaged over the processes; the step's loss is one mean over all of them.
-                self.accelerator.backward(nll * (counts * self.accelerator.num_processes / target_tokens))
+                self.accelerator.backward(nll * (counts * self.accelerator.num_processes / counted))
             total += nll.item() * counts
             tokens += made.tokens * counts
         if self.accelerator.distributed_type != DistributedType.DEEPSPEED:
@@ -200,7 +204,7 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad()
         total, read = self._sum(total, tokens)
-        return Step(number, total / target_tokens, rate, int(read), target_tokens)
+        return Step(number, total / counted, rate, int(read), target_tokens)
 
     def _shares(self, passes: list[Unit]) -> list[tuple[Unit, int]]:
         """This process's passes, dealt in turns, each with 1; every process has as many, so some do one again for 0."""
@@ -214,9 +218,9 @@ class Trainer:
         made = to(batch(self.examples, unit, self.config), self.accelerator.device)
         return replace(made, blocks=self.blocks) if isinstance(made, Packed) else made
 
-    def _loss(self, batch: Packed | Padded) -> torch.Tensor:
+    def _loss(self, batch: Packed | Padded, weighting: Weighting = "tokens") -> torch.Tensor:
         with self.accelerator.autocast():
-            return loss_of(self.model, batch, self.dtype)
+            return loss_of(self.model, batch, self.dtype, weighting)
 
     def _sum(self, *values: float) -> list[float]:
         """Sums over all processes."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -14,6 +15,9 @@ from nightjar.models.weights import write_checksums
 from nightjar.params.train import Recipe
 from stages.train.packing import IGNORED, Packed, Padded, pack, pad
 from stages.train.plan import Examples, Unit, pairs
+
+# What counts the same in a loss: each target token, or each instance.
+Weighting = Literal["tokens", "instances"]
 
 
 def learner(model: Any, recipe: Recipe, encoder_decoder: bool) -> Any:
@@ -61,8 +65,12 @@ def to(batch: Packed | Padded, device: torch.device) -> Packed | Padded:
     return replace(batch, **tensors)
 
 
-def loss_of(model: Any, batch: Packed | Padded, dtype: torch.dtype) -> torch.Tensor:
-    """The summed negative log-likelihood (nats) of all targets, in float32. `dtype`: what the pass computes in."""
+def loss_of(
+    model: Any, batch: Packed | Padded, dtype: torch.dtype, weighting: Weighting = "tokens"
+) -> torch.Tensor:
+    """The summed negative log-likelihood (nats) of all targets, in float32; weighted by instances, the sum of each
+    target's mean. `dtype`: what the pass computes in.
+    """
     if isinstance(batch, Packed):
         length, kept = batch.ids.shape[1], batch.labels.shape[1]
         logits = model(
@@ -77,9 +85,11 @@ def loss_of(model: Any, batch: Packed | Padded, dtype: torch.dtype) -> torch.Ten
         logits = model(
             input_ids=batch.ids, attention_mask=batch.seen, decoder_input_ids=batch.before, use_cache=False
         ).logits
-    return torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1).float(), batch.labels.flatten(), ignore_index=IGNORED, reduction="sum"
-    )
+    scores, labels = logits.flatten(0, 1).float(), batch.labels.flatten()
+    cross_entropy = partial(torch.nn.functional.cross_entropy, scores, labels, ignore_index=IGNORED)
+    if weighting == "tokens":
+        return cross_entropy(reduction="sum")
+    return (cross_entropy(reduction="none") / batch.lengths().flatten()).sum()
 
 
 def save(model: Any, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> str:

@@ -59,6 +59,13 @@ class Packed:
     tokens: int
     blocks: bool = False
 
+    def lengths(self) -> torch.Tensor:
+        """The number of target tokens of the instance that each label belongs to; 1 where there is no label."""
+        segments = self.segments[:, self.segments.shape[1] - self.labels.shape[1] :]
+        segments = segments.where(self.labels != IGNORED, _PADDING)
+        same = (segments[:, :, None] == segments[:, None, :]).sum(dim=-1)
+        return same.where(self.labels != IGNORED, 1)
+
     def mask(self, dtype: torch.dtype) -> torch.Tensor | BlockMask:
         """Which token sees which: additive, (rows, 1, length, length), 0 where a token (third axis) sees another
         (fourth); or the same as a BlockMask.
@@ -89,6 +96,11 @@ class Padded:
     before: torch.Tensor
     labels: torch.Tensor
     tokens: int
+
+    def lengths(self) -> torch.Tensor:
+        """The number of target tokens of the instance that each label belongs to; at least 1."""
+        counts = (self.labels != IGNORED).sum(dim=1, keepdim=True)
+        return counts.clamp(min=1).expand_as(self.labels)
 
 
 def pack(groups: Sequence[Sequence[Pair]]) -> Packed:

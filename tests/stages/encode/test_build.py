@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,28 @@ def test_nothing_to_train_on_is_told(sources: Sources, tiny_model: Path, tmp_pat
     with pytest.raises(NightjarError, match=r"no instances to train on; .*split\.test_instances_per_task"):
         encode(empty, tmp_path / "out", tiny_model, recipe(data="supervised"))
     assert not (tmp_path / "out").exists()
+
+
+def test_instances_of_the_test_tasks_of_one_track(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
+    """The supervised upper bound of a track is trained on its own test tasks (Wang et al. 2022, section 5.2)."""
+    roles = {"c": ("default", "test"), "a": ("default", "train"), "b": ("xlingual", "test")}
+    with ArtifactWriter(tmp_path / "both") as writer:
+        for task, (_, role) in roles.items():
+            if role == "test":
+                writer.write(contracts.SUPERVISED, [row(task, f"{task}9", "a goose", "honk")], part=task)
+        writer.write(contracts.DEV, [])
+        tracks = [
+            {"track": track, "task_id": task, "role": role if track == own else "excluded", "reason": ""}
+            for task, (own, role) in roles.items()
+            for track in ("default", "xlingual")
+        ]
+        writer.write(contracts.SPLIT_TASKS, tracks)
+    both = replace(sources, split=tmp_path / "both")
+
+    def tasks(track: str | None) -> list[str]:
+        chosen = recipe(data="supervised", calls=None, passages=0, track=track)
+        _, rows = encode(both, tmp_path / f"{track}", tiny_model, chosen)
+        return [given["task_id"] for given in rows]
+
+    assert tasks(None) == ["b", "c"]
+    assert tasks("default") == ["c"] and tasks("xlingual") == ["b"]

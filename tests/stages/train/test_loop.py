@@ -163,6 +163,49 @@ def test_losses_are_means_over_target_tokens_and_the_best_weights_are_kept(
     assert best.target_tokens == sum(len(examples.target(n)) for n in (5, 6, 7))
 
 
+@pytest.mark.parametrize("encoder_decoder", [False, True])
+def test_instances_weigh_equally(
+    tiny_model: Path, tiny_t5: Path, tmp_path: Path, encoded: Maker, recipe: Recipes, encoder_decoder: bool
+) -> None:
+    """Tk-Instruct's scripts: one instance a device. The loss and the gradient are those of transformers, one by one."""
+    source = tiny_t5 if encoder_decoder else tiny_model
+    lm = fresh(source)
+    rows = [
+        instance(lm, "train", "say", word, f"the {word}" * (1 + 4 * (word == "cat")))
+        for word in ("cat", "dog")
+    ]
+    rows += instances(lm)
+    examples = encoded(rows, encoder_decoder=encoder_decoder)
+    losses = []
+    for n in range(len(rows)):
+        prompt, target = examples.prompt(n).tolist(), examples.target(n).tolist()
+        ids, labels = (
+            (prompt, target) if encoder_decoder else ([*prompt, *target], [-100] * len(prompt) + target)
+        )
+        losses.append(lm.model(input_ids=torch.tensor([ids]), labels=torch.tensor([labels])).loss)
+    assert len({len(examples.target(n)) for n in range(len(rows))}) > 1
+    mean = torch.stack(losses).mean()
+    mean.backward()
+    gradients = {name: p.grad.clone() for name, p in lm.model.named_parameters() if p.grad is not None}
+    lm = fresh(source)
+    made = recipe(epochs=1.0, batch_size=len(rows), weighting="instances", learning_rate=1e-9, warmup=0.0)
+    trainer = Trainer(
+        lm.model, examples, made, 5, Accelerator(), Checkpoints(tmp_path / "checkpoints"), lambda *row: None
+    )
+    trainer.model.eval()  # without dropout, as the plain losses
+    total = sum(trainer._loss(trainer._made(unit), "instances") for unit in trainer.plan.step(1)) / len(rows)
+    assert total.item() == pytest.approx(mean.item(), rel=1e-4)
+    total.backward()
+    for name, parameter in trainer.parameters.items():
+        if name in gradients:
+            difference = (parameter.grad - gradients[name]).norm()
+            assert difference <= 1e-3 * gradients[name].norm() + 1e-6, name
+    step = trainer.run().history.steps[0]
+    assert step.target_tokens == sum(len(examples.target(n)) for n in range(len(rows)))
+    if not encoder_decoder:
+        assert step.loss == pytest.approx(mean.item(), rel=1e-3)
+
+
 @pytest.mark.parametrize("warmup", [0.0, 0.3])
 @pytest.mark.parametrize("schedule", ["constant", "linear"])
 def test_learning_rates_are_those_of_transformers(
