@@ -104,5 +104,7 @@ class Encoding(Model):
     mixed: bool
     # An instance input too long loses its own end instead of the answer cue (not published).
     trim_input: bool
+    # What counts the tokens of a prompt: the model's own tokenizer, or GPT-2's, as for the published 11B model.
+    lengths: Literal["model", "gpt2"] = "model"
     max_source_length: Positive
     max_target_length: Positive

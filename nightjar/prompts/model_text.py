@@ -28,8 +28,14 @@ def model_input(
 
     Evidence (rows with `title` and `text`, best first) is put between the examples and the instance. It counts
     against `max_source_length`: examples that no longer fit are left out, as published; where that leaves no room
-    for the whole instance, the evidence itself is left out before anything is cut.
+    for the whole instance, the evidence itself is left out before anything is cut. GPT-2's tokenizer counts in place of
+    `tokenizer` if the options say so.
     """
+    if options.lengths == "gpt2":
+        # Its files are another package's, which only this needs.
+        from nightjar.prompts.gpt2_bpe import Gpt2Bpe
+
+        tokenizer = Gpt2Bpe()
     source = _with_evidence(task, instance_input, options, tokenizer, passages)
     return source if encoder_decoder else source.removesuffix(" ")
 

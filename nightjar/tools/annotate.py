@@ -29,9 +29,10 @@ HAS_CALL, LONG_CONTEXT = "already contains a call", "its context leaves no room 
 class Settings:
     """tau_s, k and m (Toolformer section 2, appendix A), and the limits of sampling. Lengths in tokens.
 
-    `max_text_tokens`: longer texts are annotated in windows of this length. `before_first_word`: whether a call may be
-    put before the first word of a text without context, as published. There the loss without a call is conditioned on
-    nothing, and any words in front of the text lower it. `batch_texts`: texts, or windows, that are sampled together.
+    `max_text_tokens`: longer texts are annotated in windows of this length; k is of a text, not of a window.
+    `before_first_word`: whether a call may be put before the first word of a text without context, as published. There
+    the loss without a call is conditioned on nothing, and any words in front of the text lower it. `batch_texts`:
+    texts, or windows, that are sampled together.
     """
 
     sampling_threshold: float
@@ -110,9 +111,14 @@ class Annotator:
             todo += own
         # A prompt has context and window twice.
         lengths = [2 * (len(piece.tokens.context) + len(piece.body)) for piece in todo]
-        for chosen in self._batches(lengths):
-            batch = [todo[place] for place in chosen]
-            sampled = self._sampled(batch, texts, seeds, found)
+        batches = [[todo[place] for place in chosen] for chosen in self._batches(lengths)]
+        samples = [self._sampled(batch, texts, seeds, found) for batch in batches]
+        likeliest = self._likeliest(batches, samples)
+        for batch, drawn in zip(batches, samples, strict=True):
+            sampled = [
+                [one for one in own if one.token in likeliest[piece.text]]
+                for piece, own in zip(batch, drawn, strict=True)
+            ]
             measured = self._measured(batch, self._executed(batch, sampled, texts))
             for piece, candidates in zip(batch, measured, strict=True):
                 found[piece.text].candidates += candidates
@@ -162,6 +168,24 @@ class Annotator:
         for start, drawn in zip(beginnings, self._drawn(tree, beginnings, origins), strict=True):
             candidates[start.row] += drawn
         return candidates
+
+    def _likeliest(
+        self, batches: Sequence[Sequence[Piece]], samples: Sequence[Sequence[Sequence[Candidate]]]
+    ) -> dict[int, set[int]]:
+        """The tokens of each text, by its number, at which calls remain: k of all its windows together.
+
+        Each window has sampled at its own k, since the next window is not yet known when it does.
+        """
+        likely: dict[int, dict[int, float]] = {}
+        for batch, sampled in zip(batches, samples, strict=True):
+            for piece, own in zip(batch, sampled, strict=True):
+                likely.setdefault(piece.text, {}).update({one.token: one.probability for one in own})
+        chosen = {}
+        for text, probabilities in likely.items():
+            tokens = sorted(probabilities)
+            places = positions([probabilities[token] for token in tokens], -1.0, self.settings.positions)
+            chosen[text] = {tokens[place] for place in places}
+        return chosen
 
     def _prompt(self, piece: Piece) -> list[int]:
         """What the model reads before the body of a piece."""

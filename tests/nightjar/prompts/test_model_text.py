@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nightjar.prompts.encoding import encode
+from nightjar.prompts.gpt2_bpe import Gpt2Bpe
 from nightjar.prompts.model_text import evidence_block, model_input, model_target
 from tests.nightjar.prompts.options import options
 from tests.nightjar.prompts.test_encoding import Whitespace
@@ -65,3 +66,15 @@ def test_evidence_counts_against_the_length_and_is_the_last_to_find_room(
         assert text == model_input(
             TASK, "Snow is black", options(max_source_length=most), Whitespace(), (), encoder_decoder
         )
+
+
+@pytest.mark.parametrize("limit", [30, 60, 90])
+def test_the_tokens_of_gpt2_limit_the_length(limit: int) -> None:
+    """The published 11B model: the text is that of `encode` with GPT-2's tokenizer, whatever the model's own is."""
+    text = "Zweifellos ungewöhnliche Wörter: " + "schneeweiß " * 6
+    chosen = options(lengths="gpt2", max_source_length=limit)
+    found = model_input(TASK, text, chosen, Whitespace(), (), encoder_decoder=True)
+    assert found == encode(TASK, text, chosen, Gpt2Bpe()).source
+    assert len(Gpt2Bpe().encode(found)) <= limit
+    own = options(max_source_length=limit)
+    assert model_input(TASK, text, own, Whitespace(), (), encoder_decoder=True) != found

@@ -122,7 +122,7 @@ def test_a_text_several_times_as_long_as_the_model_reads(lm: LanguageModel) -> N
     few = replace(SETTINGS, positions=1, max_call_tokens=1, max_text_tokens=200, batch_texts=64)
     (found,) = Annotator(lm, Bad(), few).annotate([Text(body)], ["seed"])
     assert found.windows == len(windows(len(tokens.body), 200)) > 64
-    assert len(found.candidates) == found.windows
+    assert len(found.candidates) == 1, "of the text, not of each window"
     assert [one.offset for one in found.candidates] == [tokens.offsets[one.token] for one in found.candidates]
 
 
@@ -152,6 +152,19 @@ def test_a_call_in_a_window_is_measured_on_the_window(lm: LanguageModel) -> None
         start = 1 + len(before) + one.token - window.begin
         wanted = weighted_loss([float(table[n - 1, ids[n]]) for n in range(start, len(ids))])
         assert one.losses.with_result == pytest.approx(wanted, rel=1e-4)
+
+
+def test_the_positions_are_the_likeliest_of_the_whole_text(lm: LanguageModel) -> None:
+    """k of the paper is of a text: with windows, of the candidates at all positions those at the k likeliest remain."""
+    body = "8 boxes of 12 pens hold 96 pens, and 3 boxes hold 36 pens."
+    every = annotate(lm, body, max_text_tokens=24, positions=1000, samples=2).candidates
+    likely = {one.token: one.probability for one in every}
+    best = sorted(likely, key=lambda token: (-likely[token], token))[:4]
+    found = annotate(lm, body, max_text_tokens=24, positions=4, samples=2)
+    assert found.windows > 2 and len({token // 24 for token in best}) > 1
+    assert [(one.token, one.written) for one in found.candidates] == [
+        (one.token, one.written) for one in every if one.token in best
+    ]
 
 
 def test_texts_together_are_as_texts_alone(lm: LanguageModel) -> None:

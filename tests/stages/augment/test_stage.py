@@ -73,7 +73,12 @@ def test_no_calls_are_sampled_for_documents_that_are_held_out(project: Path) -> 
 
 
 def test_long_texts_are_annotated_in_windows_and_texts_with_calls_refused(project: Path) -> None:
-    shard_project.configure(project, augment={"max_text_tokens": 30})
+    # At so many places of each text that the later windows have some.
+    calculator = {"sampling_threshold": 0.0, "positions": 40, "samples": 1, "filter_threshold": 0.5}
+    none = {"code": "data/none", "resource": "data/none"}
+    shard_project.configure(
+        project, augment={"max_text_tokens": 30, "tools": {"calculator": calculator | none}}
+    )
     documents = tables.read_rows(project / "data/ingest/corpus", contracts.DOCUMENTS)
     documents[1]["text"] = "It is [Calculator(1 + 2)] 3, of 4 and 12."
     with tables.ArtifactWriter(project / "data/ingest/corpus") as writer:
