@@ -164,6 +164,8 @@ class Status:
 
     def _changed(self, item: Any) -> Iterator[Reason]:
         for state in item.status().values():
+            if state == "deleted" and self._project.path(item) in self._code:
+                state = "modified"  # the stage `code` writes the file before
             if state == "modified" and (reasons := list(self._changed_code(item))):
                 yield from reasons
                 continue
@@ -172,6 +174,8 @@ class Status:
             values: tuple[Any, ...] = ()
             if state == "modified" and not item.hash_info:
                 state = "new"
+            elif self._project.path(item) in self._code:
+                continue  # the file will be as it was
             elif state == "modified" and item.protocol == "local":
                 values = (_version(item.meta, item.hash_info), _version(*item._get_hash_meta()))
             elif state == "deleted" and item.IS_DEPENDENCY:

@@ -58,6 +58,16 @@ def _outputs(root: Path) -> tuple[str, str]:
 UNCHANGED = ("up to date", "")
 
 
+def test_files_that_the_stage_will_write_are_not_missing(project: Repo) -> None:
+    root = project.root
+    (root / "data/code/split.json").unlink()
+    _append(root / "stages/report/leaderboard.py", "\nCHANGED = 1\n")
+    assert _states(root)["split"] == UNCHANGED, "it will have the text that it had"
+    shutil.rmtree(root / "data/code")
+    (root / "dvc.lock").unlink()
+    assert {state for state, _ in _states(root).values()} <= {"would run", "would be restored"}
+
+
 def test_plan_names_the_file_and_repro_runs_what_the_plan_says(project: Repo) -> None:
     root = project.root
     assert set(_states(root).values()) == {UNCHANGED}
