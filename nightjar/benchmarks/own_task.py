@@ -98,7 +98,7 @@ class Filled(NamedTuple):
     choices: tuple[str, ...]
 
 
-def read(path: Path, *, allow_outside: bool = True) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
+def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
     """A task file, its templates, and all that is wrong with it. Raises NightjarError if it is no YAML.
 
     Unless `allow_outside`, a file of rows that is outside of its folder is wrong, by a link too: a task file may come
@@ -139,7 +139,7 @@ def read(path: Path, *, allow_outside: bool = True) -> tuple[TaskFile | None, Te
         templates("references", file.references),
         templates("choices", file.choices) if file.choices else None,
     )
-    named = _metrics(file)
+    named = metric_names(file)
     if needs := [name for name in named if name in ("accuracy", "matthews") and not file.choices]:
         faults.append(Fault(line("metric"), f"{needs[0]} needs choices", "add choices, or name exact_match"))
     fixed = isinstance(made.choices, list) and all(one.constant for one in made.choices)
@@ -162,12 +162,13 @@ def read(path: Path, *, allow_outside: bool = True) -> tuple[TaskFile | None, Te
     return file, made, faults
 
 
-def _metrics(file: TaskFile) -> list[str]:
+def metric_names(file: TaskFile) -> list[str]:
+    """The metrics of a task, each once."""
     named = file.metric or ("accuracy" if file.choices else "exact_match")
     return [named] if isinstance(named, str) else list(dict.fromkeys(named))
 
 
-def card(path: Path, *, allow_outside: bool = True) -> Card:
+def card(path: Path, *, allow_outside: bool = False) -> Card:
     """The card of a task file; `allow_outside` as in `read`.
 
     Raises NightjarError, with file and line, for the first thing that is wrong with it.
@@ -177,7 +178,7 @@ def card(path: Path, *, allow_outside: bool = True) -> Card:
     except OSError:
         raise NightjarError("no such task file", path, "name a file such as my.yaml") from None
     if not allow_outside:  # not cached: a link may change
-        _check(path, read(path, allow_outside=False)[2])
+        _check(path, read(path)[2])
     return _card(path, status.st_mtime_ns, status.st_size)
 
 
@@ -190,7 +191,7 @@ def _check(path: Path, faults: Sequence[Fault]) -> None:
 
 @lru_cache(maxsize=32)
 def _card(path: Path, changed: int, size: int) -> Card:
-    file, made, faults = read(path)
+    file, made, faults = read(path, allow_outside=True)
     _check(path, faults)
     assert file and made
     task = _Task(path, file, made)
@@ -202,7 +203,7 @@ def _card(path: Path, changed: int, size: int) -> Card:
         title=file.title or file.name,
         source=file.source or path.name,
         datasets=(file.name,),
-        metrics=tuple(METRICS[name] for name in _metrics(file)),
+        metrics=tuple(METRICS[name] for name in metric_names(file)),
         questions=lambda sources, settings, seed: records.questions(file.name, sources.data),
         prompt=task.prompt,
         score=task.score,
@@ -219,56 +220,12 @@ def _card(path: Path, changed: int, size: int) -> Card:
     )
 
 
-def checked(path: Path, *, allow_outside: bool = False) -> dict[str, Any]:
-    """What is wrong with a task file and its rows, and the first question as a model gets it.
-
-    "faults" have line, what and fix; "rejected" file, row, id, reason and raw of what is refused; "errors" is the
-    number of both. `allow_outside` as in `read`. Raises NightjarError if the file is no YAML.
-    """
-    file, _, faults = read(path, allow_outside=allow_outside)
-    rejected: list[dict[str, Any]] = []
-    records: list[Record] = []
-    example: dict[str, Any] | None = None
-    if file and not faults:
-        try:
-            made = card(path)
-            assert made.load
-            data = path.parent / file.data
-            for row, one in zip(plain_rows(data), made.load(data), strict=True):
-                if isinstance(one, Record):
-                    records.append(one)
-                else:
-                    rejection = {"id": one.id, "reason": one.reason, "raw": one.raw}
-                    rejected.append({"file": one.file, "row": row.number, **rejection})
-        except NightjarError as error:  # examples or data that cannot be read
-            faults = [Fault(1, f"{error.what} ({error.where})", error.fix)]
-        if not records and not faults:
-            faults = [Fault(1, "no row can be used", f"correct the templates, or {file.data}")]
-    if records:
-        first = records[0]
-        question = Question(made.name, first.task_id, first.id, first.parts, first.references)
-        own = made.task(first.task_id)
-        example = {"id": first.id, "prompt": made.prompt(question, None)}  # type: ignore[arg-type]
-        choices = [it.text for it in made.choices(question)]
-        example |= {"choices": choices} if choices else {"stop": list(own.stop)}
-        example |= {"references": list(first.references)}
-    return {
-        "file": str(path),
-        "name": file.name if file else None,
-        "questions": len(records),
-        "errors": len(faults) + len(rejected),
-        "faults": [one._asdict() for one in faults],
-        "rejected": rejected,
-        "example": example,
-    }
-
-
 class _Task:
     """What a card does by the templates of its file."""
 
     def __init__(self, path: Path, file: TaskFile, templates: Templates) -> None:
         self.file, self.templates = file, templates
-        self._metrics = _metrics(file)
+        self._metrics = metric_names(file)
         examples = file.examples
         listed = plain_rows(path.parent / examples) if isinstance(examples, str) else plain(objects(examples))
         self.examples = []

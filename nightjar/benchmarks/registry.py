@@ -78,7 +78,7 @@ def _meant(name: str) -> str:
 _added: dict[str, Path] = {}
 
 
-def add(file: Path, *, allow_outside: bool = True) -> Card:
+def add(file: Path, *, allow_outside: bool = False) -> Card:
     """The card of a task file, which `card` finds by its name from now on; `allow_outside` as in `own_task.read`.
 
     Raises NightjarError if it is broken, or a benchmark of an installed package has the name.
@@ -124,7 +124,7 @@ def _task_files() -> dict[str, Path]:
 
 
 def _of_file(file: Path, name: str) -> Card:
-    made = own_task.card(file)
+    made = own_task.card(file, allow_outside=True)  # the project names it
     if made.name != name:
         raise NightjarError(f"this task has the name {made.name!r}", file, f"name it {name}")
     return made

@@ -217,6 +217,9 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     if job.system.chat and is_remote(weights) and "chat" not in kind.can:
         fix = "set it to null, or ask a chat server"
         raise NightjarError(f"{kind.title} gets no chat template", job.key("chat"), fix)
+    if job.system.chat and is_remote(weights) and "date" in job.system.chat.model_fields_set:
+        what = "a server fills its template by its own clock"
+        raise NightjarError(what, job.key("chat.date"), "leave it out")
     calls = _calls(job, kind, recipe)
     _check_evidence(job, kind, recipe)
     toolbox = toolbox_of(job) if calls == "on" else Toolbox([])

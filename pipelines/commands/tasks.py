@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from nightjar.benchmarks import own_task, registry
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.task_check import check_task_file
 from nightjar.core.json_text import shown
 from pipelines.commands.console import say, say_table, say_text
 from pipelines.commands.options import FILE, allow_outside_option, printed
@@ -32,6 +33,8 @@ def _print(found: Any) -> None:
             say(f"--- {name}")
             say_text(value if isinstance(value, str) else "\n".join(map(repr, value)))
         say("---")
+    if count := found["cross_lingual"]:
+        say(f"rouge_l takes the cross-lingual tokens for {count:,} of {found['questions']:,} questions")
     say(
         f"{found['questions']:,} questions, {len(found['rejected']):,} rows rejected, {len(found['faults'])} faults"
     )
@@ -55,7 +58,7 @@ def tasks(check: Path | None, allow_outside: bool) -> Any:
       nightjar tasks --check my.yaml
     """
     if check is not None:
-        return own_task.checked(check, allow_outside=allow_outside)
+        return check_task_file(check, allow_outside=allow_outside)
     return [
         {"benchmark": name, "version": card.version, "title": card.title, "tasks": list(card.tasks)}
         for name in registry.names()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import string
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,7 +150,7 @@ def score_by_script(
     answers: Sequence[str], references: Sequence[Sequence[str]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Exact match and ROUGE-L of each answer, by the track whose tokens keep the letters of its references."""
-    foreign = np.array([not all(map(_is_english, texts)) for texts in references])
+    foreign = np.array([not is_english(texts) for texts in references])
     values = np.empty((2, len(answers)))
     for track, selected in (("default", ~foreign), (XLINGUAL, foreign)):
         places = np.flatnonzero(selected).tolist()
@@ -161,7 +161,10 @@ def score_by_script(
     return values[0], values[1]
 
 
-def _is_english(text: str) -> bool:
-    """Whether the English tokens, runs of a-z and 0-9, keep all letters and digits of a text, and it has one."""
-    letters = [letter for letter in text.lower() if unicodedata.category(letter)[0] in "LMN"]
-    return bool(letters) and "".join(letters).isascii()
+def is_english(texts: Iterable[str]) -> bool:
+    """Whether the English tokens, runs of a-z and 0-9, keep all letters and digits of the texts, and each has one."""
+    return all(letters and letters.isascii() for letters in map(_letters, texts))
+
+
+def _letters(text: str) -> str:
+    return "".join(sign for sign in text.lower() if unicodedata.category(sign)[0] in "LMN")

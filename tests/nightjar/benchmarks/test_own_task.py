@@ -14,6 +14,7 @@ from nightjar.benchmarks.capabilities import Turns
 from nightjar.benchmarks.card import Card, Choice
 from nightjar.benchmarks.question import Question, Record, Refused
 from nightjar.benchmarks.scores import score
+from nightjar.benchmarks.task_check import check_task_file
 from nightjar.benchmarks.templates import InvalidTemplate, Template
 from nightjar.benchmarks.text import metrics
 from nightjar.core.errors import NightjarError
@@ -343,9 +344,9 @@ def test_files_outside_of_the_folder_are_refused_unless_allowed(tmp_path: Path, 
     line = 3 if key == "data" else 10
     with pytest.raises(NightjarError, match=rf"task.yaml:{line}: {key} is outside of the task file's folder"):
         registry.chosen(None, None, file)
-    found = own_task.checked(file)
+    found = check_task_file(file)
     assert [(fault["line"], found["questions"]) for fault in found["faults"]] == [(line, 0)]
-    assert own_task.checked(file, allow_outside=True)["questions"] == 1
+    assert check_task_file(file, allow_outside=True)["questions"] == 1
 
 
 @pytest.mark.parametrize("name", ["sums.jsonl", "./rows/../sums.jsonl", "rows/sums.jsonl", "link.jsonl"])
@@ -357,7 +358,7 @@ def test_files_within_the_folder_need_no_leave(tmp_path: Path, name: str) -> Non
     (tmp_path / "real/link.jsonl").symlink_to("rows/sums.jsonl")
     file = tmp_path / "folder/task.yaml"
     file.write_text(SUMS.lstrip().replace("sums.jsonl", name))
-    assert own_task.checked(file)["errors"] == 0
+    assert check_task_file(file)["errors"] == 0
     registry.chosen(None, None, file)
 
 

@@ -57,6 +57,12 @@ def test_a_question_is_one_message_and_the_facts_say_so(workdir: Path, tiny_mode
     assert stage.details["chat"]["examples_as_turns"] is False
 
 
+def test_a_date_is_refused_because_a_server_fills_its_template(workdir: Path, tiny_model: Path) -> None:
+    chat_project(workdir, tiny_model, "http://127.0.0.1:9", chat={"date": "2024-01-02"})
+    with pytest.raises(NightjarError, match=r"chat\.date: a server fills its template by its own clock"):
+        finish()
+
+
 def test_a_system_message_and_examples_as_turns(workdir: Path, tiny_model: Path) -> None:
     with serving(lambda body: said("7")) as served:
         chat = {"system_message": "Be brief.", "examples_as_turns": True}

@@ -37,3 +37,16 @@ def test_the_check_names_lines_of_the_file_and_of_its_data_and_shows_a_prompt(wo
 
 def test_the_list_has_every_benchmark(workdir: Path) -> None:
     assert "protoqa" in [row["benchmark"] for row in json.loads(nightjar("tasks", "--json"))]
+
+
+def test_the_check_counts_the_questions_with_cross_lingual_tokens(workdir: Path) -> None:
+    text = (
+        'name: words\ndata: rows.jsonl\nprompt: "{{ word }}"\nreferences: "{{ answer }}"\nmetric: rouge_l\n'
+    )
+    Path("task.yaml").write_text(text)
+    rows = [{"word": "house", "answer": "maison"}, {"word": "house", "answer": "บ้าน"}]
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    done = captured(main, ["tasks", "--check", "task.yaml"])
+    assert "rouge_l takes the cross-lingual tokens for 1 of 2 questions\n" in done.stdout
+    Path("rows.jsonl").write_text(f"{json.dumps(rows[0])}\n")
+    assert "cross-lingual" not in captured(main, ["tasks", "--check", "task.yaml"]).stdout
