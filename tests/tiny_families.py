@@ -105,6 +105,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "chunk_size": 16, "mamba_num_heads": 8, "mamba_head_dim": 8, "ssm_state_size": 8, "n_groups": 1,
         "num_hidden_layers": None, "layer_types": ["mamba", "attention", "moe"],
     },
+    "phi4_multimodal": {"audio_config": {"nemo_conv_channels": 16, "num_blocks": 1}},
     "prophetnet": {
         "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4, "num_encoder_layers": 2,
         "num_decoder_layers": 2, "num_hidden_layers": None,
@@ -118,6 +119,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "axial_pos_embds": False, "attn_layers": ["local", "local"], "local_attn_chunk_length": 16,
         "attention_head_size": 8, "feed_forward_size": 48,
     },
+    "roc_bert": {"shape_vocab_size": 320, "pronunciation_vocab_size": 320},
     "xlnet": {"max_position_embeddings": None, "d_inner": 48},
     "xlstm": {"hidden_size": 128, "num_heads": 4, "chunk_size": 16},
     "xmod": {"default_language": "en_XX"},

@@ -32,10 +32,15 @@ TEXT = (
 # The tokens of the rows, and in each pass how many of them are read: (row, tokens).
 LENGTHS = (30, 9, 5)
 PASSES = (((0, 11), (1, 3)), ((0, 1), (2, 4), (1, 1)), ((1, 5), (0, 18), (2, 1)))
+# Token by token behind the first pieces, of a row beside another.
+STEPS = (((0, 11), (1, 3)), *((((0, 1), (1, 1)),) * 6))
 # A window is compared at so many tokens.
 WINDOW = 6
-# The settings that bound what a token attends to, and those of like names that do not.
-WINDOWS = re.compile(r"(?!.*(layers|pattern|feed_forward)).*(window|chunk_size|index_topk|index_block)")
+# The settings that bound what a token attends to, and those of like names that do not. Mamba's chunks are only a way to
+# compute.
+WINDOWS = re.compile(
+    r"(?!.*(layers|pattern|feed_forward)|(mamba_)?chunk_size$).*(window|chunk_size|index_topk|index_block)"
+)
 # Those that say nothing where the type of every layer is full attention.
 FULL = ("sliding_window", "attention_chunk_size")
 # Models of so many elements are compared in float32. Larger ones are compared in their own precision.
@@ -60,7 +65,7 @@ def choose_engine(lm: LanguageModel, folder: Path) -> Engine:
             return Engine.PADDED if _equal_answers(lm, rows) else Engine.PLAIN
         full = [plain_logits(lm.model, ids) for ids in rows]
         engine = _engine(lm, rows, full)
-        if engine is Engine.PLAIN:
+        if engine.alone:
             # In pieces, the other engines cannot give a token what depends on later ones.
             _check_decoder(lm, rows[0], full[0], folder)
         return engine
@@ -78,7 +83,10 @@ def _engine(lm: LanguageModel, rows: list[list[int]], full: list[torch.Tensor]) 
         if _set_attention(lm.model, ATTENTION) and _equal(replace(lm, engine=Engine.ROWS), rows, reference):
             return Engine.ROWS
         _set_attention(lm.model, usual)
-        return Engine.PADDED if _equal(replace(lm, engine=Engine.PADDED), rows, reference) else Engine.PLAIN
+        if _equal(replace(lm, engine=Engine.PADDED), rows, reference):
+            return Engine.PADDED
+        cached = _equal(replace(lm, engine=Engine.CACHED), rows, reference, STEPS)
+        return Engine.CACHED if cached else Engine.PLAIN
 
 
 def _rows(lm: LanguageModel) -> list[list[int]]:
@@ -98,12 +106,17 @@ def _check_decoder(lm: LanguageModel, ids: list[int], logits: torch.Tensor, fold
     raise NightjarError(f"{type(lm.model).__name__} {NO_DECODER}", folder, DECODER_FIX)
 
 
-def _equal(lm: LanguageModel, rows: list[list[int]], logits: list[torch.Tensor]) -> bool:
+def _equal(
+    lm: LanguageModel,
+    rows: list[list[int]],
+    logits: list[torch.Tensor],
+    passes: Sequence[Sequence[tuple[int, int]]] = PASSES,
+) -> bool:
     """Whether an engine gives these logits; a model of any kind fails in its own way."""
     pool = Pool()
     segments = [pool.take(length) for length in LENGTHS]
     try:
-        for reads in PASSES:
+        for reads in passes:
             pieces = []
             for row, count in reads:
                 begin = segments[row].length

@@ -14,7 +14,7 @@ import torch
 from transformers import DynamicCache
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.rows import PASS, Engine, Pool, advance
+from nightjar.models.rows import PASS, Pool, advance
 
 if TYPE_CHECKING:
     from nightjar.models.load import LanguageModel
@@ -34,7 +34,7 @@ def causal_only(lm: LanguageModel, what: str) -> None:
 class Prefix:
     """Token ids and the keys and values the model computed for them, one (1, heads, length, size) pair a layer.
 
-    A model that reads each text from its beginning keeps no layers.
+    A model that reads texts alone has no layers here.
     """
 
     ids: list[int]
@@ -104,7 +104,7 @@ def prefill(lm: LanguageModel, ids: Sequence[int], base: Prefix | None = None) -
     Raises NightjarError for an encoder-decoder.
     """
     causal_only(lm, "a shared prefix")
-    if lm.engine is Engine.PLAIN:
+    if lm.engine.alone:
         return Prefix(list(ids), ())
     shared = common_length([ids, base.ids]) if base else 0
     if base and shared == len(ids):

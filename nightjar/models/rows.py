@@ -6,13 +6,15 @@ separately. So nothing is computed or read for padding, a row enters or leaves a
 not depend on the others, on the CPU to the last bit (`MULTIPLE`).
 
 A model that does not give its own logits this way (GPT-J, BLOOM, Falcon) gets the rows as a padded batch, with the same
-keys and values. One that does not give them in a batch either (Mamba) reads each row's whole text by its own forward.
+keys and values. One that does not give them in a batch either (Mamba) reads each row alone by its own forward, with its
+own cache, or without one if that changes what it gives.
 `equality` finds out when the model is loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from transformers.integrations.flex_attention import flex_attention_forward
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-from nightjar.models.plain import plain_logits
+from nightjar.models.plain import OwnCache, cached_logits, plain_logits
 
 if TYPE_CHECKING:
     from nightjar.models.forward import Prefix
@@ -43,24 +45,32 @@ MORE = 64
 
 
 class Engine(StrEnum):
-    """The way in which a model reads rows: in one line, as a padded batch, or each by the model's own forward."""
+    """The way in which a model reads rows: in one line, as a padded batch, or each by the model's own forward, with
+    or without its own cache."""
 
     ROWS = "rows"
     PADDED = "padded"
+    CACHED = "cached"
     PLAIN = "plain"
+
+    @property
+    def alone(self) -> bool:
+        """Whether rows share no pass."""
+        return self in (Engine.CACHED, Engine.PLAIN)
 
 
 @dataclass(eq=False)
 class Segment:
     """A row's columns in a pool: `room` of them from `start` on, the first `length` of them in use.
 
-    `ids` are the tokens in the columns; those from `length` on do not count.
+    `ids` are the tokens in the columns; those from `length` on do not count. `cache` is for a row that is read alone.
     """
 
     start: int
     room: int
     length: int = 0
     ids: list[int] = field(default_factory=list)
+    cache: OwnCache = field(default_factory=OwnCache)
 
 
 @dataclass
@@ -128,6 +138,7 @@ class Pool:
                     part.index_copy_(1, new, part.index_select(1, old))
         for one, other in rows:
             other.length, other.ids = one.length, one.ids[: one.length]
+            other.cache = deepcopy(one.cache)
 
     @torch.inference_mode()
     def load(self, segment: Segment, prefix: Prefix, length: int) -> None:
@@ -167,6 +178,8 @@ def advance(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequen
         segment.ids[segment.length :] = ids
     if lm.engine is Engine.PLAIN:
         logits = torch.cat([plain_logits(lm.model, segment.ids, 1) for segment, _ in reads])
+    elif lm.engine is Engine.CACHED:
+        logits = torch.cat([cached_logits(lm.model, segment.ids, segment.cache) for segment, _ in reads])
     else:
         logits = (_in_one_line if lm.engine is Engine.ROWS else _padded)(lm, pool, reads)
     for segment, ids in reads:
@@ -181,7 +194,7 @@ def logits_at(lm: LanguageModel, rows: Sequence[Sequence[int]], places: Sequence
     Logits behind a place that a row has not mean nothing.
     """
     columns = torch.tensor(places, device=lm.device)
-    if lm.engine is Engine.PLAIN:
+    if lm.engine.alone:
         return torch.stack([plain_logits(lm.model, row)[columns.clamp(max=len(row) - 1)] for row in rows])
     # Padding is behind the tokens, where no token sees it: no mask is needed.
     width = max(map(len, rows))

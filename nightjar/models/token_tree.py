@@ -72,7 +72,7 @@ class TokenTree:
         read = [[*context, *text[:-1]] for context, text in rows]
         begin = [len(context) - 1 for context, _ in rows]
         self._rows = [[*context, *text] for context, text in rows]
-        if lm.engine is Engine.PLAIN:
+        if lm.engine.alone:
             self._logits = [
                 plain_logits(lm.model, ids)[first:] for ids, first in zip(read, begin, strict=True)
             ]

@@ -117,7 +117,7 @@ def embed(
     # faster with few large kernels.
     in_lines = lm.engine is Engine.ROWS and lm.device.type == "cpu"
     read: _Lines | _Padded | _Plain
-    read = _Plain(lm, base) if lm.engine is Engine.PLAIN else (_Lines if in_lines else _Padded)(lm, base)
+    read = _Plain(lm, base) if lm.engine.alone else (_Lines if in_lines else _Padded)(lm, base)
     for batch in like_length([len(row) for row in rows], batch_tokens):
         own = read([rows[place][shared:] for place in batch])
         vectors[batch] = torch.nn.functional.normalize(own, dim=1).cpu().numpy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -16,27 +17,29 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.equality import choose_engine, windows
 from nightjar.models.generate import generate
-from nightjar.models.load import LanguageModel
+from nightjar.models.load import LanguageModel, counted
 from nightjar.models.pretrained import check_decoder
 from nightjar.models.ready import check_complete
-from nightjar.models.rows import Engine
+from nightjar.models.row import Prompt
+from nightjar.models.rows import ATTENTION, Engine
+from nightjar.models.samples import Sampling, stream_samples
 from nightjar.models.score import Continued, continuation_sums, text_loss
 from nightjar.models.token_tree import Beginning, Sampled, TokenTree
 from tests.tiny_families import PER_LAYER, build, configuration, families
 
 BOTH_WAYS = frozenset({"cpmant", "prophetnet", "xlm", "xlnet"})
-# The engine of some families: attention over rows; its own, over a padded batch; and recurrent states, positions that
-# no argument shifts, and windows that are fixed when the model is made.
+# The engine of some families: attention over rows; its own, over a padded batch; recurrent states and positions that no
+# argument shifts; and windows that are fixed when the model is made, which no short text shows.
 ENGINES = {
-    "llama": Engine.ROWS, "gpt2": Engine.ROWS, "qwen3_moe": Engine.ROWS, "bert": Engine.ROWS,
-    "gpt_oss": Engine.PADDED, "llama4_text": Engine.PADDED, "jetmoe": Engine.PADDED, "mistral": Engine.PADDED,
-    "gemma2": Engine.PADDED, "gptj": Engine.PADDED, "bloom": Engine.PADDED, "falcon": Engine.PADDED,
-    "mamba2": Engine.PLAIN, "rwkv": Engine.PLAIN, "bart": Engine.PLAIN, "roberta": Engine.PLAIN,
-    "doge": Engine.PLAIN, "qwen3_next": Engine.PLAIN, "lfm2": Engine.PLAIN, "jamba": Engine.PLAIN,
-    "openai-gpt": Engine.PLAIN, "recurrent_gemma": Engine.PLAIN, "minimax": Engine.PLAIN,
-    "zamba": Engine.PLAIN, "zamba2": Engine.PLAIN, "xlstm": Engine.PLAIN, "kimi_linear": Engine.PLAIN,
-    "dbrx": Engine.ROWS, "gemma3": Engine.PADDED, "gemma4": Engine.PADDED,
-}  # fmt: skip
+    **dict.fromkeys(("llama", "gpt2", "qwen3_moe", "bert", "dbrx"), Engine.ROWS),
+    **dict.fromkeys(
+        ("gpt_oss", "llama4_text", "jetmoe", "mistral", "gemma2", "gptj", "bloom"), Engine.PADDED
+    ),
+    **dict.fromkeys(("falcon", "gemma3", "gemma4"), Engine.PADDED),
+    **dict.fromkeys(("mamba", "mamba2", "zamba", "zamba2", "rwkv", "xlstm", "jamba", "lfm2"), Engine.CACHED),
+    **dict.fromkeys(("qwen3_next", "kimi_linear", "falcon_h1", "minimax", "roberta", "bart"), Engine.CACHED),
+    **dict.fromkeys(("doge", "bamba", "openai-gpt", "recurrent_gemma", "gpt_neo", "blt"), Engine.PLAIN),
+}
 
 
 # Of each way to read a tree: by masks, and as texts where windows, positions of columns or states do not allow that.
@@ -69,8 +72,9 @@ def logprob(model: Any, ids: Sequence[int], first: int) -> float:
 
 def of_family(family: str, llama: LanguageModel, **settings: Any) -> tuple[LanguageModel, Any]:
     """A model with the engine that is chosen for it, and the same model as transformers runs it."""
-    lm = replace(llama, model=build(family, **settings), engine=Engine.PADDED)
-    return replace(lm, engine=choose_engine(lm, Path("model"))), build(family, **settings)
+    model = build(family, **settings)
+    lm = replace(llama, model=deepcopy(model), engine=Engine.PADDED)
+    return replace(lm, engine=choose_engine(lm, Path("model"))), model
 
 
 def check(lm: LanguageModel, exact: Any, plain: Any = None) -> None:
@@ -136,9 +140,36 @@ def test_a_family_answers_as_plain_transformers(family: str, llama: LanguageMode
     check(lm, model)
     short = build(family, torch.bfloat16)
     model.load_state_dict(short.state_dict())
-    lm = replace(lm, model=build(family, torch.bfloat16))
-    assert choose_engine(lm, Path("model")) is lm.engine
+    lm = replace(lm, model=deepcopy(short))
+    if lm.engine is Engine.ROWS:
+        lm.model.set_attn_implementation(ATTENTION)
     check(lm, model, short)
+
+
+@pytest.mark.parametrize("family", ["mamba2", "lfm2", "rwkv"])
+def test_a_token_more_is_one_token_read_and_samples_have_states_of_their_own(
+    family: str, llama: LanguageModel
+) -> None:
+    lm, model = of_family(family, llama)
+    prompt = list(range(5, 25))
+    with counted(lm) as work:
+        (answer,) = generate(lm, [prompt], 6)
+    # The last token is not read.
+    assert work.tokens == len(prompt) + (len(answer.ids) - 1 if answer.cut else len(answer.ids))
+
+    def generators(row: int) -> torch.Generator:
+        return torch.Generator().manual_seed(row)
+
+    sampling = Sampling(1.0, generators)
+    ((_, texts),) = stream_samples(lm, [Prompt(0, prompt, 6)], 4, sampling)
+    for number, text in enumerate(texts):
+        generator, written = generators(number), list[int]()
+        for _ in text.ids or range(6):
+            (token,) = sampling.draw(logits(model, [*prompt, *written])[-1:], [generator])
+            if token == lm.tokenizer.end:
+                break
+            written.append(token)
+        assert text.text == lm.tokenizer.decode(written)
 
 
 @pytest.mark.parametrize("family", TREES)
