@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from nightjar.core.config import Model
-from nightjar.prompts.tool_prompts import head
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools.tool import Request, Text, Tool
 
 MAX_LENGTH = 200  # characters of an expression
@@ -241,12 +241,12 @@ class Settings(Model):
 class Calculator(Tool):
     """The calculator as a tool; it reads nothing but the input of a call."""
 
-    name = "Calculator"
+    name = CALL_NAMES["calculator"]
     description = (
         "Computes an arithmetic expression of numbers, + - * / and parentheses, and gives its value."
     )
     argument = "the expression, such as (12 + 8) * 3"
-    instructions = head("Calculator")
+    instructions = head("calculator")
     settings = Settings
 
     def __init__(self, lenient: bool = False) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from nightjar.core.config import Model
-from nightjar.prompts.tool_prompts import head
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools.dates import MONTHS, WEEKDAYS
 from nightjar.tools.tool import Request, Text, Tool
 
@@ -41,10 +41,10 @@ class Calendar(Tool):
     `day` is that of a request without one.
     """
 
-    name = "Calendar"
+    name = CALL_NAMES["calendar"]
     description = "Gives the current date."
     argument = ""
-    instructions = head("Calendar")
+    instructions = head("calendar")
     uses = frozenset({"day"})
     settings = Settings
 

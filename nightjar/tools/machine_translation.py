@@ -13,7 +13,7 @@ from typing import Literal
 from nightjar.core import paths
 from nightjar.core.config import Model
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.tool_prompts import head
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools import language
 from nightjar.tools.tool import Request, Text, Tool
 from nightjar.tools.translators import Apertium, Few, TranslationModel, Translator
@@ -45,10 +45,10 @@ class MachineTranslation(Tool):
     read as the likeliest but English that there is an engine for.
     """
 
-    name = "MT"
+    name = CALL_NAMES["machine_translation"]
     description = "Translates a text of any language to English."
     argument = "the text to be translated"
-    instructions = head("MT")
+    instructions = head("machine_translation")
     seconds = 600.0
     settings = Settings
 

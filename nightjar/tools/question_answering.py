@@ -13,7 +13,7 @@ from pathlib import Path
 from nightjar.core import paths
 from nightjar.core.config import Model, Positive
 from nightjar.models.weights import is_extractive
-from nightjar.prompts.tool_prompts import head
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools.passages import Passages, on_one_line
 from nightjar.tools.reader import Extractor, Reader, model_folder
 from nightjar.tools.tool import Request, Tool
@@ -53,10 +53,10 @@ class Settings(Model):
 class QuestionAnswering(Tool):
     """Question answering as a tool. The paper names no rule for its documents: every text suits it."""
 
-    name = "QA"
+    name = CALL_NAMES["question_answering"]
     description = "Answers a question about facts in a few words."
     argument = "the question"
-    instructions = head("QA")
+    instructions = head("question_answering")
     uses = frozenset({"text"})
     seconds = 600.0
     settings = Settings

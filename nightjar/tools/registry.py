@@ -94,6 +94,12 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
             plugins.check_watched(points[name], group.code, f"augment.tools.{name}.code", where)
 
 
+def tool_class(name: str) -> type[Tool]:
+    """The class of one of Nightjar's own tools. Raises NightjarError if it cannot be loaded."""
+    kind: type[Tool] = _class(_own()[name])
+    return kind
+
+
 def _class(entry: EntryPoint) -> Any:
     """The class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
     kind: Any = plugins.load(entry)
@@ -153,7 +159,7 @@ def call_text(
 
 def _named(name: str, resource: Path, settings: Mapping[str, Mapping[str, Any]]) -> Tool:
     """The tool whose calls have that name."""
-    own = {CALL_NAMES[built_in]: built_in for built_in in BUILT_IN}
+    own = {call_name: built_in for built_in, call_name in CALL_NAMES.items()}
     if name in own:
         return make(own[name], resource, settings.get(own[name]))
     known = list(own)

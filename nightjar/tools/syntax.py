@@ -10,8 +10,8 @@ The rules, chosen so that `find` gives back exactly what `write` wrote, in any t
   partner (in the input), and backslashes before one of those;
 - blanks around inputs and results carry no meaning; reading takes them off.
 
-Names are those of the paper's five tools unless others are given. Double quotes around an input are part of how QA and
-WikiSearch are written; any other tool gets them as they are in its input.
+Names are those of Nightjar's own tools unless others are given. Double quotes around an input are part of how QA and
+WikiSearch are written, as their prompts say; any other tool gets them as they are in its input.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.tool_prompts import CALL_NAMES
+from nightjar.prompts.tool_prompts import CALL_NAMES, PROMPTS
 
 START, END, ARROW = " [", "]", "->"
 ARROWS = (ARROW, "→")
@@ -29,7 +29,7 @@ ARROWS = (ARROW, "→")
 PARTIAL = "\N{REPLACEMENT CHARACTER}"
 TOOLS = tuple(CALL_NAMES.values())
 # Tools whose inputs are written in double quotes.
-QUOTED = frozenset({"QA", "WikiSearch"})
+QUOTED = frozenset(prompt.call_name for prompt in PROMPTS.values() if prompt.quoted)
 
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\(")
 _OPENING = re.compile(rf"\[{_NAME.pattern}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nightjar.prompts.tool_prompts import head
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.words import words
 from nightjar.tools.passages import DEPTH, Passage, Passages
 from nightjar.tools.tool import NoSettings, Request, Tool
@@ -21,10 +21,10 @@ SNIPPET_WORDS = 40
 class WikiSearch(Tool):
     """The search as a tool. The paper names no rule for its documents: every text suits it."""
 
-    name = "WikiSearch"
+    name = CALL_NAMES["wiki_search"]
     description = "Searches an encyclopedia and gives the text that fits best."
     argument = "the words to search for"
-    instructions = head("WikiSearch")
+    instructions = head("wiki_search")
     uses = frozenset({"text"})
 
     def __init__(self, passages: Passages) -> None:

@@ -31,8 +31,8 @@ from pipelines.commands.options import FILE, printed
 def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     """Run one tool call and print its result.
 
-    The tools are Calculator, Calendar, WikiSearch, QA, MT, and those of installed packages (entry points
-    nightjar.tools). Their settings are those of params.yaml, where there is one.
+    The tools are those of Nightjar, such as Calculator, and of installed packages (entry points nightjar.tools);
+    an unknown name lists them. Their settings are those of params.yaml, where there is one.
 
     \b
     Example:

@@ -200,7 +200,8 @@ class Registry:
 
     The file `table` has a dictionary `variable` with the module of each name, as `module` or `module:object`, or with
     its package, in which it is the file `inside`. Other names may be those of `settings`, keys of params.yaml, which
-    the module `others` makes; other packages offer theirs by the entry points of `group`.
+    the module `others` makes; other packages offer theirs by the entry points of `group`. The folder `texts` has a file
+    for a name, which belongs to the closure of that name alone.
     """
 
     path: str
@@ -210,6 +211,7 @@ class Registry:
     settings: tuple[str, ...] = ()
     group: str = ""
     others: str = ""
+    texts: str = ""
 
 
 def _of_benchmarks(path: str, inside: str, *settings: str) -> Registry:
@@ -225,12 +227,18 @@ BY_NAME: Mapping[str, Registry] = {
     "scoring": _of_benchmarks("nightjar/benchmarks/registry.py", "card", "benchmarks"),
     "predictor": Registry(_PREDICTORS, _PREDICTORS, "BUILT_IN"),
     "tool": Registry(
-        _TOOLS, _TOOLS, "BUILT_IN", settings=("augment.tools", "tools.all"), group="nightjar.tools"
+        _TOOLS,
+        _TOOLS,
+        "BUILT_IN",
+        settings=("augment.tools", "tools.all"),
+        group="nightjar.tools",
+        texts="nightjar/prompts/texts",
     ),
 }
 # What a table says of a name belongs to the closure of that name, and not to the digest of the file.
 _TABLES = {registry.table: registry.variable for registry in BY_NAME.values()}
 _REGISTRIES = {registry.path for registry in BY_NAME.values()}
+_TEXTS = {registry.texts for registry in BY_NAME.values()}
 
 
 class Code:
@@ -321,8 +329,13 @@ class Code:
         folder = str(source.path.parent)
         for place, files in self._data.items():
             inside = [str(one) for one in (PurePosixPath(place), *PurePosixPath(place).parents)]
-            if next((one for one in inside if one in packages), None) == folder:
+            if place not in _TEXTS and next((one for one in inside if one in packages), None) == folder:
                 yield from files
+
+    def _of_name(self, kind: str, name: str, module: str) -> set[str]:
+        """The closure of a name: that of its module, and its text."""
+        texts = self._data.get(BY_NAME[kind].texts, [])
+        return self.closure([module]) | {str(text) for text in texts if text.stem == name}
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """The digest of each file."""
@@ -347,7 +360,8 @@ class Code:
                 texts[f"{stage}.json"] = self._text(self.closure([f"stages.{stage}.__main__"]), {})
         for kind, registry in BY_NAME.items():
             table = self._table(kind)
-            closures = {name: self.closure([module]) for name, module in self.registered(kind).items()}
+            modules = self.registered(kind)
+            closures = {name: self._of_name(kind, name, module) for name, module in modules.items()}
             names = {name for key in registry.settings for name in _group(settings, key)} - closures.keys()
             packages = _packages(registry.group) if names else {}
             # Other names of `settings` may be those of data sets that no benchmark reads.
@@ -366,7 +380,8 @@ class Code:
         modules = self.registered("tool")
         packages = _packages(BY_NAME["tool"].group) if set(names) - modules.keys() else {}
         known = {name: packages[name] for name in names if name in packages}
-        return self._text(self.closure(modules[name] for name in names if name in modules), known)
+        closures = (self._of_name("tool", name, modules[name]) for name in names if name in modules)
+        return self._text(set().union(*closures), known)
 
     def _text(self, paths: Iterable[str], packages: Mapping[str, str], registered: str = "") -> str:
         content = {"files": self.digests(paths), "packages": packages}

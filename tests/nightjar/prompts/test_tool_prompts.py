@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.tool_prompts import CALL_NAMES, head, instructions
+from nightjar.prompts.tool_prompts import CALL_NAMES, PROMPTS, head, instructions, read_prompt
 
 CALL = re.compile(r"\[(\w+)\((.*?)\)\] ?")
 # Input and output of the examples of each tool.
-EXAMPLES = {name: re.findall(r"Input: (.*)\nOutput: (.*)\n\n", head(name)) for name in CALL_NAMES.values()}
+EXAMPLES = {
+    name: re.findall(r"Input: (.*)\nOutput: (.*)\n\n", head(tool)) for tool, name in CALL_NAMES.items()
+}
 # Where the paper's output says something else than its input, or a call takes the place of the text.
 DIFFERENT = {("Calculator", 2), ("MT", 2)}
 
@@ -42,7 +45,6 @@ def test_layout() -> None:
 
 @pytest.mark.parametrize(("tool", "name"), CALL_NAMES.items())
 def test_every_tool(tool: str, name: str) -> None:
-    assert head(tool) == head(name)
     assert f"[{name}(" in head(tool).partition("\n")[0]
     assert head(tool) == instructions(head(tool).partition("\n")[0], EXAMPLES[name])
     assert head(tool).endswith("\n\n")
@@ -63,7 +65,7 @@ def test_calls_of_the_examples() -> None:
     calls = {
         name: [m[2] for _, text in pairs for m in CALL.finditer(text)] for name, pairs in EXAMPLES.items()
     }
-    assert calls == {
+    published = {
         "QA": [
             '"Where was Joe Biden born?"',
             '"In which state is Scranton?"',
@@ -83,8 +85,34 @@ def test_calls_of_the_examples() -> None:
             "南京高淳县住房和城乡建设局 城市新区设计",
         ],
     }
+    assert calls | published == calls
 
 
 def test_unknown_tool() -> None:
     with pytest.raises(NightjarError, match="telephone"):
         head("telephone")
+
+
+def test_a_prompt_says_how_calls_are_written() -> None:
+    published = {
+        "calculator": ("Calculator", False),
+        "calendar": ("Calendar", False),
+        "machine_translation": ("MT", False),
+        "question_answering": ("QA", True),
+        "wiki_search": ("WikiSearch", True),
+    }
+    assert {tool: (PROMPTS[tool].call_name, PROMPTS[tool].quoted) for tool in published} == published
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Use [A(x)].\n\nInput: x\nOutput: [B(x)] x\n", "the calls have the names A, B"),
+        ("Use tools.\n\nInput: x\nOutput: x\n", r"the calls have the names \(none\)"),
+        ('Use [A(x)].\n\nInput: x\nOutput: [A("x")] x [A(x)]\n', "some inputs are in quotes"),
+    ],
+)
+def test_a_prompt_with_unlike_calls_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "tool.txt").write_text(text)
+    with pytest.raises(NightjarError, match=f"tool.txt: {message}"):
+        read_prompt(tmp_path / "tool.txt")

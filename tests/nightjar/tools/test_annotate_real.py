@@ -26,7 +26,7 @@ class BrieflyInstructed(Calculator):
 
     instructions = instructions(
         "Add calls to a calculator to the text.",
-        re.findall(r"Input: (.*)\nOutput: (.*)\n\n", head("Calculator"))[:1],
+        re.findall(r"Input: (.*)\nOutput: (.*)\n\n", head("calculator"))[:1],
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ import pytest
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params import validate
-from nightjar.prompts.tool_prompts import CALL_NAMES
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make, names
 from nightjar.tools.machine_translation import MachineTranslation
 from nightjar.tools.passages import Passages
-from nightjar.tools.registry import BUILT_IN, call_text, check
+from nightjar.tools.registry import BUILT_IN, call_text, check, tool_class
 from nightjar.tools.wiki_search import WikiSearch
 from pipelines.cli import main
 from tests.conftest import ROOT
@@ -32,6 +32,15 @@ from tests.in_process import captured
 
 Installed = Callable[..., None]
 
+OWN_MODULE = """
+from nightjar.prompts.tool_prompts import CALL_NAMES, head
+from nightjar.tools.tool import Tool
+
+class WordList(Tool):
+    name, version, instructions = CALL_NAMES["word_list"], "1", head("word_list")
+    def run(self, requests):
+        return [f"{it.input} has {len(it.input)} letters" for it in requests]
+"""
 MODULE = """
 from nightjar.core.config import Model
 from nightjar.tools import Tool
@@ -115,11 +124,33 @@ def test_own_tools(installed: Installed) -> None:
         "calendar": "Calendar",
     }
     assert all(tool.instructions.startswith("Your task") and tool.version for tool in made.values())
-    for name, place in BUILT_IN.items():
-        module, kind = place.split(":")
-        tool = getattr(import_module(module), kind)
-        assert tool.name == CALL_NAMES[name]
+    for name in BUILT_IN:
+        tool = tool_class(name)
+        assert (tool.name, tool.instructions) == (CALL_NAMES[name], head(name))
         tool.settings()  # every setting has a default
+
+
+def test_a_tool_is_its_class_its_prompt_and_a_line(tmp_path: Path) -> None:
+    """A copy of the library gets a class, a prompt whose calls have quotes, and a line in the table of tools."""
+    shutil.copytree(ROOT / "nightjar", tmp_path / "nightjar", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "nightjar/tools/word_list.py").write_text(OWN_MODULE)
+    registry = tmp_path / "nightjar/tools/registry.py"
+    line = 'BUILT_IN = {\n    "word_list": "nightjar.tools.word_list:WordList",'
+    registry.write_text(registry.read_text().replace("BUILT_IN = {", line))
+    prompt = 'Look up "[Words(word)]".\n\nInput: It is big.\nOutput: It is [Words("big")] big.\n'
+    (tmp_path / "nightjar/prompts/texts/word_list.txt").write_text(prompt)
+    code = (
+        "from nightjar.tools import make, names, syntax; from nightjar.tools.registry import call_text\n"
+        "call = syntax.Call('Words', 'big')\n"
+        "print(names(), make('word_list').name, syntax.write(call), syntax.find(syntax.write(call))[0].call == call)\n"
+        "print(call_text('Words(\"big\")', None), make('word_list').instructions == PROMPT + '\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"PROMPT = {prompt!r}\n{code}"], cwd=tmp_path, capture_output=True, text=True
+    )
+    names_line, results = done.stdout.splitlines()
+    assert names_line == f'{("word_list", *BUILT_IN)} Words  [Words("big")] True', done.stderr
+    assert results == "big has 3 letters True"
 
 
 def test_a_setting_is_read_and_a_wrong_one_is_one_line() -> None:
@@ -154,7 +185,7 @@ def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
     assert make("plain", None, {"loud": True}).version == "1 True"
     assert tool.run([Request("big"), Request("small")]) == ["large", None]
     assert call_text("Plain(hello)", None) == "hello"
-    with pytest.raises(NightjarError, match=r"available are Calculator, Calendar, WikiSearch, QA, MT, Plain"):
+    with pytest.raises(NightjarError, match=f"available are {', '.join(CALL_NAMES.values())}, Plain"):
         installed(("plain", "my_tools:Plain"))
         call_text("Telephone(1)", None)
 
