@@ -108,7 +108,8 @@ def test_published_constants_of_the_tools(project: Path) -> None:
     published = {tool: [0.05, 5, 5, 1.0] for tool in ("calendar", "wiki_search", "question_answering")}
     published |= {tool: [0.0, 20, 10, 0.5] for tool in ("calculator", "machine_translation")}
     keys = ("sampling_threshold", "positions", "samples", "filter_threshold")
-    assert {tool: [getattr(own, key) for key in keys] for tool, own in augment.tools.items()} == published
+    constants = {tool: [getattr(augment.tools[tool], key) for key in keys] for tool in published}
+    assert constants == published
     assert augment.before_first_word
 
 
