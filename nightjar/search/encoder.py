@@ -90,35 +90,42 @@ class SentenceEncoder:
         check_texts(texts, "texts")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), _CHUNK):
-            part = list(texts[start : start + _CHUNK])
-            ids: list[list[int]] = self._tokenizer(part, truncation=True, max_length=self.max_length)[
-                "input_ids"
-            ]
+            ids = self._token_ids(texts[start : start + _CHUNK])
             for rows in self._batches(ids, batch_tokens):
                 vectors[np.add(rows, start)] = self._vectors([ids[row] for row in rows])
         if not np.isfinite(vectors).all():
             raise NightjarError("the vectors of this encoder are not finite", self._path, _OTHER)
         return vectors
 
-    def encode_in_context(
-        self, contexts: Sequence[str], texts: Sequence[str], batch_tokens: int | None = None
-    ) -> NDArray[np.float32]:
-        """The mean of the last hidden states of each text's own tokens, read after its context (ProtoQA).
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text as it is read: with special tokens, and cut to `max_length`."""
+        return [len(row) for row in self._token_ids(texts)]
 
-        Shape (len(texts), dimension), not of unit length; a text without tokens gives zeros. Context and text are the
-        two parts of the model's pair input, cut from the longer one where both are too long. Batches as in `encode`.
+    def encode_after(
+        self, context: str, texts: Sequence[str], length: int, batch_tokens: int | None = None
+    ) -> NDArray[np.float32]:
+        """The mean of the last hidden states of each text from the end of `context`, which it begins with (ProtoQA).
+
+        Shape (len(texts), dimension), not of unit length. As published, texts are padded to `length` tokens without a
+        mask, and the states of the end token and of the padding are in the mean. Batches as in `encode`.
         """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        if not len(texts):
-            return vectors
-        pairs = self._tokenizer(list(contexts), list(texts), truncation=True, max_length=self.max_length)
-        ids, kinds = pairs["input_ids"], pairs.get("token_type_ids")
-        own = [[int(side == 1) for side in pairs.sequence_ids(row)] for row in range(len(texts))]
+        pad = self._tokenizer.pad_token_id or 0
+        ids = [row + [pad] * (length - len(row)) for row in self._token_ids(texts)]
+        # The token that ends the context alone is not in the texts.
+        first = max(self.count_tokens([context])[0] - 1, 0)
         for rows in self._batches(ids, batch_tokens):
-            output, _ = self._forward([ids[row] for row in rows], kinds and [kinds[row] for row in rows])
-            mask = _padded([own[row] for row in rows], 0).to(self._device)
-            vectors[rows] = _mean(output.last_hidden_state.float(), mask).cpu().numpy()
+            output, _ = self._forward([ids[row] for row in rows])
+            vectors[rows] = output.last_hidden_state[:, first:].float().mean(dim=1).cpu().numpy()
         return vectors
+
+    def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        if not texts:
+            return []
+        ids: list[list[int]] = self._tokenizer(list(texts), truncation=True, max_length=self.max_length)[
+            "input_ids"
+        ]
+        return ids
 
     def _batches(self, ids: list[list[int]], budget: int | None) -> Iterator[list[int]]:
         """The numbers of all rows that have tokens, in batches."""
@@ -136,15 +143,11 @@ class SentenceEncoder:
         return result
 
     @torch.inference_mode()
-    def _forward(
-        self, rows: list[list[int]], kinds: list[list[int]] | None = None
-    ) -> tuple[Any, torch.Tensor]:
-        """The model's output and the mask (texts, tokens) of token ids; `kinds` are the types of tokens in pairs."""
+    def _forward(self, rows: list[list[int]]) -> tuple[Any, torch.Tensor]:
+        """The model's output and the mask (texts, tokens) of token ids."""
         mask = _padded([[1] * len(row) for row in rows], 0).to(self._device)
-        inputs = {"input_ids": _padded(rows, self._tokenizer.pad_token_id or 0).to(self._device)}
-        if kinds is not None:
-            inputs["token_type_ids"] = _padded(kinds, 0).to(self._device)
-        return self._model(**inputs, attention_mask=mask), mask
+        ids = _padded(rows, self._tokenizer.pad_token_id or 0).to(self._device)
+        return self._model(input_ids=ids, attention_mask=mask), mask
 
     def _pooled(self, output: Any, mask: torch.Tensor) -> torch.Tensor:
         """Float32 vectors of shape (texts, dimension) of the model's output and its mask (texts, tokens)."""

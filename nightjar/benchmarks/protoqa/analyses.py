@@ -19,7 +19,7 @@ import numpy as np
 
 from nightjar.benchmarks.capabilities import Progress
 from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, clusters_of
-from nightjar.benchmarks.protoqa.encoder import LEAST_PROBABILITY, encoder_similarity
+from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import REFERENCE, assessments, references
 from nightjar.benchmarks.protoqa.metrics import ENCODER, compared
 from nightjar.benchmarks.protoqa.similarity import tokens
@@ -81,17 +81,19 @@ def agreement(pairs: Iterable[tuple[str | None, str | None]]) -> Agreement:
 def assignments(question: Question, answers: Sequence[str], encoder: Path | None) -> dict[str, Assignment]:
     """The cluster of each answer alone by each similarity: the most similar, the first of equals, if above 0.5.
 
-    By the encoder similarity, the most probable. Answers are cleaned as for scores.
+    The encoder similarity assigns as for scores. Answers are cleaned as for scores.
     """
     clusters = clusters_of(question.parts)
     similarity = encoder_similarity(encoder) if encoder else None
-    return {
-        name: [
-            clusters[column].id if row[column] > (LEAST_PROBABILITY if name == ENCODER else 0.5) else None
-            for row, column in zip(matrix, np.argmax(matrix, axis=1), strict=True)
+    assigned_clusters: dict[str, Assignment] = {}
+    for name, (values, rounded) in compared(question, answers, encoder=similarity).items():
+        matrix = rounded if name == ENCODER else values
+        columns = np.argmax(matrix, axis=1)
+        assigned_clusters[name] = [
+            clusters[column].id if row[column] > 0.5 else None
+            for row, column in zip(matrix, columns, strict=True)
         ]
-        for name, (matrix, _) in compared(question, answers, encoder=similarity).items()
-    }
+    return assigned_clusters
 
 
 def assess(

@@ -1,22 +1,23 @@
 """The encoder similarity: Gaussian processes decide from an answer's states which cluster it belongs to (ProtoQA).
 
-The vector of a string is the mean of its tokens' states after the question, less the mean of the strings of the
-question's clusters, at unit length. For each cluster a Gaussian process with an RBF kernel learns from all these
-strings which of them are in it.
+This is the published procedure (protoqa-evaluator, mlmsim.py), with any encoder in the place of RoBERTa. The vector of
+a string is the mean of the states behind the prompt of its question. For each cluster a Gaussian process learns from
+all strings of the question which of them are in it.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nightjar.benchmarks.capabilities import Floats
-from nightjar.benchmarks.protoqa.clusters import Cluster, cleaned, clusters_of
+from nightjar.benchmarks.protoqa.clusters import Cluster, clusters_of
+from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -25,78 +26,96 @@ from nightjar.search.encoders import RECORD
 if TYPE_CHECKING:
     from nightjar.search.encoder import SentenceEncoder
 
-# An answer belongs to the best cluster only above this probability (Boratko et al. 2020).
-LEAST_PROBABILITY = 0.1
-# Of the kernel, for vectors of unit length. The paper gives none. With these, 71% of the strings of every third
-# development question are assigned to their own cluster by the other three quarters of its strings; with values that
-# maximise the marginal likelihood 56%, in six times the time, and with a variance of 1 55%.
-_VARIANCE, _LENGTH_SCALE = 10.0, 1.0
-
-
-class Fitted(NamedTuple):
-    """What the strings of a question's clusters give: their mean, and a classifier for each cluster.
-
-    A cluster without a classifier, which is None, has no string or all strings.
-    """
-
-    mean: Floats
-    classifiers: tuple[Any, ...]
+# An answer belongs to the best cluster only above this value, as published.
+LEAST_VALUE = 0.1
+# Added to the diagonal of the kernel matrix, as published.
+_ALPHA = 1e-7
 
 
 class EncoderSimilarity:
-    """Which cluster of its question each answer belongs to, by a sentence encoder.
+    """Assigns answers to clusters of their question, by a sentence encoder.
 
-    The classifiers of a question are made once and kept, and so are the probabilities of each list.
+    The regressors of a question are fitted once for each length that its texts are padded to.
     """
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self._encoder = encoder
 
-    def probabilities(self, question: Question, answers: Sequence[str]) -> Floats:
-        """The probability of each answer, cleaned already, to belong to each cluster: shape (answers, clusters).
+    def values(self, question: Question, answers: Sequence[str]) -> Floats:
+        """Predict for each answer, cleaned already, how far it is in each cluster: shape (answers, clusters).
 
-        A string of a cluster, cleaned as well, belongs to each cluster that has it with 1, to others with
-        0. A blank answer belongs to none. A cluster that has all strings of the question, such as the only
-        cluster, has only its strings: nothing distinguishes them from others.
+        An answer that equals a string of a cluster has 1 for this cluster and 0 for the others; of several clusters
+        with the string, the last one counts. Other values may be below 0 or above 1.
         """
-        text, clusters = str(question.parts["question"]), clusters_of(question.parts)
+        clusters = clusters_of(question.parts)
         distinct = tuple(dict.fromkeys(answers))
-        rows = dict(zip(distinct, self._probabilities(text, clusters, distinct), strict=True))
+        rows = dict(zip(distinct, self._values(question.parts["question"], clusters, distinct), strict=True))
         return np.array([rows[answer] for answer in answers]).reshape(len(answers), len(clusters))
 
     @cache  # noqa: B019 - one similarity a process
-    def _probabilities(self, text: str, clusters: tuple[Cluster, ...], answers: tuple[str, ...]) -> Floats:
-        strings = [frozenset(map(cleaned, it.answers)) - {""} for it in clusters]
-        found = np.array([[float(one in it) for it in strings] for one in answers])
-        found = found.reshape(len(answers), len(clusters))
-        others = [row for row, one in enumerate(answers) if one and not found[row].any()]
-        if not others:
-            return found
-        fitted = self._fit(text, clusters)
-        vectors = _unit(self._encode(text, [answers[row] for row in others]) - fitted.mean)
-        for column, classifier in enumerate(fitted.classifiers):
-            if classifier is not None:
-                found[others, column] = classifier.predict_proba(vectors)[:, 1]
-        return found
+    def _values(self, question: str, clusters: tuple[Cluster, ...], answers: tuple[str, ...]) -> Floats:
+        context, columns = statement(question), _columns(clusters)
+        values = np.zeros((len(answers), len(clusters)))
+        others = []
+        for row, answer in enumerate(answers):
+            if answer in columns:
+                values[row, columns[answer]] = 1.0
+            else:
+                others.append(row)
+        if others:
+            # As published: pads affect the states, so the longest text of the list decides about all vectors.
+            length = max(self._encoder.count_tokens(_texts(context, (*columns, *answers))))
+            vectors = self._encode(context, [answers[row] for row in others], length)
+            for column, regressor in enumerate(self._regressors(context, clusters, length)):
+                values[others, column] = regressor.predict(vectors)
+        return values
 
     @cache  # noqa: B019
-    def _fit(self, text: str, clusters: tuple[Cluster, ...]) -> Fitted:
-        strings = tuple(dict.fromkeys(one for it in clusters for one in it.answers if one.strip()))
-        vectors = self._encode(text, strings)
-        mean = vectors.mean(axis=0) if strings else np.zeros(1)
-        inside = (np.array([one in it.answers for one in strings]) for it in clusters)
-        return Fitted(mean, tuple(_classifier(_unit(vectors - mean), members) for members in inside))
+    def _regressors(self, context: str, clusters: tuple[Cluster, ...], length: int) -> tuple[Any, ...]:
+        """Fit a Gaussian process for each cluster: 1 for its strings, 0 for those of the others."""
+        # Here, not above: scikit-learn takes long to load.
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-    def _encode(self, text: str, strings: Sequence[str]) -> Floats:
-        return self._encoder.encode_in_context([text] * len(strings), strings).astype(np.float64)
+        columns = _columns(clusters)
+        vectors, members = self._encode(context, tuple(columns), length), np.array([*columns.values()])
+        # scikit-learn's default. It is spelt out because older releases kept both values at 1.
+        regressors = [
+            GaussianProcessRegressor(ConstantKernel() * RBF(), alpha=_ALPHA) for _ in range(len(clusters))
+        ]
+        with warnings.catch_warnings():
+            # A cluster of one string has no best length scale.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return tuple(
+                regressor.fit(vectors, (members == column).astype(np.float64))
+                for column, regressor in enumerate(regressors)
+            )
+
+    def _encode(self, context: str, strings: Sequence[str], length: int) -> Floats:
+        return self._encoder.encode_after(context, _texts(context, strings), length).astype(np.float64)
 
 
-def assigned(probabilities: Floats) -> Floats:
-    """The similarity: 1.0 for the most probable cluster of each answer, or several equally probable ones, if it has
-    more than LEAST_PROBABILITY, else 0.0. Both of shape (answers, clusters).
+def _columns(clusters: Sequence[Cluster]) -> dict[str, int]:
+    """The strings of all clusters, each with the number of the last cluster that has it."""
+    return {string: column for column, cluster in enumerate(clusters) for string in cluster.answers}
+
+
+def _texts(context: str, strings: Sequence[str]) -> list[str]:
+    return [f"{context} {string}" for string in strings]
+
+
+def assigned(values: Floats) -> Floats:
+    """The similarity: 1.0 for the cluster of each answer, that of its largest value, if it is above LEAST_VALUE.
+
+    Of equal values the last counts, as published. Both arrays have the shape (answers, clusters).
     """
-    best = probabilities.max(axis=1, keepdims=True, initial=0.0)
-    return ((probabilities == best) & (best > LEAST_PROBABILITY)).astype(np.float64)
+    similarity = np.zeros_like(values)
+    if values.size:
+        columns = values.shape[1] - 1 - np.argmax(values[:, ::-1], axis=1)
+        rows = np.flatnonzero(values.max(axis=1) > LEAST_VALUE)
+        similarity[rows, columns[rows]] = 1.0
+    return similarity
 
 
 @lru_cache(maxsize=1)
@@ -112,21 +131,3 @@ def encoder_similarity(folder: Path) -> EncoderSimilarity:
         what = "an encoder of another package, which gives vectors of whole texts, not of an answer in its context"
         raise NightjarError(what, folder, f"give the folder of a model, such as {paths.SENTENCE_ENCODER}")
     return EncoderSimilarity(SentenceEncoder(folder, device="cpu"))
-
-
-def _classifier(vectors: Floats, inside: NDArray[np.bool_]) -> Any:
-    """A Gaussian process for one cluster; None where all strings are in it, or none is."""
-    # Here, not above: scikit-learn takes long to load.
-    from sklearn.gaussian_process import GaussianProcessClassifier
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-
-    if inside.all() or not inside.any():
-        return None
-    kernel = ConstantKernel(_VARIANCE) * RBF(_LENGTH_SCALE)
-    return GaussianProcessClassifier(kernel, optimizer=None).fit(vectors, inside)
-
-
-def _unit(vectors: Floats) -> Floats:
-    """The vectors at unit length; one of zeros remains."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1.0)

@@ -80,7 +80,7 @@ def compared(
     encoder: EncoderSimilarity | None = None,
 ) -> dict[str, tuple[Floats, Floats]]:
     """By similarity, how similar each answer is to each cluster, and that rounded to 0.0 or 1.0: shape (answers,
-    clusters). Of the encoder it is the probability, and 1.0 for the cluster that the answer belongs to.
+    clusters). Of the encoder it is the predicted value, and 1.0 for the cluster that the answer belongs to.
     """
     clusters, texts = clusters_of(question.parts), list(map(cleaned, answers))
     found = {}
@@ -88,8 +88,8 @@ def compared(
         matrix = similarities(texts, clusters, make())
         found[name] = matrix, np.round(matrix)
     if encoder:
-        probabilities = encoder.probabilities(question, texts)
-        found[ENCODER] = probabilities, assigned(probabilities)
+        values = encoder.values(question, texts)
+        found[ENCODER] = values, assigned(values)
     return found
 
 
@@ -158,7 +158,7 @@ def explained(
     """Each answer as it was compared, with the cluster that it was matched to in the whole list, by similarity.
 
     {"ranked": [{"answer", SIMILARITY: {"cluster": id or None, "similarity": of the closest cluster, not rounded}}]}
-    With `encoder`, "similarity" of "encoder" is the probability of the most probable cluster.
+    With `encoder`, "similarity" of "encoder" is the largest predicted value.
     """
     clusters = clusters_of(question.parts)
     lines: list[dict[str, Any]] = [{"answer": cleaned(one)} for one in answers]

@@ -147,34 +147,38 @@ def test_minilm_tells_similar_from_unrelated(minilm: Path) -> None:
     assert b @ c < 0.2
 
 
-CONTEXT = "Name something that falls from the sky."
+CONTEXT = "one thing that falls from the sky is"
+ANSWERS = ["rain", "Zürich 南京", "a shower of rain that lasts", ""]
 
 
-def test_an_answer_is_the_mean_of_its_own_states_in_context(tiny: Path) -> None:
-    """Against transformers by hand, one pair at a time; the tokens of the answer are the last of the pair."""
-    tokenizer = AutoTokenizer.from_pretrained(tiny)
-    answers = ["rain", "Zürich 南京", "a shower of rain that lasts", "rain"]
-    found = SentenceEncoder(tiny).encode_in_context([CONTEXT] * len(answers), answers, 60)
-    for answer, vector in zip(answers, found, strict=True):
-        own = len(tokenizer(answer)["input_ids"])
-        assert vector == pytest.approx(_states(tiny, CONTEXT, answer)[-own:].mean(axis=0), abs=1e-5)
+def _after_by_hand(folder: Path, context: str, texts: list[str], pads: int) -> NDArray[np.float32]:
+    """One batch of plain transformers without a mask, padded by `pads` more tokens than the longest text."""
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    ids = tokenizer(texts, padding=True, return_tensors="pt")["input_ids"]
+    ids = torch.nn.functional.pad(ids, (0, pads), value=tokenizer.pad_token_id)
+    with torch.inference_mode():
+        states = model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+    vectors: NDArray[np.float32] = states[:, len(tokenizer(context)["input_ids"]) - 1 :].mean(dim=1).numpy()
+    return vectors
 
 
-@pytest.mark.slow
-def test_pairs_of_the_real_encoder_leave_special_tokens_out(minilm: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(minilm)
-    pair = tokenizer(CONTEXT, "a shower")["input_ids"]
-    assert tokenizer.convert_ids_to_tokens(pair)[-4:] == ["[SEP]", "a", "shower", "[SEP]"]
-    vector = SentenceEncoder(minilm).encode_in_context([CONTEXT], ["a shower"])[0]
-    assert vector == pytest.approx(_states(minilm, CONTEXT, "a shower")[-3:-1].mean(axis=0), abs=1e-5)
-
-
-def test_texts_without_tokens_or_too_long_in_context(tiny: Path) -> None:
+@pytest.mark.parametrize("pads", [0, 3])
+def test_vectors_after_a_context_have_the_states_of_end_and_padding(tiny: Path, pads: int) -> None:
+    texts = [f"{CONTEXT} {answer}" for answer in ANSWERS]
     encoder = SentenceEncoder(tiny)
-    assert encoder.encode_in_context([], []).shape == (0, encoder.dimension)
-    found = encoder.encode_in_context(["x"] * 2 + ["is in " * 9999], ["", "is in the " * 9999, "rain"])
-    assert not found[0].any() and found[1].any() and found[2].any()
-    assert np.isfinite(found).all()
+    length = max(encoder.count_tokens(texts)) + pads
+    expected = _after_by_hand(tiny, CONTEXT, texts, pads)
+    assert np.abs(encoder.encode_after(CONTEXT, texts, length, 60) - expected).max() < 1e-5
+
+
+def test_texts_after_a_context_that_are_too_long(tiny: Path) -> None:
+    encoder = SentenceEncoder(tiny)
+    assert encoder.count_tokens([]) == []
+    assert encoder.encode_after("x", [], 8).shape == (0, encoder.dimension)
+    context = "is in " * 9999
+    assert encoder.count_tokens([f"{context} rain"]) == [encoder.max_length]
+    vectors = encoder.encode_after(context, [f"{context} rain"], encoder.max_length)
+    assert vectors.any() and np.isfinite(vectors).all()
 
 
 def test_a_model_that_writes_is_no_encoder(tmp_path: Path) -> None:
@@ -212,19 +216,15 @@ def roberta(folder: Path) -> Path:
     return folder
 
 
-def test_answers_in_context_by_roberta(tmp_path: Path) -> None:
+def test_vectors_after_a_context_by_roberta(tmp_path: Path) -> None:
+    texts = [f"{CONTEXT} {answer}" for answer in ANSWERS]
     encoder = SentenceEncoder(roberta(tmp_path))
-    answers = ["rain", "a shower of rain", ""]
-    found = encoder.encode_in_context([CONTEXT] * 3, answers)
-    for answer, vector in zip(answers[:2], found, strict=False):
-        states = _states(tmp_path, CONTEXT, answer)
-        # The bytes of the answer before the last </s>.
-        assert vector == pytest.approx(states[-1 - len(answer) : -1].mean(axis=0), abs=1e-5)
-    assert not found[2].any()
+    vectors = encoder.encode_after(CONTEXT, texts, max(encoder.count_tokens(texts)))
+    assert np.abs(vectors - _after_by_hand(tmp_path, CONTEXT, texts, 0)).max() < 1e-5
 
 
 def test_the_positions_of_roberta_begin_after_the_padding(tmp_path: Path) -> None:
     encoder = SentenceEncoder(roberta(tmp_path))
     assert encoder.max_length == 128
     assert np.isfinite(encoder.encode(["x" * 500])).all()
-    assert encoder.encode_in_context(["y" * 500], ["x" * 500]).any()
+    assert encoder.encode_after("y" * 500, ["y" * 500 + " x"], 128).any()

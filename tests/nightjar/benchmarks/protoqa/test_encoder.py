@@ -1,4 +1,4 @@
-"""The encoder similarity: its Gaussian processes against an integral, and its rules on made vectors."""
+"""The encoder similarity: the published procedure by plain transformers and scikit-learn, and its rules."""
 
 from __future__ import annotations
 
@@ -9,36 +9,48 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.integrate import quad
-from scipy.special import expit
+from sklearn.gaussian_process import GaussianProcessRegressor
+from transformers import AutoModel, AutoTokenizer
 
+from nightjar.benchmarks.files import read_answers, read_references
 from nightjar.benchmarks.protoqa.clusters import best_list, clusters_of
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, encoder_similarity
-from nightjar.benchmarks.protoqa.metrics import RULES, explained, score
+from nightjar.benchmarks.protoqa.metrics import explained, score
+from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.registry import card
 from nightjar.core.errors import NightjarError
+from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import RECORD
+from tests.tiny_models import sentence_encoder
 
 
-class Made:
-    """An encoder of three dimensions: given vectors, and for other texts some that depend on the text alone."""
+class StubEncoder(SentenceEncoder):
+    """An encoder of three dimensions: listed vectors, and for other texts some that depend on the text alone."""
 
-    def __init__(self, known: Mapping[str, Sequence[float]]) -> None:
-        self.known, self.calls = known, list[tuple[str, str]]()
+    def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
+        self.listed, self.calls = vectors, list[tuple[str, int]]()
 
-    def encode_in_context(self, contexts: Sequence[str], texts: Sequence[str]) -> NDArray[np.float32]:
-        self.calls += zip(contexts, texts, strict=True)
-        return np.array([self.known.get(one, _from_text(one)) for one in texts], np.float32).reshape(-1, 3)
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def encode_after(
+        self, context: str, texts: Sequence[str], length: int, batch_tokens: int | None = None
+    ) -> NDArray[np.float32]:
+        self.calls += [(text, length) for text in texts]
+        strings = [text.removeprefix(f"{context} ") for text in texts]
+        return np.array([self.listed.get(string, _from_text(string)) for string in strings], np.float32)
 
 
 def _from_text(text: str) -> list[float]:
     return [byte / 128 - 1 for byte in sha256(text.encode()).digest()[:3]]
 
 
-def question(*clusters: Sequence[str], text: str = "?") -> Question:
+def question(*clusters: Sequence[str], text: str = "name something") -> Question:
     listed = [
         {"id": f"q.{place}", "count": 10 + place, "answers": list(answers)}
         for place, answers in enumerate(clusters)
@@ -55,113 +67,107 @@ ASKED = question(["rain", "shower"], ["snow", "flakes"], ["plane"])
 
 
 def test_an_answer_belongs_to_the_cluster_whose_strings_are_close() -> None:
-    found = assigned(EncoderSimilarity(Made(WEATHER)).probabilities(ASKED, ["drizzle", "sleet", "jet"]))
-    assert found.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-
-
-def test_probabilities_are_those_of_a_gaussian_process() -> None:
-    """Laplace's approximation by Newton steps, and the mean of the logistic function by an integral."""
-    from scipy.stats import norm
-
-    strings = ["rain", "shower", "snow", "flakes", "plane"]
-    vectors = np.array([WEATHER[one] for one in [*strings, "sleet", "jet"]], float)
-    vectors -= vectors[: len(strings)].mean(axis=0)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    squares = ((vectors[:, None] - vectors[None]) ** 2).sum(axis=2)
-    kernel = 10 * np.exp(-squares / 2)
-    inner, cross = kernel[:5, :5], kernel[5:, :5]
-    inside = np.array([False, False, True, True, False])
-    latent = np.zeros(5)
-    for _ in range(200):
-        p = expit(latent)
-        weights = np.diag(p * (1 - p))
-        latent = np.linalg.solve(np.linalg.inv(inner) + weights, weights @ latent + inside - p)
-    p = expit(latent)
-    means = cross @ (inside - p)
-    spread = np.linalg.inv(inner + np.diag(1 / (p * (1 - p))))
-    deviations = np.sqrt(10 - np.einsum("ij,jk,ik->i", cross, spread, cross))
-    expected = [
-        quad(lambda f, m=m, s=s: expit(f) * norm.pdf(f, m, s), m - 9 * s, m + 9 * s)[0]
-        for m, s in zip(means, deviations, strict=True)
-    ]
-    found = EncoderSimilarity(Made(WEATHER)).probabilities(ASKED, ["sleet", "jet"])
-    # scikit-learn approximates the integral.
-    assert found[:, 1] == pytest.approx(expected, abs=3e-3)
-
-
-def test_strings_of_clusters_belong_to_every_cluster_that_has_them() -> None:
-    asked = question(["rain", "snow"], ["snow"], ["plane"])
-    found = EncoderSimilarity(Made({})).probabilities(asked, ["snow", "rain"])
-    assert found.tolist() == [[1, 1, 0], [1, 0, 0]]
-    assert assigned(found).tolist() == found.tolist()
-
-
-def test_blank_answers_belong_to_none() -> None:
-    encoder = Made(WEATHER)
-    found = EncoderSimilarity(encoder).probabilities(ASKED, ["", "sleet"])
-    assert assigned(found).sum(axis=1).tolist() == [0, 1]
-    assert ("?", "") not in encoder.calls
+    values = EncoderSimilarity(StubEncoder(WEATHER)).values(ASKED, ["drizzle", "sleet", "jet"])
+    assert assigned(values).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
 @pytest.mark.parametrize(
-    "clusters", [[["rain"]], [["rain", "shower"]], [["rain"], ["rain"]], [["rain", ""], ["rain", " "]]]
+    "answers", [["drizzle", "rain", ""], ["a very long answer that decides the padding", "hail", "drizzle"]]
 )
-def test_a_cluster_with_all_strings_has_only_these(clusters: list[list[str]]) -> None:
-    asked = question(*clusters)
-    found = EncoderSimilarity(Made(WEATHER)).probabilities(asked, ["rain", "drizzle"])
-    assert found.tolist() == [[1.0] * len(clusters), [0.0] * len(clusters)]
+def test_values_are_those_of_the_published_procedure(tmp_path: Path, answers: list[str]) -> None:
+    """One batch of all strings and answers, padded without a mask, and a regressor of scikit-learn a cluster."""
+    folder = sentence_encoder(tmp_path)
+    clusters = [["rain", "Shower"], ["snow", "flakes of snow"], ["plane"], ["rain"]]
+    asked = question(*clusters, text="name something that falls from the sky?")
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    context = statement(asked.parts["question"])
+    strings = ["rain", "Shower", "snow", "flakes of snow", "plane"]
+    texts = [f"{context} {text}" for text in (*strings, *answers)]
+    ids = tokenizer(texts, padding=True, return_tensors="pt")["input_ids"]
+    first = len(tokenizer(context)["input_ids"]) - 1
+    with torch.inference_mode():
+        states = model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+    vectors = states[:, first:].mean(dim=1).numpy()
+    members = [[0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0]]
+    expected = np.array(
+        [
+            GaussianProcessRegressor(alpha=1e-7).fit(vectors[:5], inside).predict(vectors[5:])
+            for inside in members
+        ]
+    ).T
+    for row, answer in enumerate(answers):
+        if answer in strings:
+            expected[row] = [0, 0, 0, 1]  # the last cluster with the string
+    values = encoder_similarity(folder).values(asked, answers)
+    assert values == pytest.approx(expected, abs=2e-3)
 
 
-def test_blank_strings_teach_nothing() -> None:
-    asked = question(["rain"], [" "], ["snow"])
-    found = EncoderSimilarity(Made(WEATHER)).probabilities(asked, ["drizzle", "sleet"])
-    assert found[:, 1].tolist() == [0, 0]
-    assert assigned(found).tolist() == [[1, 0, 0], [0, 0, 1]]
+def test_the_last_cluster_with_a_string_has_it() -> None:
+    asked = question(["rain", "snow"], ["snow"], ["plane"])
+    values = EncoderSimilarity(StubEncoder({})).values(asked, ["snow", "rain"])
+    assert values.tolist() == assigned(values).tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
-def test_no_cluster_below_the_threshold() -> None:
-    given = np.array([[0.1, 0.05], [0.11, 0.05], [0.3, 0.3], [0, 0]])
-    assert assigned(given).tolist() == [[0, 0], [1, 0], [1, 1], [0, 0]]
+def test_one_cluster_has_every_close_answer() -> None:
+    values = EncoderSimilarity(StubEncoder(WEATHER)).values(question(["rain", "shower"]), ["rain", "drizzle"])
+    assert assigned(values).tolist() == [[1], [1]]
+
+
+def test_no_cluster_at_the_threshold_and_the_last_of_equals() -> None:
+    values = np.array([[0.1, 0.05], [0.11, 0.05], [0.3, 0.3], [0, -1]])
+    assert assigned(values).tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
     assert assigned(np.empty((0, 2))).shape == (0, 2)
 
 
-def test_strings_are_encoded_once_and_in_their_question() -> None:
-    encoder = Made(WEATHER)
+def test_strings_are_encoded_once_for_each_padded_length() -> None:
+    encoder = StubEncoder(WEATHER)
     similarity = EncoderSimilarity(encoder)
-    other = ASKED._replace(parts={**ASKED.parts, "question": "what else?"})
-    for asked in (ASKED, ASKED, other):
-        score([asked], [["drizzle", "Drizzle", "rain"]], {}, similarity)
-        explained(asked, ["drizzle", "Drizzle", "rain"], similarity)
-    assert len(encoder.calls) == len(set(encoder.calls)) == 2 * (5 + 1)
-    assert {context for context, _ in encoder.calls} == {"?", "what else?"}
+    for _ in range(2):
+        for answers in (["drizzle", "Drizzle", "rain"], ["a b c", "sleet"]):
+            score([ASKED], [answers], {}, similarity)
+            explained(ASKED, answers, similarity)
+    context = statement("name something")
+    lengths = [len(f"{context} {answer}".split()) for answer in ("rain", "a b c")]
+    texts = [("drizzle",), ("a b c", "sleet")]
+    strings = ("rain", "shower", "snow", "flakes", "plane")
+    assert sorted(encoder.calls) == sorted(
+        (f"{context} {text}", length)
+        for answers, length in zip(texts, lengths, strict=True)
+        for text in (*strings, *answers)
+    )
 
 
-texts = st.text("abC ", max_size=3)
-strings = texts.filter(str.strip)
+short_texts = st.text("ab ", max_size=3)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
-    st.lists(st.lists(strings, min_size=1, max_size=4, unique=True), min_size=1, max_size=4),
-    st.lists(texts, max_size=6),
+    st.lists(
+        st.lists(short_texts.filter(lambda text: text.strip() == text != ""), min_size=1, max_size=4),
+        min_size=1,
+        max_size=4,
+    ),
+    st.lists(short_texts, max_size=6),
 )
 def test_scores_are_shares_and_the_best_list_has_all(clusters: list[list[str]], answers: list[str]) -> None:
     asked = question(*clusters)
-    similarity = EncoderSimilarity(Made({}))
-    found = score([asked] * 2, [answers, best_list(clusters_of(asked.parts))], {}, similarity)
-    for values in found.values():
-        assert 0 <= values[0] <= 1
+    distinct = len({string for cluster in clusters for string in cluster}) == sum(map(len, clusters))
+    similarity = EncoderSimilarity(StubEncoder({}))
+    scores = score([asked] * 2, [answers, best_list(clusters_of(asked.parts))], {}, similarity)
+    for values in scores.values():
         assert values[1] == 1.0
+        # A string of two clusters belongs to one of them, and so the best list may have less than another one.
+        assert values[0] >= 0 and (values[0] <= 1 or not distinct)
 
 
-def test_explained_names_the_cluster_and_its_probability() -> None:
+def test_explained_names_the_cluster_and_its_value() -> None:
     ranked: list[dict[str, Any]] = explained(
-        ASKED, ["Rain", "drizzle", ""], EncoderSimilarity(Made(WEATHER))
+        ASKED, ["Rain", "drizzle", "jet"], EncoderSimilarity(StubEncoder(WEATHER))
     )["ranked"]
-    assert [line["answer"] for line in ranked] == ["rain", "drizzle", ""]
+    assert [line["answer"] for line in ranked] == ["rain", "drizzle", "jet"]
     assert ranked[0]["encoder"] == {"cluster": "q.0", "similarity": 1.0}
-    assert ranked[1]["encoder"]["cluster"] is None and 0.5 < ranked[1]["encoder"]["similarity"] < 1
-    assert ranked[2]["encoder"] == {"cluster": None, "similarity": 0.0}
+    assert ranked[1]["encoder"]["cluster"] is None and ranked[1]["encoder"]["similarity"] > 0.5
+    assert ranked[2]["encoder"]["cluster"] == "q.2"
 
 
 def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:
@@ -170,22 +176,23 @@ def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:
         encoder_similarity(tmp_path)
 
 
-def test_published_lists_by_the_real_encoder(real_data: Path, minilm: Path) -> None:
-    """Two questions: as published, nearly every answer belongs to a cluster, and scores are above exact match."""
-    from nightjar.benchmarks.files import read_answers, read_references
-    from nightjar.benchmarks.registry import card
-
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "answered", "incorrect"),
+    [
+        ("gpt2finetuned.json", (60.3, 63.4, 65.2, 69.0), (77.0, 77.1, 77.1)),
+        ("human.jsonl", (86.2, 78.6, 78.3, 81.2), (90.3, 91.0, 91.0)),
+    ],
+)
+def test_published_lists_by_minilm(
+    real_data: Path, minilm: Path, name: str, answered: Sequence[float], incorrect: Sequence[float]
+) -> None:
+    """A run of the published procedure gives these means; few values are so near 0.1 that rounding decides."""
     folder = real_data / "protoqa"
     asked = read_references(card("protoqa"), folder / "dev.crowdsourced.jsonl")
-    given = read_answers(card("protoqa"), folder / "dev.predictions.gpt2finetuned.json", asked)
-    lists = [one or [] for one in given[:2]]
-    found = score(asked[:2], lists, encoder=encoder_similarity(minilm))
-    for rule in RULES:
-        assert (found[f"encoder/{rule.name}"] >= found[f"exact_match/{rule.name}"] - 1e-12).all()
-    ranked = [
-        line
-        for q, one in zip(asked, lists, strict=False)
-        for line in explained(q, one, encoder_similarity(minilm))["ranked"]
-    ]
-    answered = [line["encoder"]["similarity"] > 0.1 for line in ranked if line["answer"]]
-    assert sum(answered) / len(answered) > 0.9
+    lists = read_answers(card("protoqa"), folder / f"dev.predictions.{name}", asked)
+    scores = score(asked, [answers or [] for answers in lists], {}, encoder_similarity(minilm))
+    for count, mean in zip((1, 3, 5, 10), answered, strict=True):
+        assert 100 * scores[f"encoder/max_answers@{count}"].mean() == pytest.approx(mean, abs=0.06)
+    for count, mean in zip((1, 3, 5), incorrect, strict=True):
+        assert 100 * scores[f"encoder/max_incorrect@{count}"].mean() == pytest.approx(mean, abs=0.7)
