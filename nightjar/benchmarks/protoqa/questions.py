@@ -78,21 +78,30 @@ def training(
 ) -> Iterator[tuple[Literal["train", "dev"], Question]]:
     """The pairs of the files `train` and `dev`: those of a file of pairs, or one for each string of each cluster.
 
-    The reference is the answer. Raises NightjarError if a file was not ingested or has no answers.
+    The reference is the answer. Prompts of pairs have no blanks at their ends; those of questions to answer may. Raises NightjarError if a file was not ingested or has no answers.
     """
     splits: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
         ("train", settings.train, settings.train_pairs),
         ("dev", settings.dev, settings.dev_pairs),
     )
-    for split, file, most in splits:
+    for split, file, limit in splits:
         if file is None:
             continue
-        pairs = [pair for one in _ingested(sources, file, split) for pair in _pairs(one)]
+        pairs = [pair for question in _ingested(sources, file, split) for pair in _pairs(question)]
         if not pairs:
             what = f"no question of {file} has an answer"
             raise NightjarError(what, sources.data, f"set benchmarks.protoqa.{split} to another file")
-        for one in drawn(pairs, most, seed, attrgetter("key")):
-            yield split, one
+        for pair in drawn(pairs, limit, seed, attrgetter("key")):
+            yield split, _stripped(pair)
+
+
+def _stripped(pair: Question) -> Question:
+    """The pair with a prompt without blanks at its ends, as published for training (ProtoQA_GPT2).
+
+    Only a prompt that has such blanks is stored, as `statement`.
+    """
+    text = _prompt(pair)
+    return pair if text == text.strip() else pair._replace(parts={**pair.parts, "statement": text.strip()})
 
 
 def _pairs(question: Question) -> Iterator[Question]:
@@ -121,6 +130,10 @@ def _files(sources: Sources) -> list[str]:
 
 def prompt(question: Question, asking: Asking) -> str:
     """The beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
+    return _prompt(question)
+
+
+def _prompt(question: Question) -> str:
     return str(question.parts.get("statement") or statement(question.parts["question"]))
 
 

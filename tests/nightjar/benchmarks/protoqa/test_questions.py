@@ -81,10 +81,23 @@ def test_a_file_of_questions_gives_a_pair_for_each_answer_of_each_cluster(source
 
 
 def test_published_lines_for_finetuning_are_not_transformed_again(sources: Sources) -> None:
-    """ProtoQA_GPT2's finetune_train.txt: prompt and target are those of the line, blanks around the prompt too."""
+    """ProtoQA_GPT2: prompt and target are those of the line, without blanks around the prompt."""
     card, asking = registry.card("protoqa"), cast(Asking, None)
-    found = [one for _, one in training(sources, Settings(train="finetune_train"), 1)]
-    assert [f"{card.prompt(one, asking)}\t{target(one)}" for one in found] == FINETUNE
+    pairs = [pair for _, pair in training(sources, Settings(train="finetune_train"), 1)]
+    lines = [f"{card.prompt(pair, asking)}\t{target(pair)}" for pair in pairs]
+    assert lines == ["\t".join(cell.strip() for cell in line.split("\t")) for line in FINETUNE]
+    assert lines != FINETUNE
+
+
+@pytest.mark.parametrize("text", ["what falls?", "the best day is named", "do you like rain?"])
+def test_prompts_of_pairs_have_no_blanks_at_their_ends(tmp_path: Path, text: str) -> None:
+    card, asking = registry.card("protoqa"), cast(Asking, None)
+    (tmp_path / "source").mkdir()
+    put(tmp_path / "source" / "train.pairs.txt", [f"{text}\train"])
+    ingest("protoqa", tmp_path / "source", tmp_path / "data")
+    sources = Sources(tmp_path / "data", tmp_path / "data")
+    ((_, pair),) = training(sources, Settings(train="train.pairs"), 1)
+    assert card.prompt(pair, asking) == statement(text).strip()
 
 
 @pytest.mark.parametrize("file", ["test.questions", "dev.assessments"])
