@@ -78,7 +78,8 @@ def training(
 ) -> Iterator[tuple[Literal["train", "dev"], Question]]:
     """The pairs of the files `train` and `dev`: those of a file of pairs, or one for each string of each cluster.
 
-    The reference is the answer. Prompts of pairs have no blanks at their ends; those of questions to answer may. Raises NightjarError if a file was not ingested or has no answers.
+    The reference is the answer. Prompts of pairs have no blanks at their ends; those of questions to answer may. Raises
+    NightjarError if a file was not ingested or has no answers.
     """
     splits: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
         ("train", settings.train, settings.train_pairs),
