@@ -7,6 +7,7 @@ tables      tables of papers: `source`, `tracks`, and `rows`, the numbers of eac
             with `metrics` all numbers of the one track, whose value is the one of the metric `main`. One with a `title`
             is shown, with its `note`; one that is `alone` without the rows of other tables. `calls` are PublishedCalls.
 curves      `study`, `system`, `source`, and `points`: the numbers of `tracks` by value, or the name of a row
+findings    `system`, `other`, `tracks`, `paper` and `setting`: a PublishedFinding
 collection  `source`, `notes` and `figures` of the dataset
 
 "-" is a number that is not published.
@@ -88,6 +89,20 @@ class PublishedCurve:
 
 
 @dataclass(frozen=True)
+class PublishedFinding:
+    """A paper's finding that `system` is at least as good as `other`, on `tracks`; without tracks, by the mean of tasks.
+
+    `paper` says where it stands, with the numbers, and `setting` with which set-up, beside that of the sample.
+    """
+
+    system: str
+    other: str
+    tracks: tuple[str, ...]
+    paper: str
+    setting: str
+
+
+@dataclass(frozen=True)
 class Figure:
     """A number that describes a dataset: `name` is its key in the facts of the stage ingest. None: not published."""
 
@@ -113,12 +128,14 @@ class Collection:
 class Papers(Capability):
     """What papers say of a benchmark: rows that are shown beside the systems, tables, results of studies, and figures.
 
-    `curves` are results at several values of a setting, which studies of it show.
+    `curves` are results at several values of a setting, which studies of it show. Where ours are the opposite of one of
+    the `findings`, the report says so.
     """
 
     rows: tuple[Published, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
     curves: tuple[PublishedCurve, ...] = ()
+    findings: tuple[PublishedFinding, ...] = ()
     collection: Collection | None = None
 
 
@@ -154,7 +171,11 @@ def read(file: Path) -> Papers:
     if it := found.get("collection"):
         figures = tuple(Figure(*_known(figure)) for figure in it["figures"])
         collection = Collection(it["source"], figures, it["notes"])
-    return Papers(tuple(rows), tuple(tables), tuple(curves), collection)
+    findings = (
+        PublishedFinding(**{**finding, "tracks": tuple(finding["tracks"])})
+        for finding in found.get("findings", ())
+    )
+    return Papers(tuple(rows), tuple(tables), tuple(curves), tuple(findings), collection)
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[Published]:

@@ -12,6 +12,7 @@ from nightjar.benchmarks.papers import (
     Published,
     PublishedCalls,
     PublishedCurve,
+    PublishedFinding,
     PublishedTable,
     read,
 )
@@ -58,6 +59,13 @@ source = "Nobody 2030"
 tracks = ["days", "nights"]
 points = { 512 = [1.0, "-"] }
 
+[[findings]]
+system = "large"
+other = "small"
+tracks = ["days"]
+paper = "Nobody 2030, table 1, has 2.5 above 1.5"
+setting = "with all days (the sample: one)"
+
 [collection]
 source = "Nobody 2030, table 4"
 notes = "Words are counted."
@@ -93,6 +101,8 @@ def test_a_file_is_read_in_its_order(file: Path) -> None:
         ),
         PublishedCurve("lengths", "ours", "Nobody 2030", {"512": {"days": 1.0}}),
     )
+    says = ("Nobody 2030, table 1, has 2.5 above 1.5", "with all days (the sample: one)")
+    assert papers.findings == (PublishedFinding("large", "small", ("days",), *says),)
     figures = (Figure("tasks", "tasks", 12), Figure("words", "words", None, 1))
     assert papers.collection == Collection("Nobody 2030, table 4", figures, "Words are counted.")
 

@@ -1,0 +1,51 @@
+"""Sentences on results that are the opposite of a paper's finding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.aggregate import aggregate, compare
+from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.sections import Interval
+from nightjar.statistics import Bootstrap
+from stages.report.benchmark.findings import opposites
+from stages.report.read.results import Results, Row
+
+CARD = registry.card("tool_use")
+N = 24
+
+
+def results(plain: float, disabled: float) -> Results:
+    """Two systems with these perplexities of held-out texts of ten tokens each."""
+    keys = [Key("held_out", "c", "held_out", str(n)) for n in range(N)]
+    made = [
+        SystemScores(system, keys, {"nll": np.full(N, 10 * np.log(value)), "tokens": np.full(N, 10.0)})
+        for system, value in (("plain", plain), ("toolformer_disabled", disabled))
+    ]
+    bootstrap = Bootstrap(1, 200, 0.95)
+    compared = compare(CARD, made, [("toolformer_disabled", "plain")], bootstrap)
+    return Results(CARD, aggregate(CARD, made, bootstrap), {}, compared)
+
+
+def test_an_opposite_result_has_the_numbers_of_both_and_the_reason() -> None:
+    (text,) = opposites(results(15.0, 18.0), None)
+    assert "toolformer_disabled has 18.0 and is worse than plain with 15.0 (p " in text
+    assert "Schick et al. 2023, table 8" in text and text.endswith("calls).")
+
+
+@pytest.mark.parametrize("disabled", [15.04, 14.0])
+def test_a_result_like_the_papers_has_none(disabled: float) -> None:
+    assert opposites(results(15.0, disabled), None) == []
+
+
+def test_a_mean_of_tasks() -> None:
+    card = registry.card("classification")
+    lanes = {name: Interval(value, None, None) for name, value in (("reader", 38.9), ("pgra", 35.2))}
+    row = Row("overall", "overall", card.metric("accuracy"), 54, lanes)
+    (text,) = opposites(Results(card, [], {}), row)
+    assert text.startswith(
+        "The mean of the tasks: pgra has 35.2 and is worse than reader with 38.9; Guo et al. 2023"
+    )
+    assert opposites(Results(card, [], {}), None) == []
