@@ -90,7 +90,7 @@ class PublishedCurve:
 
 @dataclass(frozen=True)
 class PublishedFinding:
-    """A paper's finding that `system` is at least as good as `other`, on `tracks`; without tracks, by the mean of tasks.
+    """A paper's finding: `system` is at least as good as `other` on `tracks`, or without them by the mean of tasks.
 
     `paper` says where it stands, with the numbers, and `setting` with which set-up, beside that of the sample.
     """
