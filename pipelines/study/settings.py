@@ -32,7 +32,9 @@ from pipelines.run.profiles import EVERY_KEY
 KINDS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("split.train_tasks=8,32,128,256,512,757",),
     "instances": ("split.train_instances_per_task=8,32,64,128,256,512",),
-    "encodings": ("encoding=def,pos2,def_pos2,def_pos2_neg2,def_pos2_neg2_expl,tk_instruct",),
+    "encodings": (
+        "encoding=task_name,def,pos1,pos2,pos4,def_pos2,def_pos2_neg2,def_pos2_neg2_expl,tk_instruct",
+    ),
     "calls": ("predict.{benchmark}.call_top_k=0,1,3,10",),
     "candidates": ("rerank.candidates=16,50,100,150",),
     "passages": ("readers.{reader}.passages=4,8,16,24",),

@@ -11,7 +11,9 @@ from nightjar.params.profiles import Change, nearest, values
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("name", ["sample", "real", "quick", "paper", "paper_appendix", "paper_11b"])
+@pytest.mark.parametrize(
+    "name", ["sample", "real", "quick", "paper", "paper_appendix", "paper_11b", "mtk_instruct"]
+)
 def test_every_profile_is_nearest_to_itself(name: str) -> None:
     assert nearest(ROOT, values(ROOT, name)) == (name, [], [])
 
@@ -42,3 +44,9 @@ def test_a_broken_profile_is_named_and_the_others_are_compared(tmp_path: Path) -
     assert (name, differing) == ("sample", [Change("seed", 1, 2)])
     assert len(unreadable) == 1 and "unknown key sede" in unreadable[0]
     assert nearest(tmp_path / "nothing", {"seed": 2}) == (None, [], [])
+
+
+def test_mtk_instruct_trains_on_the_cross_lingual_track() -> None:
+    settings = values(ROOT, "mtk_instruct")
+    assert settings["split"]["track"] == settings["train"]["recipes"]["supervised"]["track"] == "xlingual"
+    assert values(ROOT, "paper")["train"]["recipes"]["supervised"]["track"] == "default"

@@ -191,12 +191,20 @@ RECIPES = [
         (
             profile,
             recipe,
-            FULL | {"learning_rate": rate, "batch_size": batch, "max_steps": steps, "warmup": 0.0},
+            FULL
+            | {
+                "learning_rate": rate,
+                "batch_size": batch,
+                "max_steps": steps,
+                "warmup": 0.0,
+                "weighting": "instances",
+            },
         )
         for profile, rate, batch, steps in (
             ("paper", 5e-5, 16, None),
             ("paper_appendix", 1e-5, 16, None),
             ("paper_11b", 1e-5, 1024, 1000),
+            ("mtk_instruct", 5e-5, 16, None),
         )
         for recipe in ("tk_instruct", "supervised")
     ),
