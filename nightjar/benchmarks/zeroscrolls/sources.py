@@ -2,7 +2,7 @@
 
 How the benchmark's makers wrote a source document as text is not published. The layouts here are ours. SpaceDigest and
 BookSumSort are made of tables by the published recipes, seeded. The tables have the columns hotel, rating, review, and
-book, chapter, summary.
+book, chapter, summary; SpaceDigest reads SPACE's own files too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -261,11 +261,12 @@ def space_digest(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
     """An example for each hotel with at least REVIEWS reviews that are positive (5, 4) or negative (2, 1).
 
     REVIEWS of them are drawn, those with a rating of 3 not among them. The reference is the percentage of positive
-    ones. Every example has the number of the hotel's ratings, those of 3 included.
+    ones. Every example has the number of the hotel's ratings, those of 3 included. Rows are reviews, or hotels as SPACE
+    has them.
     """
     hotels: dict[str, list[tuple[str, bool]]] = {}
     ratings: Counter[str] = Counter()
-    for _, found in _read(rows, _review, file):
+    for _, found in _read(list(_reviews(rows)), _review, file):
         if isinstance(found, Refused):
             yield found
         else:
@@ -345,6 +346,26 @@ def _cell(row: Mapping[str, Any], key: str) -> str:
     if not is_text(text) or not text.strip():
         raise InvalidRow(f"{key} is blank or not a text")
     return text.strip()
+
+
+def _reviews(rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows of a table of reviews; of a hotel of SPACE (`entity_id`, `reviews`) one for each of its reviews."""
+    for row in rows:
+        if row.fault or "reviews" not in row.value:
+            yield row
+            continue
+        try:
+            reviews = objects_of(row.value["reviews"], "reviews")
+        except InvalidRow as error:
+            yield replace(row, fault=str(error))
+            continue
+        for review in reviews:
+            value = {"hotel": row.value.get("entity_id"), "rating": review.get("rating")}
+            sentences = review.get("sentences")
+            if isinstance(sentences, list) and all(map(is_text, sentences)):
+                yield Row(row.number, value | {"review": " ".join(map(str.strip, sentences))})
+            else:
+                yield Row(row.number, value, fault="sentences are no texts")
 
 
 def _review(row: Mapping[str, Any]) -> tuple[str, int, str]:

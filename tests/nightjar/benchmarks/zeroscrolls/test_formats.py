@@ -182,6 +182,45 @@ def test_space_digest_draws_50_reviews_without_a_rating_of_3(tmp_path: Path) -> 
     assert list(load(tmp_path)) == list(load(tmp_path))
 
 
+def test_the_files_of_space_give_the_examples_of_a_table(tmp_path: Path) -> None:
+    made = hotels(("Sea View", "Hill"), reviews=70)
+    put_table(tmp_path / "table" / "space_digest" / "a.csv", made)
+    entities = [
+        {
+            "entity_id": name,
+            "reviews": [
+                {
+                    "review_id": f"{at}",
+                    "rating": it["rating"],
+                    "sentences": [it["review"].split(" of ")[0], f" of {name}."],
+                }
+                for at, it in enumerate(made)
+                if it["hotel"] == name
+            ],
+        }
+        for name in ("Sea View", "Hill")
+    ]
+    put(tmp_path / "space" / "space_digest" / "a.json", [json.dumps(entities)])
+    parts = [
+        {name: (it.parts, it.references) for name, it in records(tmp_path / of).items()}
+        for of in ("space", "table")
+    ]
+    assert len(parts[0]) == 2 and parts[0] == parts[1]
+
+
+@pytest.mark.parametrize(
+    ("entity", "reason"),
+    [
+        ({"entity_id": "a", "reviews": "none"}, "reviews is not a list of objects"),
+        ({"entity_id": "a", "reviews": [{"rating": 5, "sentences": "x"}]}, "sentences are no texts"),
+        ({"reviews": [{"rating": 5, "sentences": ["x"]}]}, "no hotel"),
+    ],
+)
+def test_hotels_of_space_that_are_refused(tmp_path: Path, entity: dict[str, Any], reason: str) -> None:
+    put(tmp_path / "space_digest" / "a.json", [entity])
+    assert reason in refused(tmp_path)[0].reason
+
+
 def test_space_digest_has_the_500_most_rated_hotels_of_all_files(tmp_path: Path) -> None:
     """Every sixth of 600 hotels has one rating less; the ratings of 3 count, though their reviews are not drawn."""
     for name, numbers in (("a", range(400)), ("b", range(400, 600))):
