@@ -32,7 +32,7 @@ def results(plain: float, disabled: float) -> Results:
 def test_an_opposite_result_has_the_numbers_of_both_and_the_reason() -> None:
     (text,) = opposites(results(15.0, 18.0), None)
     assert "toolformer_disabled has 18.0 and is worse than plain with 15.0 (p " in text
-    assert "Schick et al. 2023, table 8" in text and text.endswith("calls).")
+    assert "Schick et al. 2023, table 8" in text and text.endswith("in all).")
 
 
 @pytest.mark.parametrize("disabled", [15.04, 14.0])
