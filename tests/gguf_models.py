@@ -58,6 +58,7 @@ def as_gguf(model: Path, folder: Path) -> LanguageModel:
     backend = json.loads((model / "tokenizer.json").read_text())
     vocabulary = backend["model"]["vocab"]
     writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(sorted(vocabulary, key=vocabulary.__getitem__))
     writer.add_token_types([3, *[1] * (len(vocabulary) - 1)])  # the end token is a control token
     writer.add_token_merges([" ".join(pair) for pair in backend["model"]["merges"]])

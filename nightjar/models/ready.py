@@ -11,18 +11,19 @@ from typing import Any
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output, replacing
 from nightjar.core.json_text import shown
+from nightjar.models.gguf_metadata import (
+    FIX,
+    check_architecture,
+    check_metadata,
+    check_tokens,
+    first_tokens,
+    ignores_merges,
+)
 from nightjar.models.headers import AGAIN, check_sizes, refusing
 from nightjar.models.tokenizer import PROBE, load_tokenizer
 from nightjar.models.weights import CHECKSUMS, INDEX, KEPT, check, digest, find, weight_files, write_checksums
 from nightjar.params.data import ModelSource
 
-# The metadata of a GGUF that scales positions, with the values that leave them as they are.
-_UNSCALED: dict[str, tuple[Any, ...]] = {
-    "scaling.type": ("none",),
-    "scaling.factor": (0, 1),
-    "scaling.attn_factor": (0, 1),
-    "scale_linear": (0, 1),
-}
 PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
 
 
@@ -48,18 +49,12 @@ def make_tokenizer_ready(source: ModelSource, output: Path) -> None:
     with folder_output(output) as made:
         weights = weight_files(folder)[0]
         if weights.suffix == ".gguf":
-            from transformers import AutoConfig
-
-            from nightjar.models.pretrained import OFFLINE
-
-            _gguf_tensors(weights)
-            with refusing("this GGUF cannot be read", weights):
-                config = AutoConfig.from_pretrained(str(folder), gguf_file=weights.name, **OFFLINE)
+            metadata, _, config = _read_gguf(weights)
             if hasattr(config, "quantization_config"):
                 del config.quantization_config
             config._name_or_path = weights.stem
             config.save_pretrained(made)
-            _save_gguf_tokenizer(weights, made, config.vocab_size)
+            _save_gguf_tokenizer(metadata, weights, made, config.vocab_size)
         else:
             _copy(folder, made, weights=False)
         load_tokenizer(made)
@@ -157,7 +152,7 @@ def _convert_gguf(weights: Path, output: Path) -> None:
 
     from nightjar.models.pretrained import check_finite, read_model
 
-    tensors = _gguf_tensors(weights)
+    metadata, tensors, _ = _read_gguf(weights)
     loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
     rest = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
     if rest:
@@ -174,26 +169,35 @@ def _convert_gguf(weights: Path, output: Path) -> None:
         plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     plain.load_state_dict(loaded.state_dict(), assign=True)
     plain.save_pretrained(output)
-    _save_gguf_tokenizer(weights, output, plain.get_input_embeddings().weight.shape[0])
+    _save_gguf_tokenizer(metadata, weights, output, plain.get_input_embeddings().weight.shape[0])
     check_finite(loaded, load_tokenizer(output).encode(PROBE), weights)
 
 
-def _save_gguf_tokenizer(weights: Path, output: Path, size: int) -> None:
-    """Write the tokenizer of a GGUF, without the tokens beyond the `size` embeddings."""
+def _save_gguf_tokenizer(metadata: dict[str, Any], weights: Path, output: Path, size: int) -> None:
+    """Write the tokenizer of a GGUF, without the tokens beyond the `size` embeddings.
+
+    Raises NightjarError if it begins texts otherwise than the metadata asks for.
+    """
     from nightjar.models.pretrained import read_tokenizer
 
     read_tokenizer(weights.parent, gguf_file=weights.name).save_pretrained(output)
     _without_places(output / "tokenizer_config.json")
-    _without_more_tokens(output / "tokenizer.json", size)
+    _adjust_tokens(output / "tokenizer.json", size, ignores_merges(metadata))
+    if (begin := load_tokenizer(output).begin) != (expected := first_tokens(metadata)):
+        what = f"transformers puts {list(begin)} before texts, tokenizer.ggml.add_bos_token asks for {list(expected)}"
+        raise NightjarError(what, weights, FIX)
 
 
-def _gguf_tensors(weights: Path) -> dict[str, int]:
-    """The number of elements of each tensor of a GGUF, without the factors of positions.
+def _read_gguf(weights: Path) -> tuple[dict[str, Any], dict[str, int], Any]:
+    """The metadata of a GGUF, the number of elements of each tensor but factors of positions, and its configuration.
 
-    Raises NightjarError if it is damaged, its configuration asks for more layers than it has, or its positions are
-    scaled.
+    Raises NightjarError if it is damaged, its configuration asks for more layers than it has, its positions are
+    scaled, or it is of a kind that transformers reads otherwise.
     """
     import gguf
+    from transformers import AutoConfig
+
+    from nightjar.models.pretrained import OFFLINE
 
     with refusing("this GGUF cannot be read", weights):
         with weights.open("rb") as stream:
@@ -202,32 +206,38 @@ def _gguf_tensors(weights: Path) -> dict[str, int]:
         if head[:4] != b"GGUF" or 8 * sum(counts) > weights.stat().st_size:
             raise NightjarError("not a GGUF file, or cut off", weights, AGAIN)
         reader = gguf.GGUFReader(str(weights))
-        metadata = {name: it.contents() for name, it in reader.fields.items() if len(it.types) == 1}
+        # The long arrays of a vocabulary say nothing here.
+        metadata = {
+            name: None if name.startswith("tokenizer.") and len(it.types) > 1 else it.contents()
+            for name, it in reader.fields.items()
+        }
         check_sizes(metadata, len(reader.tensors), weights)
-        _check_unscaled(metadata, reader.tensors, weights)
-        return {it.name: int(it.n_elements) for it in reader.tensors if not it.name.startswith("rope_")}
+        check_architecture(metadata, weights)
+        check_tokens(metadata, weights)
+        if scaled := [
+            it.name for it in reader.tensors if it.name.startswith("rope_") and (it.data != 1).any()
+        ]:
+            what = (
+                f"its positions are scaled ({shown(scaled[0], quoted=False)}), which is not read from a GGUF"
+            )
+            raise NightjarError(what, weights, FIX)
+        config = AutoConfig.from_pretrained(str(weights.parent), gguf_file=weights.name, **OFFLINE)
+        check_metadata(metadata, config, weights)
+        sizes = {it.name: int(it.n_elements) for it in reader.tensors if not it.name.startswith("rope_")}
+        return metadata, sizes, config
 
 
-def _check_unscaled(metadata: dict[str, Any], tensors: list[Any], weights: Path) -> None:
-    """Raise NightjarError for a GGUF whose positions are scaled: transformers passes over that for most models."""
-    scaled = [it.name for it in tensors if it.name.startswith("rope_") and not bool((it.data == 1).all())]
-    for key, value in metadata.items():
-        _, _, setting = key.partition(".rope.")
-        neutral = _UNSCALED.get(setting)
-        if neutral is not None and value not in neutral:
-            scaled.append(key)
-    if scaled:
-        names = shown(", ".join(scaled), 300, quoted=False)
-        what = f"its positions are scaled ({names}), which is not read from a GGUF"
-        raise NightjarError(what, weights, "give the same model as safetensors")
+def _adjust_tokens(file: Path, rows: int, whole: bool) -> None:
+    """Take the tokens that transformers adds to a GGUF's own, beyond the embeddings, out of a tokenizer.json.
 
-
-def _without_more_tokens(file: Path, rows: int) -> None:
-    """Take the tokens that transformers adds to a GGUF's own, beyond the embeddings, out of a tokenizer.json."""
+    With `whole`, a piece of text that is a token needs no merges.
+    """
     values = json.loads(file.read_text(encoding="utf-8"))
     kept = [token for token in values["added_tokens"] if token["id"] < rows]
-    if len(kept) < len(values["added_tokens"]):
-        file.write_text(json.dumps(values | {"added_tokens": kept}, ensure_ascii=False), encoding="utf-8")
+    if len(kept) < len(values["added_tokens"]) or whole:
+        more = {"model": values["model"] | {"ignore_merges": True}} if whole else {}
+        changed = values | {"added_tokens": kept} | more
+        file.write_text(json.dumps(changed, ensure_ascii=False), encoding="utf-8")
 
 
 def _convert_sentencepiece(folder: Path, output: Path) -> None:
