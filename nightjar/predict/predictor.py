@@ -46,6 +46,8 @@ log = logging.getLogger("nightjar")
 NOTHING_WRITTEN: Mapping[str, Any] = {"text": "", "calls": [], "new_tokens": 0}
 # What the row of a question has beside its columns where the model failed to answer: the reason.
 FAILURE = "failure"
+# The kinds of failures that may pass. A refusal and a filtered text are answers of a model.
+_PASSING = ("error", "abort")
 
 # Columns of contracts.PREDICTIONS, and `seconds`.
 Row = dict[str, Any]
@@ -240,6 +242,11 @@ def folder_of(system: str) -> Path:
         what = f"no {RECIPE} in this directory" if folder.is_dir() else "no such trained system"
         raise NightjarError(what, repr(system), fix)
     return folder
+
+
+def is_error(row: Mapping[str, Any]) -> bool:
+    """Whether there is no answer because of an error that may pass, so that the question can be asked again."""
+    return str(row.get(FAILURE, "")).partition(":")[0] in _PASSING
 
 
 def warn_of_failures(benchmark: str, questions: Sequence[Question], failures: Mapping[int, str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
@@ -29,7 +30,7 @@ from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
-from nightjar.core.json_text import read
+from nightjar.core.json_text import read, recorded
 from nightjar.models.backends import backend
 from nightjar.models.weights import CONFIG
 from nightjar.models.weights import digest as digest_of_weights
@@ -44,6 +45,8 @@ from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
 from stages._runtime.stage import Show, Stage, before_models, carry_out
+
+log = logging.getLogger("nightjar")
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[s
             if options.limit != evaluation.read(output).arguments.get("limit"):
                 _ask_more(record, output)
             _write_questions(record, output, params.seed, questions)
+            _forget_errors(record, output)
             _run_stages(model, record, params, output, show)
             for one in record["tasks"]:
                 write_samples(output, one, record["name"], output / f"samples_{one}.jsonl")
@@ -324,6 +328,19 @@ def _ask_more(record: Mapping[str, Any], output: Path) -> None:
     for one in record["tasks"]:
         remove(output / paths.QUESTIONS / one)
     _write(output / RECORD, record)
+
+
+def _forget_errors(record: Mapping[str, Any], output: Path) -> None:
+    """Let the stages run again where an answer was an error; the other answers are recorded."""
+    from stages.predict.__main__ import ERRORS
+
+    for one in record["tasks"]:
+        predict, *others = (f"predict@{one}-{record['name']}", f"evaluate@{one}", "report")
+        facts = output / paths.metrics_file(predict)
+        if errors := recorded(facts).get(ERRORS):
+            log.info("%s: questions whose answer was an error are asked again: %s", one, errors)
+            for stage in (*others, predict):
+                (output / paths.metrics_file(stage)).unlink(missing_ok=True)
 
 
 def _write(file: Path, values: Mapping[str, Any]) -> None:

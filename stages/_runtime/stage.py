@@ -80,14 +80,15 @@ class Stage:
         compute: Callable[[Sequence[int]], Iterable[tuple[int, Any]]],
         unit: str,
         size: Callable[[int], int] = lambda number: 1,
+        lasts: Callable[[Any], bool] = lambda value: True,
     ) -> Iterator[Iterable[Any] | None]:
         """The values of all units in order: those that an earlier run recorded, and the others, computed now.
 
         `cache_key` is all that decides the values. `units` is their number, or the key of each, by which a later run
         with others finds it. `compute` gives the values of the numbers asked for in any order; each is recorded at
-        once in the checkpoint of this key. Messages count `unit`s, such as "texts", of which a unit has `size`. The
-        checkpoint is removed when the block ends without an error. A shard computes its share and gets None: only the
-        run that publishes has all values.
+        once in the checkpoint of this key, unless it does not last: a later run computes it again. Messages count
+        `unit`s, such as "texts", of which a unit has `size`. The checkpoint is removed when the block ends without an
+        error. A shard computes its share and gets None: only the run that publishes has all values.
         """
         keys = None if isinstance(units, int) else units
         count = units if isinstance(units, int) else len(units)
@@ -98,13 +99,17 @@ class Stage:
             if recorded := sum(map(size, checkpoint)):
                 log.info("%d of %d %s were done before", recorded, sum(map(size, range(count))), unit)
             progress = Progress(unit, sum(map(size, todo)), self.show)
+            passing = dict[int, Any]()
             for number, value in compute(todo):
-                checkpoint.add(number, value)
+                if lasts(value):
+                    checkpoint.add(number, value)
+                else:
+                    passing[number] = value
                 progress.add(size(number))
             if self.shard:
                 yield None
             else:
-                yield map(checkpoint.__getitem__, range(count))
+                yield (passing[it] if it in passing else checkpoint[it] for it in range(count))
                 checkpoint.remove()
 
     def count(self, rows_in: int, rows_out: int, rejected: int = 0) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 from nightjar.core import contracts, paths, tables
 from nightjar.params.predict import PLAIN, prompting
 from nightjar.predict import Job, Predictor, predictor
-from nightjar.predict.predictor import FAILURE
+from nightjar.predict.predictor import FAILURE, is_error
 from stages._runtime.stage import Stage, main
 
 log = logging.getLogger("nightjar")
+# The fact that counts the questions whose answer was an error.
+ERRORS = "errors"
 PACKAGES = ("torch", "transformers", "peft")
 
 
@@ -29,7 +31,9 @@ def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = N
         if made.cache_key is None:
             publish(stage, job, made, dict(made.answer(range(len(made.questions)))))
         else:
-            with stage.run_resumable(made.cache_key, made.keys, made.answer, "questions") as given:
+            with stage.run_resumable(
+                made.cache_key, made.keys, made.answer, "questions", lasts=lambda row: not is_error(row)
+            ) as given:
                 if given is None:
                     return
                 publish(stage, job, made, dict(enumerate(given)))
@@ -43,6 +47,8 @@ def publish(stage: Stage, job: Job, made: Predictor, given: Mapping[int, Mapping
     """
     rows, timings = [], []
     failures = {number: row[FAILURE] for number, row in given.items() if FAILURE in row}
+    if errors := sum(map(is_error, given.values())):
+        stage.details[ERRORS] = errors
     given = {number: row for number, row in given.items() if number not in failures}
     named = {"benchmark": job.system.benchmark, "system": job.system.system}
     for number, answer in sorted(given.items()):

@@ -138,6 +138,31 @@ def test_an_error_after_a_call_is_no_answer(workdir: Path, tiny_model: Path) -> 
     assert [row["id"] for row in rows] == ["0", "1", "3"] and stage.rows_rejected == 1
 
 
+@pytest.mark.parametrize("reason", ["error", "content_filter"])
+def test_a_resumed_run_asks_again_where_the_answer_was_an_error(
+    workdir: Path, tiny_model: Path, reason: str
+) -> None:
+    """A filtered text is the model's answer, which is not asked for again."""
+    broken, failing = {"3"}, {"1"}
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if number(body) in broken:
+            return 400, {"error": "broken off"}
+        return completion("text", reason if number(body) in failing else "stop")
+
+    with serving(script) as served:
+        project(workdir, tiny_model, served.url)
+        with pytest.raises(NightjarError, match="broken off"):
+            finish()
+        broken.clear()
+        failing.clear()
+        before = len(served.asked)
+        stage, rows = finish()
+    again = {number(body) for body in served.asked[before:]}
+    assert ("1" in again) == (reason == "error")
+    assert len(rows) == 4 - (reason != "error") and "errors" not in stage.details
+
+
 def _only_the_calculator(folder: Path) -> None:
     values = read_yaml(folder / "params.yaml")
     values["tools"]["all"] = {"calculator": {}}

@@ -287,6 +287,31 @@ def test_a_larger_limit_asks_only_the_questions_that_are_new(
         assert {row["n"] for row in headline} == {6}
 
 
+def test_the_same_command_asks_again_where_an_answer_was_an_error(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reasons = ["error", "content_filter"]
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return completion("text", reasons.pop() if reasons else "stop")
+
+    def missing() -> int:
+        rows = tables.read_rows(
+            project.parent / "run/data/predict/supernatinst/server", contracts.PREDICTIONS
+        )
+        headline = json.loads((project.parent / "run/data/report/headline.json").read_text())
+        return max(row["n"] for row in headline) - len(rows)
+
+    with serving(script) as served:
+        command = ("--model", f"server:{served.url}#server", "--benchmark", "supernatinst")
+        assert run(*command, "--output", "../run") == 0 and missing() == 2
+        asked = len(served.asked)
+        assert run(*command, "--output", "../run") == 0 and missing() == 1
+        assert len(served.asked) == asked + 1
+        assert run(*command, "--output", "../run") == 0
+        assert len(served.asked) == asked + 1
+
+
 def test_prompts_with_and_without_a_template_are_not_compared_in_silence(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
