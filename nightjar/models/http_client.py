@@ -226,7 +226,9 @@ class HttpClient:
             what = f"no endpoint {path}, or no model {model!r} ({detail})"
             return self.fault(what, "use a server with this interface of OpenAI")
         if status < 400:
-            return self.fault(f"it redirects to {self.shown(str(reply.location))}", "give that address")
+            return self.fault(
+                f"it redirects to {self.shown(str(reply.location))}", "give the one that answers"
+            )
         what = "it fails" if status >= 500 else "it refuses the request"
         fault = Refused(self._hidden(f"{what} ({detail})"), self.where, "see the server's log")
         if status in _UNACCEPTABLE:

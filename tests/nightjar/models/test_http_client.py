@@ -240,7 +240,7 @@ def test_redirects_are_not_followed(interface: Interface) -> None:
 )
 def test_a_redirect_to_what_is_no_address_is_one_line(interface: Interface, location: str) -> None:
     head = f"HTTP/1.1 302 There\r\nLocation: {location}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".encode()
-    told = re.escape(f"it redirects to {location}; give that address")
+    told = re.escape(f"it redirects to {location}; give the one that answers")
     with talking(lambda it: it.sendall(head)) as url, pytest.raises(NightjarError, match=told):
         interface.ask(f"{url}#m")
 
