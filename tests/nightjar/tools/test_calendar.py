@@ -82,5 +82,5 @@ def test_the_day_is_that_of_the_request_or_the_set_one_and_never_the_clock(
 
 @pytest.mark.parametrize("day", ["today", "2023-02-30", "30 January 2023", 20230130, date(2023, 1, 30)])
 def test_a_day_that_is_none_is_refused(day: object) -> None:
-    with pytest.raises(NightjarError, match=r"tools\.calendar\.day"):
+    with pytest.raises(NightjarError, match=r"tools\.all\.calendar\.day"):
         make("calendar", None, {"day": day})
