@@ -58,7 +58,7 @@ def _is_piece(piece: str, token: Any, text: str) -> bool:
 
 def _prompt_logprobs(value: Any, text: str) -> list[Piece] | None:
     """The pieces of vLLM's `prompt_logprobs`: for each token an object with one entry, null for the first."""
-    if not isinstance(value, list) or len(value) < 2 or value[0] is not None:
+    if not isinstance(value, list) or not value or value[0] is not None:
         return None
     if not all(isinstance(entry, dict) and entry for entry in value[1:]):
         return None

@@ -93,6 +93,8 @@ class Server(Model):
         self.model = address.model or ""
         self.neutral = True
         self._way: Way | None = None
+        # Whether it puts a token before a text, so that the first token of a text has a value, too.
+        self._begins = False
         self._lock, self._adapting = Lock(), Lock()
 
     def __enter__(self) -> Self:
@@ -217,10 +219,14 @@ class Server(Model):
         return at_once(one, wanted, self.at_once)
 
     def _score(self, prompt: str, text: str) -> Score:
-        pieces = [piece for piece in self.pieces(prompt + text) if piece.end > len(prompt)]
-        counted = pieces if prompt else pieces[1:]
-        logprobs = [piece.logprob for piece in counted if piece.logprob is not None]
-        if len(logprobs) < len(counted):
+        pieces = self.pieces(prompt + text)
+        if prompt:
+            pieces = [piece for piece in pieces if piece.end > len(prompt)]
+        elif self._begins or (pieces and pieces[0].logprob is None):
+            # Else the list has no place for a first token that is a part of a character.
+            pieces = pieces[1:]
+        logprobs = [piece.logprob for piece in pieces if piece.logprob is not None]
+        if len(logprobs) < len(pieces):
             raise self._fault("a token of the text has no probability")
         return Score(math.fsum(logprobs), len(logprobs))
 
@@ -247,6 +253,7 @@ class Server(Model):
                     fault = fault or error
                 continue
             if pieces is not None and len(pieces) > 1:
+                self._begins = pieces[0].logprob is not None
                 return way
         if fault is None:
             raise self._unscored(NO_LOGPROBS)
