@@ -176,9 +176,9 @@ def _sets(path: Path) -> None:
 
 
 def _profile(path: Path) -> None:
-    defaults = path.with_name("defaults.yaml")
-    if not defaults.exists():
-        defaults.write_bytes((ROOT / "profiles/defaults.yaml").read_bytes())
+    for name in ("defaults.yaml", "sample.yaml"):
+        if not path.with_name(name).exists():
+            path.with_name(name).write_bytes((ROOT / "profiles" / name).read_bytes())
     profiles.apply(path.parents[1], path.stem, write=False)
 
 

@@ -46,7 +46,7 @@ def row(
 
 def scored(rows: list[dict[str, Any]]) -> list[SystemScores]:
     return from_rows(
-        {**one, "metric": metric, "value": value} for one in rows for metric, value in one["scores"].items()
+        {**one, "part": part, "unscaled": value} for one in rows for part, value in one["scores"].items()
     )
 
 

@@ -317,12 +317,12 @@ def test_kernels_that_fail_at_another_size_are_not_used(
     lm = load(tiny_model)
     examples, sizes = encoded(instances(lm)), set[tuple[int, ...]]()
 
-    def kernels(model: Any, made: Packed, dtype: torch.dtype) -> torch.Tensor:
+    def kernels(model: Any, made: Packed, dtype: torch.dtype, *weighting: str) -> torch.Tensor:
         if made.blocks:
             sizes.add(tuple(made.ids.shape))
             if len(sizes) > allowed:
                 raise RuntimeError("no kernel for this size")
-        return loss_of(model, replace(made, blocks=False), dtype)
+        return loss_of(model, replace(made, blocks=False), dtype, *weighting)
 
     monkeypatch.setattr(loop, "loss_of", kernels)
     for allowed in (2, 1):

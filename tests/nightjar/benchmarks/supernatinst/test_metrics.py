@@ -28,9 +28,7 @@ def row(
 
 def scored(rows: list[dict[str, Any]]) -> list[SystemScores]:
     return from_rows(
-        {**one, "metric": metric, "value": one[metric]}
-        for one in rows
-        for metric in ("rougeL", "exact_match")
+        {**one, "part": part, "unscaled": one[part]} for one in rows for part in ("rougeL", "exact_match")
     )
 
 
