@@ -26,10 +26,10 @@ def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any
     example: dict[str, Any] | None = None
     if file and not faults:
         try:
-            made = own_task.card(path, allow_outside=allow_outside)
-            assert made.load
+            card = own_task.card(path, allow_outside=allow_outside)
+            assert card.load
             data = path.parent / file.data
-            for row, one in zip(plain_rows(data), made.load(data), strict=True):
+            for row, one in zip(plain_rows(data), card.load(data), strict=True):
                 if isinstance(one, Record):
                     records.append(one)
                 else:
@@ -44,11 +44,11 @@ def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any
         cross_lingual = sum(not is_english(record.references) for record in records)
     if records:
         first = records[0]
-        question = Question(made.name, first.task_id, first.id, first.parts, first.references)
-        own = made.task(first.task_id)
-        example = {"id": first.id, "prompt": made.prompt(question, None)}  # type: ignore[arg-type]
-        choices = [it.text for it in made.choices(question)]
-        example |= {"choices": choices} if choices else {"stop": list(own.stop)}
+        question = Question(card.name, first.task_id, first.id, first.parts, first.references)
+        task = card.task(first.task_id)
+        example = {"id": first.id, "prompt": card.prompt(question, None)}  # type: ignore[arg-type]
+        choices = [it.text for it in card.choices(question)]
+        example |= {"choices": choices} if choices else {"stop": list(task.stop)}
         example |= {"references": list(first.references)}
     return {
         "file": str(path),

@@ -16,7 +16,7 @@ from nightjar.core.config import PARAMS_FILE, value
 from pipelines.fetch.sources import FETCHED, Supply, records, supply_of, table
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
-from stages._runtime.closure import STAGE
+from stages._runtime.closure import COMMAND
 
 # Groups of parameters that name weights, which no stage has as a dependency.
 WEIGHTS = ("models", "tools")
@@ -96,7 +96,7 @@ def of_graph(whole: Graph, part: Graph, values: Mapping[str, Any]) -> list[Need]
     # By the source to name: the sources in it, and the stages that read them.
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for name, stage in part.stages.items():
-        if name == STAGE:  # it reads the names of what the parameters list, and nothing of it
+        if stage.command == COMMAND:  # it reads the names of what the parameters list, and nothing of it
             continue
         groups = [key for keys in stage.params.values() for key in keys if key.split(".")[0] in WEIGHTS]
         weights = [text for key in groups for _, text in _texts(key, value(values, key))]

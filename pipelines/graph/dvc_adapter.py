@@ -108,10 +108,10 @@ class Project:
     def expect_file(self, path: str, text: str) -> None:
         """While the lock is held, dependencies on a file find this text, and not what is there."""
         data, file = text.encode(), str(self.root / path)
-        known = HashFile(
+        expected = HashFile(
             file, self.repo.fs, HashInfo("md5", hashlib.md5(data, usedforsecurity=False).hexdigest())
         )
-        self.built[file, "md5"] = (None, Meta(size=len(data)), known)
+        self.built[file, "md5"] = (None, Meta(size=len(data)), expected)
 
     def cached_text(self, dep: Any) -> str | None:
         """The text that a dependency had when its stage last ran, from DVC's cache; None if that has it no more."""

@@ -365,8 +365,8 @@ class Code:
             names = {name for key in registry.settings for name in _group(settings, key)} - closures.keys()
             packages = _packages(registry.group) if names else {}
             # Other names of `settings` may be those of data sets that no benchmark reads.
-            whole = names & {*packages, *(_group(settings, registry.settings[0]) if names else ())}
-            closures |= {name: self.closure([registry.others] if name in whole else []) for name in names}
+            loaded = names & {*packages, *(_group(settings, registry.settings[0]) if names else ())}
+            closures |= {name: self.closure([registry.others] if name in loaded else []) for name in names}
             for name in sorted(closures):
                 version = {key: packages[key] for key in [name] if key in packages}
                 texts[f"{kind}-{name}.json"] = self._text(closures[name], version, table.get(name, ""))
@@ -379,9 +379,9 @@ class Code:
         """The closure of a set of tools."""
         modules = self.registered("tool")
         packages = _packages(BY_NAME["tool"].group) if set(names) - modules.keys() else {}
-        known = {name: packages[name] for name in names if name in packages}
+        versions = {name: packages[name] for name in names if name in packages}
         closures = (self._of_name("tool", name, modules[name]) for name in names if name in modules)
-        return self._text(set().union(*closures), known)
+        return self._text(set().union(*closures), versions)
 
     def _text(self, paths: Iterable[str], packages: Mapping[str, str], registered: str = "") -> str:
         content = {"files": self.digests(paths), "packages": packages}
