@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -30,25 +29,6 @@ TEXTS = {
     r"\b(rule|lists|versions) part on\b": "differ on",
     r"\btaken? (it )?off the list\b": "remove from",
 }
-# In identifiers alone, as a part between underscores.
-NAMES = {
-    "afresh": "force",
-    "arms": "ablation",
-    "mend": "fix",
-    "journal": "checkpoint, log",
-    "gone": "removed, missing",
-    "alike": "equal, same",
-    "attended": "supervised",
-    "conduct": "run",
-    "doubled": "duplicate",
-    "meet": "overlap",
-    "mild": "warning",
-    "said": "reason, text, message",
-    "tell": "print, update, show",
-    "told": "the noun of what it is: explanation, note, row",
-    "moved": "changed",
-    "things": "the noun of what they are",
-}
 
 
 def files(*folders: str, suffix: str) -> Iterator[Path]:
@@ -62,22 +42,6 @@ def texts() -> dict[str, str]:
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
-@cache
-def names() -> dict[str, set[str]]:
-    """The names that each file of code gives: its own, of functions, classes, arguments and variables."""
-    found: dict[str, set[str]] = {}
-    for path in files(*CODE, suffix=".py"):
-        own = found.setdefault(path.relative_to(ROOT).as_posix(), {path.stem})
-        for node in ast.walk(ast.parse(texts()[path.relative_to(ROOT).as_posix()])):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                own.add(node.name)
-            elif isinstance(node, ast.arg):
-                own.add(node.arg)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                own.add(node.id)
-    return found
-
-
 @pytest.mark.parametrize("word", TEXTS)
 def test_texts_have_the_words_of_the_glossary(word: str) -> None:
     found = [
@@ -88,14 +52,3 @@ def test_texts_have_the_words_of_the_glossary(word: str) -> None:
         if re.search(word, line)
     ]
     assert not found, f"say {TEXTS[word]}"
-
-
-@pytest.mark.parametrize("word", NAMES)
-def test_names_have_the_words_of_the_glossary(word: str) -> None:
-    found = [
-        f"{path}: {name}"
-        for path, own in names().items()
-        for name in sorted(own)
-        if word in name.lower().split("_")
-    ]
-    assert not found, f"say {NAMES[word]}"
