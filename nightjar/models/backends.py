@@ -44,12 +44,14 @@ def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
         point = plugins.named(GROUP, kind, source)
     else:
         point = EntryPoint(kind, BUILT_IN[kind], GROUP)
-    found: Any = plugins.load(point)
-    if Model not in getattr(found, "__mro__", ()) or not isinstance(getattr(found, "can", None), frozenset):
+    loaded_class: Any = plugins.load(point)
+    if Model not in getattr(loaded_class, "__mro__", ()) or not isinstance(
+        getattr(loaded_class, "can", None), frozenset
+    ):
         what = "it is no model: it is not a subclass, or its `can` is no frozenset"
         raise NightjarError(what, plugins.place(point), "name a subclass of nightjar.models.Model")
-    chosen: type[Model] = found
-    return chosen
+    model_class: type[Model] = loaded_class
+    return model_class
 
 
 def open_model(

@@ -51,15 +51,15 @@ KINDS = ("prompt", "completion")
 
 
 class UsedTokens:
-    """The tokens of prompts and answers: `own` are those of one `stage`, `total` those of all stages of a run.
+    """The tokens of prompts and answers: `of_stage` are those of one `stage`, `total` those of all stages of a run.
 
     A `file` keeps them for the other stages of the run and for the process that resumes it. Threads may share it.
     """
 
     def __init__(self, file: Path | None = None, stage: str = "") -> None:
         self._file, self._lock = file, Lock()
-        self._counts = _kept(file) if file and file.exists() else {}
-        self.own = self._counts.setdefault(stage, dict.fromkeys(KINDS, 0))
+        self._counts = _read_counts(file) if file and file.exists() else {}
+        self.of_stage = self._counts.setdefault(stage, dict.fromkeys(KINDS, 0))
 
     @property
     def total(self) -> int:
@@ -70,18 +70,18 @@ class UsedTokens:
         """Add the counts of an answer."""
         with self._lock:
             for kind in KINDS:
-                self.own[kind] += counts[kind]
+                self.of_stage[kind] += counts[kind]
             if self._file:
                 write_text(self._file, json.dumps(self._counts) + "\n")
 
 
-def _kept(file: Path) -> dict[str, dict[str, int]]:
+def _read_counts(file: Path) -> dict[str, dict[str, int]]:
     fix = "restore it, or delete it: what was used before is not counted then"
-    kept = read_object(file, fix)
-    for counts in kept.values():
+    counts_by_stage = read_object(file, fix)
+    for counts in counts_by_stage.values():
         if not isinstance(counts, dict) or not all(type(counts.get(kind)) is int for kind in KINDS):
             raise NightjarError("it has no counts of tokens", file, fix)
-    return kept
+    return counts_by_stage
 
 
 class ChatServer(Server):
@@ -108,54 +108,56 @@ class ChatServer(Server):
 
     def facts(self) -> Mapping[str, Any]:
         adapted = {name: new or "left out" for name, new in sorted(self._adapted.items())}
-        return {"server": {**self.identity, "interface": "chat", "tokens": self.used.own, "refused": adapted}}
+        return {
+            "server": {**self.identity, "interface": "chat", "tokens": self.used.of_stage, "refused": adapted}
+        }
 
     def generate(
         self,
         requests: Mapping[int, Request],
-        wanted: Sequence[int],
+        numbers: Sequence[int],
         decoding: Decoding,
     ) -> Iterator[tuple[int, Text]]:
-        def one(number: int) -> Text:
+        def complete_one(number: int) -> Text:
             return self.reply(requests[number], decoding).text
 
-        return at_once(one, wanted, self.chat.at_once)
+        return at_once(complete_one, numbers, self.chat.at_once)
 
     def sample(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
     ) -> Iterator[tuple[int, list[Text]]]:
         """The seed is sent. Whether a server draws the same again is its own matter."""
 
-        def one(number: int) -> list[Text]:
-            request, found = requests[number], list[Text]()
-            while len(found) < count:
-                body = self._body(request, decoding, len(found))
-                more = count - len(found)
-                answer, choices = self._answered({**body, "n": more} if more > 1 else body, most=more)
-                found += [self._text(answer, choice, request.stop, used=None) for choice in choices]
-            return found
+        def sample_one(number: int) -> list[Text]:
+            request, texts = requests[number], list[Text]()
+            while len(texts) < count:
+                body = self._body(request, decoding, len(texts))
+                missing = count - len(texts)
+                answer, choices = self._answered({**body, "n": missing} if missing > 1 else body, missing)
+                texts += [self._text(answer, choice, request.stop, None) for choice in choices]
+            return texts
 
-        return at_once(one, wanted, self.chat.at_once)
+        return at_once(sample_one, numbers, self.chat.at_once)
 
     def converse(
         self,
         requests: Mapping[int, Request],
-        wanted: Sequence[int],
+        numbers: Sequence[int],
         tools: Sequence[Mapping[str, Any]],
         decoding: Decoding,
     ) -> Iterator[tuple[int, Reply]]:
         return at_once(
-            lambda number: self.reply(requests[number], decoding, tools), wanted, self.chat.at_once
+            lambda number: self.reply(requests[number], decoding, tools), numbers, self.chat.at_once
         )
 
     def reply(self, request: Request, decoding: Decoding, tools: Sequence[Mapping[str, Any]] = ()) -> Reply:
-        """What the model says next. `tools` are function schemas; without them it calls none."""
+        """Return the model's reply. `tools` are function schemas; without them it calls none."""
         body = self._body(request, decoding)
         if tools:
             # The default of the interface; without it llama-cpp-python shows its model no tools.
             body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
-        found, (choice,) = self._answered(body, most=1)
-        text = self._text(found, choice, request.stop, found.get("usage"))
+        answer, (choice,) = self._answered(body, 1)
+        text = self._text(answer, choice, request.stop, answer.get("usage"))
         if text.failure:
             return Reply(text)
         if tools and not self._shows_tools:
@@ -194,7 +196,7 @@ class ChatServer(Server):
             names = {**self._adapted, **refused}
             sent = {new: value for name, value in body.items() if (new := names.get(name, name))}
             try:
-                found = self._http.ask("POST", PATH, sent)
+                answer = self._http.ask("POST", PATH, sent)
             except Refused as error:
                 name = next((name for name in ADAPTABLE if name in sent and error.names(name)), None)
                 if name is None:
@@ -207,54 +209,56 @@ class ChatServer(Server):
                     if name not in self._adapted:
                         self._report(name, new)
                     self._adapted[name] = new
-            self._count_usage(found)
-            return found
+            self._count_usage(answer)
+            return answer
 
-    def _count_usage(self, found: Mapping[str, Any]) -> None:
-        used = found.get("usage") or {}
-        if not isinstance(used, dict):
+    def _count_usage(self, answer: Mapping[str, Any]) -> None:
+        usage = answer.get("usage") or {}
+        if not isinstance(usage, dict):
             raise self._fault("usage of the answer is not an object")
-        counts = {kind: self._count(used, f"{kind}_tokens") for kind in self.used.own}
+        counts = {kind: self._count(usage, f"{kind}_tokens") for kind in self.used.of_stage}
         if self.chat.token_limit is not None and None in counts.values():
             raise self._fault("it does not count the tokens, and a limit is set", "leave the limit out")
         self.used.add({kind: count or 0 for kind, count in counts.items()})
 
-    def _answered(self, body: dict[str, Any], most: int) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+    def _answered(
+        self, body: dict[str, Any], most_choices: int
+    ) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
         """The answer to a request, and its choices.
 
         Where a stop text ended the reasoning of one, all are asked for again without any, and no request has stop texts
         from then on: they are looked for here, in what follows the reasoning.
         """
-        found = self._request(body)
-        choices = self._choices(found, most)
+        answer = self._request(body)
+        choices = self._choices(answer, most_choices)
         if "stop" not in body or not any(
             choice.get("finish_reason") != "length"
-            and not self._failure(found, choice)
+            and not self._failure(answer, choice)
             and is_within_reasoning(choice["message"].get("content"))
             for choice in choices
         ):
-            return found, choices
+            return answer, choices
         self._adapted["stop"] = None
-        return self._answered({name: value for name, value in body.items() if name != "stop"}, most)
+        return self._answered({name: value for name, value in body.items() if name != "stop"}, most_choices)
 
-    def _choices(self, found: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
-        choices = found.get("choices")
-        if not isinstance(choices, list) or not 1 <= len(choices) <= most:
-            raise self._no_completion(found)
+    def _choices(self, answer: Mapping[str, Any], most_choices: int) -> list[dict[str, Any]]:
+        choices = answer.get("choices")
+        if not isinstance(choices, list) or not 1 <= len(choices) <= most_choices:
+            raise self._no_completion(answer)
         for choice in choices:
             if not isinstance(choice, dict) or not (
-                isinstance(choice.get("message"), dict) or self._failure(found, choice)
+                isinstance(choice.get("message"), dict) or self._failure(answer, choice)
             ):
-                raise self._no_completion(found, "message")
+                raise self._no_completion(answer, "message")
         return choices
 
     def _text(
-        self, found: Mapping[str, Any], choice: Mapping[str, Any], stop: Sequence[str], used: Any
+        self, answer: Mapping[str, Any], choice: Mapping[str, Any], stop: Sequence[str], usage: Any
     ) -> Text:
         """The answer of a choice without reasoning, up to the first stop text."""
-        counts = used if isinstance(used, dict) else {}
+        counts = usage if isinstance(usage, dict) else {}
         tokens = self._count(counts, "completion_tokens"), self._count(counts, "prompt_tokens")
-        if failure := self._failure(found, choice):
+        if failure := self._failure(answer, choice):
             return Text("", False, *tokens, failure=failure)
         content = choice["message"].get("content")
         if content is not None and not isinstance(content, str):
@@ -265,22 +269,22 @@ class ChatServer(Server):
         written = Text(text, choice.get("finish_reason") == "length", *tokens)
         return until_stop(without_reasoning(written), stop)
 
-    def _calls(self, given: Any) -> tuple[ToolCall, ...]:
+    def _calls(self, entries: Any) -> tuple[ToolCall, ...]:
         """The calls of a message; arguments that are no JSON object are passed on as the text that they are."""
-        if given is None:
+        if entries is None:
             return ()
-        if not isinstance(given, list) or len(given) > MOST_CALLS:
+        if not isinstance(entries, list) or len(entries) > MOST_CALLS:
             raise self._fault("the tool calls of the message are not a short list")
         calls: list[ToolCall] = []
-        for one in given:
-            function = one.get("function") if isinstance(one, dict) else None
+        for entry in entries:
+            function = entry.get("function") if isinstance(entry, dict) else None
             name = function.get("name") if isinstance(function, dict) else None
             arguments = function.get("arguments") if isinstance(function, dict) else None
-            own = one.get("id") if isinstance(one, dict) else None
-            if not isinstance(name, str) or not isinstance(own, str | None):
+            call_id = entry.get("id") if isinstance(entry, dict) else None
+            if not isinstance(name, str) or not isinstance(call_id, str | None):
                 raise self._fault("a tool call of the message has no name")
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
             if len(text) > MOST_ARGUMENTS:
                 raise self._fault("the arguments of a tool call are too long")
-            calls.append(ToolCall(own or f"call_{len(calls)}", name, text))
+            calls.append(ToolCall(call_id or f"call_{len(calls)}", name, text))
         return tuple(calls)

@@ -77,7 +77,7 @@ class ChatTemplate:
 
     @property
     def knows_tools(self) -> bool:
-        """Whether the template shows tools to the model."""
+        """True if the template shows tools to the model."""
         return "tools" in self.source
 
     def text(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -115,47 +115,47 @@ class TemplatedModel(Model):
         self.score = model.score  # type: ignore[method-assign]
 
     def generate(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
         cut: dict[int, Request] = {}
-        for number, found in self._model.generate(requests, wanted, decoding):
-            if found.stop is not None and is_within_reasoning(found.text):
+        for number, written in self._model.generate(requests, numbers, decoding):
+            if written.stop is not None and is_within_reasoning(written.text):
                 cut[number] = replace(requests[number], stop=())
             else:
-                yield number, without_reasoning(found)
+                yield number, without_reasoning(written)
         # A stop text ended their reasoning: they are written to the end, and it is looked for in what follows.
-        for number, found in self._model.generate(cut, list(cut), decoding) if cut else ():
-            yield number, until_stop(without_reasoning(found), requests[number].stop)
+        for number, written in self._model.generate(cut, list(cut), decoding) if cut else ():
+            yield number, until_stop(without_reasoning(written), requests[number].stop)
 
     def sample(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
     ) -> Iterator[tuple[int, list[Text]]]:
-        for number, found in self._model.sample(requests, wanted, count, decoding):
-            yield number, [without_reasoning(one) for one in found]
+        for number, texts in self._model.sample(requests, numbers, count, decoding):
+            yield number, [without_reasoning(one) for one in texts]
 
     def converse(
         self,
         requests: Mapping[int, Request],
-        wanted: Sequence[int],
+        numbers: Sequence[int],
         tools: Sequence[Mapping[str, Any]],
         decoding: Decoding,
     ) -> Iterator[tuple[int, Reply]]:
         assert self.tokenizer is not None
         rendered = {}
-        for number in wanted:
+        for number in numbers:
             text = self.template.text(requests[number].conversation, tools)
             rendered[number] = replace(requests[number], prompt=text, ids=self.tokenizer.encode(text))
-        for number, found in self.generate(rendered, wanted, decoding):
-            text, calls = calls_in(found.text) if tools else (found.text, ())
-            yield number, Reply(replace(found, text=text), calls)
+        for number, written in self.generate(rendered, numbers, decoding):
+            text, calls = calls_in(written.text) if tools else (written.text, ())
+            yield number, Reply(replace(written, text=text), calls)
 
 
 def _plain(message: Message) -> dict[str, Any]:
     """The message as templates read it: arguments are an object there."""
-    found = message.as_json()
-    for call in found.get("tool_calls", ()):
+    fields = message.as_json()
+    for call in fields.get("tool_calls", ()):
         call["function"]["arguments"] = arguments_of(call["function"]["arguments"])
-    return found
+    return fields
 
 
 def arguments_of(text: str) -> Any:
@@ -169,18 +169,18 @@ def arguments_of(text: str) -> Any:
 def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
     """The text without the calls of tools in it, and these calls."""
     calls: list[ToolCall] = []
-    for found in _CALL.finditer(text):
-        given = arguments_of(found[1])
-        if isinstance(given, dict) and isinstance(name := given.get("name"), str):
-            calls.append(ToolCall(f"call_{len(calls)}", name, json.dumps(given.get("arguments", {}))))
+    for match in _CALL.finditer(text):
+        fields = arguments_of(match[1])
+        if isinstance(fields, dict) and isinstance(name := fields.get("name"), str):
+            calls.append(ToolCall(f"call_{len(calls)}", name, json.dumps(fields.get("arguments", {}))))
     return _CALL.sub("", text).strip() if calls else text, tuple(calls)
 
 
 def is_within_reasoning(text: object) -> bool:
-    """Whether a text ends before its reasoning does."""
+    """Return True if a text ends before its reasoning does."""
     return isinstance(text, str) and _OPEN.match(text) is not None
 
 
-def without_reasoning(found: Text) -> Text:
+def without_reasoning(written: Text) -> Text:
     """The answer alone."""
-    return replace(found, text=_REASONING.sub("", found.text, count=1))
+    return replace(written, text=_REASONING.sub("", written.text, count=1))

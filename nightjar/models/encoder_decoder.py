@@ -60,7 +60,7 @@ def begin(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> Batch:
     """Read `rows` of ids (each at least one); returns the state with the logits of the first token to be written."""
     width = max(map(len, rows))
     hidden = torch.cat(
-        [pad(_encoded(lm, some), (0, 0, 0, width - max(map(len, some)))) for some in _passes(rows)]
+        [pad(_encoded(lm, part), (0, 0, 0, width - max(map(len, part)))) for part in _passes(rows)]
     )
     mask = _mask(lm, rows)
     cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
@@ -78,7 +78,7 @@ def _passes(rows: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
 
 
 def _encoded(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> torch.Tensor:
-    """What the encoder makes of rows, (rows, longest, size)."""
+    """Encode the rows: hidden states of (rows, longest, size)."""
     width, end = max(map(len, rows)), lm.tokenizer.end
     ids = torch.tensor([[*row, *[end] * (width - len(row))] for row in rows], device=lm.device)
     mask = _mask(lm, rows) if min(map(len, rows)) < width else None
@@ -127,8 +127,10 @@ def batches(prompts: Iterable[Prompt], batch_size: int, batch_tokens: int | None
     """
     batch: list[Prompt] = []
     for prompt in prompts:
-        some = [*batch, prompt]
-        tokens = len(some) * (max(len(one.ids) for one in some) + max(one.max_new_tokens for one in some))
+        candidates = [*batch, prompt]
+        tokens = len(candidates) * (
+            max(len(one.ids) for one in candidates) + max(one.max_new_tokens for one in candidates)
+        )
         if batch and (len(batch) == batch_size or (batch_tokens is not None and tokens > batch_tokens)):
             yield batch
             batch = []

@@ -112,7 +112,7 @@ def _equal(
     logits: list[torch.Tensor],
     passes: Sequence[Sequence[tuple[int, int]]] = PASSES,
 ) -> bool:
-    """Whether an engine gives these logits; a model of any kind fails in its own way."""
+    """Return True if an engine gives these logits; a model of any kind fails in its own way."""
     pool = Pool()
     segments = [pool.take(length) for length in LENGTHS]
     try:
@@ -136,7 +136,7 @@ def _equal(
 
 
 def _equal_answers(lm: LanguageModel, rows: list[list[int]]) -> bool:
-    """Whether an encoder-decoder answers prompts of unlike lengths, in a batch, as it answers each alone."""
+    """Return True if an encoder-decoder answers prompts of unlike lengths in a batch as it answers each alone."""
     try:
         answers = [[start_token(lm), *ids[:3]] for ids in rows]
         reference = [plain_answer_logits(lm.model, *one) for one in zip(rows, answers, strict=True)]
@@ -153,7 +153,7 @@ def _equal_answers(lm: LanguageModel, rows: list[list[int]]) -> bool:
 
 
 def near(logits: torch.Tensor, reference: torch.Tensor, dtype: torch.dtype) -> bool:
-    """Whether logits are those of the reference, but for rounding."""
+    """Return True if logits are those of the reference, but for rounding."""
     difference = (logits - reference).square().mean().sqrt()
     return bool(difference <= TOLERANCES[dtype] * reference.std())
 
@@ -167,7 +167,7 @@ def _set_attention(model: Any, name: str) -> bool:
 
 
 def _by_length(config: Any) -> bool:
-    """Whether what a row computes depends on the longest row of a pass."""
+    """Return True if what a row computes depends on the longest row of a pass."""
     ropes = getattr(config, "rope_parameters", None) or {}
     kinds = [ropes, *(one for one in ropes.values() if isinstance(one, dict))]
     return any(one.get("rope_type") in BY_LENGTH for one in kinds)
@@ -185,7 +185,7 @@ def windows(config: Any) -> dict[str, int]:
 
 
 def _has_effect(lm: LanguageModel, window: str, ids: list[int], logits: torch.Tensor) -> bool:
-    """Whether the setting of a window is read when the model runs: a shorter one can be compared."""
+    """Return True if the model reads the setting of a window when it runs: a shorter one can be compared."""
     with _short(lm.model.config.get_text_config(decoder=True), [window]):
         return not torch.equal(plain_logits(lm.model, ids), logits)
 
@@ -206,17 +206,17 @@ def _short(config: Any, windows: Sequence[str]) -> Iterator[None]:
 @contextmanager
 def in_float32(model: Any) -> Iterator[None]:
     """A small model in float32 within the block, where rounding hides no difference; its own tensors after it."""
-    tensors = [one for one in (*model.parameters(), *model.buffers()) if one.dtype is torch.bfloat16]
-    if sum(one.numel() for one in tensors) > SMALL:
+    tensors = [tensor for tensor in (*model.parameters(), *model.buffers()) if tensor.dtype is torch.bfloat16]
+    if sum(tensor.numel() for tensor in tensors) > SMALL:
         tensors = []
-    values = [one.data for one in tensors]
+    values = [tensor.data for tensor in tensors]
     try:
-        for one in tensors:
-            one.data = one.data.float()
+        for tensor in tensors:
+            tensor.data = tensor.data.float()
         yield
     finally:
-        for one, value in zip(tensors, values, strict=True):
-            one.data = value
+        for tensor, value in zip(tensors, values, strict=True):
+            tensor.data = value
 
 
 @contextmanager

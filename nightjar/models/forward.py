@@ -53,11 +53,11 @@ class Prefix:
 
 
 def common_length(rows: Sequence[Sequence[int]]) -> int:
-    """How many leading ids all rows share."""
+    """Return the number of leading ids that all rows share."""
     # In lexical order, the first and the last row differ wherever any two do.
     first, last = min(rows, key=list), max(rows, key=list)
-    for place, (left, right) in enumerate(zip(first, last, strict=False)):
-        if left != right:
+    for place, (first_id, last_id) in enumerate(zip(first, last, strict=False)):
+        if first_id != last_id:
             return place
     return min(map(len, rows))
 

@@ -51,8 +51,8 @@ def generate(
     check_list(prompts, "prompts")
     order, shared = arrange(lm, prompts)
     requests = (Prompt(n, prompts[n], max_new_tokens, stop, shared[n]) for n in order)
-    found = dict(stream(lm, requests, sampling, controller, base, batch_size, batch_tokens))
-    return [found[number] for number in range(len(prompts))]
+    texts = dict(stream(lm, requests, sampling, controller, base, batch_size, batch_tokens))
+    return [texts[number] for number in range(len(prompts))]
 
 
 def arrange(lm: LanguageModel, prompts: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
@@ -152,11 +152,11 @@ class _Engine:
             _check_positions(self.lm, prompt)
             generator = self.sampling.generator(prompt.number) if self.sampling else None
             row = Row(prompt, Detokeniser(self.lm.tokenizer), generator)
-            row.segment = self.pool.take(prompt.most)
-            prefix, known = self._prefix(prompt)
+            row.segment = self.pool.take(prompt.room)
+            prefix, length = self._prefix(prompt)
             if prefix is not None:
                 # The last id is read in any case: its logits are needed.
-                self.pool.load(row.segment, prefix, min(known, len(prompt.ids) - 1))
+                self.pool.load(row.segment, prefix, min(length, len(prompt.ids) - 1))
             row.pending = list(prompt.ids[row.segment.length :])
             self.running.append(row)
             self.next = next(self.prompts, None)
@@ -166,12 +166,12 @@ class _Engine:
 
         It depends on the prompt alone, not on those before it: a run that resumes computes the same.
         """
-        known = common_length([self.base.ids, prompt.ids]) if self.base else 0
-        if known >= prompt.shared:
-            return self.base, known
+        in_base = common_length([self.base.ids, prompt.ids]) if self.base else 0
+        if in_base >= prompt.shared:
+            return self.base, in_base
         count = prompt.shared
         if count > PASS:
-            count -= (count - known) % BLOCK
+            count -= (count - in_base) % BLOCK
         beginning = list(prompt.ids[:count])
         if self.shared is None or self.shared.ids != beginning:
             # The old one goes first, so that there is never memory for two.
@@ -202,10 +202,10 @@ class _Engine:
         """Choose and write the next token of each row, all from one tensor of logits."""
         logits = torch.stack([row.logits for row in rows if row.logits is not None])
         chosen: list[int | None] = []
-        for row, own in zip(rows, logits, strict=True):
-            token = self.controller.choose(row, own)
+        for row, row_logits in zip(rows, logits, strict=True):
+            token = self.controller.choose(row, row_logits)
             if token is not None:
-                row.mark, row.mark_logits = len(row.ids), own.clone()
+                row.mark, row.mark_logits = len(row.ids), row_logits.clone()
             chosen.append(token)
         for row, token, drawn in zip(rows, chosen, draw(self.sampling, rows, logits), strict=True):
             row.append(drawn if token is None else token, self.controller.holds(row))
@@ -239,15 +239,15 @@ class _Engine:
             row.feed(self.lm.tokenizer.continuation(text))
 
     def _fits(self, prompt: Prompt) -> bool:
-        """Whether the pool may take the prompt; one that is alone always fits."""
+        """Return True if the pool may take the prompt; one that is alone always fits."""
         alone = not self.running and not self.parked
-        return alone or self.pool.fits(prompt.most)
+        return alone or self.pool.fits(prompt.room)
 
 
 def _check_positions(lm: LanguageModel, prompt: Prompt) -> None:
-    most = lm.positions
-    if most is None or prompt.most <= most:
+    positions = lm.positions
+    if positions is None or prompt.room <= positions:
         return
     size = f"{len(prompt.ids)} tokens and at most {prompt.max_new_tokens} new ones"
-    what = f"{size}, but the model has {most} positions"
+    what = f"{size}, but the model has {positions} positions"
     raise NightjarError(what, f"prompt {prompt.number}", "lower max_source_length or max_new_tokens")

@@ -1,4 +1,4 @@
-"""What a GGUF says of its model, compared with what transformers makes of it.
+"""Comparison of a GGUF's metadata with the configuration that transformers makes of it.
 
 transformers passes over metadata that it does not know, and takes its own defaults. A key is accepted if the
 configuration that transformers makes computes with the same value, or if no value of it changes what is computed.
@@ -136,10 +136,10 @@ def check_metadata(metadata: Mapping[str, Any], config: Any, weights: Path) -> N
             raise NightjarError(what, weights, FIX)
 
 
-def _equal(value: Any, other: Any) -> bool:
-    if isinstance(value, int | float) and isinstance(other, int | float):
-        return math.isclose(value, other, rel_tol=1e-6)  # a GGUF has float32
-    return bool(value == other)
+def _equal(value: Any, computed: Any) -> bool:
+    if isinstance(value, int | float) and isinstance(computed, int | float):
+        return math.isclose(value, computed, rel_tol=1e-6)  # a GGUF has float32
+    return bool(value == computed)
 
 
 def _computed(architecture: str, config: Any) -> dict[str, tuple[Any, ...]]:
@@ -241,8 +241,10 @@ def check_tokens(metadata: Mapping[str, Any], weights: Path) -> None:
             stated = "absent" if value is None else shown(str(value), quoted=False)
             what = f"transformers does not read {shown(prefix + key, quoted=False)} ({stated}) from it"
             raise NightjarError(what, weights, FIX)
-    if other := [key for key in metadata if key.startswith(("tokenizer.huggingface", "tokenizer.rwkv"))]:
-        raise NightjarError(f"transformers does not read {other[0]} from it", weights, FIX)
+    if unread_keys := [
+        key for key in metadata if key.startswith(("tokenizer.huggingface", "tokenizer.rwkv"))
+    ]:
+        raise NightjarError(f"transformers does not read {unread_keys[0]} from it", weights, FIX)
 
 
 def first_tokens(metadata: Mapping[str, Any]) -> tuple[int, ...]:

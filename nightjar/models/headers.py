@@ -1,4 +1,4 @@
-"""What the files of a model directory say of themselves, checked before a library reads them.
+"""Checks of the files of a model directory by their headers, before a library reads them.
 
 Model directories come from outside: a file may be cut, of another kind, or ask for more memory than there is.
 """
@@ -56,8 +56,8 @@ def refusing(what: str, where: Path, fix: str = AGAIN) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        if isinstance(error, OSError) and (known := from_os_error(error, where)):
-            raise known from None
+        if isinstance(error, OSError) and (os_fault := from_os_error(error, where)):
+            raise os_fault from None
         # A key that is missing says nothing by itself.
         named = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
         reason = shown(f"{named}{first_line(error)}", 300, quoted=False)

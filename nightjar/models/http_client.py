@@ -76,7 +76,7 @@ class Refused(NightjarError):
     reason = ""
 
     def names(self, parameter: str) -> bool:
-        """Whether the server names a parameter as what it refuses."""
+        """Return True if the server names the parameter that it refuses."""
         return re.search(rf"(?<![A-Za-z_]){parameter}(?![A-Za-z_])", self.reason) is not None
 
 
@@ -160,7 +160,7 @@ class HttpClient:
         except httpx.TimeoutException:
             raise self.fault("no connection in time", "check the server's load") from None
         except httpx.HTTPError as error:
-            what = f"cannot be reached ({self.shown(first_line(error))})"
+            what = f"cannot be reached ({self.quote(first_line(error))})"
             raise self.fault(what, "check the address, and that the server runs") from None
         except _Invalid as error:
             raise self.fault(str(error), _INTERFACE) from None
@@ -218,7 +218,7 @@ class HttpClient:
     def _refusal(self, reply: _Reply, path: str, model: object) -> NightjarError:
         """The error of an answer that is none."""
         status, reason = reply.status, self._error_text(reply.body)
-        detail = f"{status}: {self.shown(reason)}" if reason else f"{status}"
+        detail = f"{status}: {self.quote(reason)}" if reason else f"{status}"
         if status in (401, 403):
             return self.fault(f"it refuses the key ({status})", f"set {KEY}")
         if status in (404, 405, 501):
@@ -227,7 +227,7 @@ class HttpClient:
             return self.fault(what, "use a server with this interface of OpenAI")
         if status < 400:
             return self.fault(
-                f"it redirects to {self.shown(str(reply.location))}", "give the one that answers"
+                f"it redirects to {self.quote(str(reply.location))}", "give the one that answers"
             )
         what = "it fails" if status >= 500 else "it refuses the request"
         fault = Refused(self._hidden(f"{what} ({detail})"), self.where, "see the server's log")
@@ -236,7 +236,7 @@ class HttpClient:
         return fault
 
     def _error_text(self, body: bytes) -> str:
-        """What a server says of a fault, without the key."""
+        """Return the server's message about a fault, without the key."""
         try:
             value: Any = parse(body)
         except NotJson:
@@ -246,7 +246,7 @@ class HttpClient:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return " ".join(self._hidden(text).split())
 
-    def shown(self, text: str) -> str:
+    def quote(self, text: str) -> str:
         """So much of what a server says as a message has."""
         return self._hidden(text)[:_SHOWN]
 
@@ -279,10 +279,10 @@ def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     with suppress(OSError):
         host = socket.inet_ntoa(socket.inet_aton(host))
     try:
-        found = ipaddress.ip_address(host)
+        parsed_ip = ipaddress.ip_address(host)
     except ValueError:
         return None
-    return getattr(found, "ipv4_mapped", None) or found
+    return getattr(parsed_ip, "ipv4_mapped", None) or parsed_ip
 
 
 def _proxy(url: httpx.URL) -> str | None:
@@ -295,8 +295,8 @@ def _proxy(url: httpx.URL) -> str | None:
         return None
     proxies = getproxies()
     for scheme in (url.scheme, "all"):
-        if found := proxies.get(scheme):
-            proxy = found if "://" in found else f"http://{found}"
+        if setting := proxies.get(scheme):
+            proxy = setting if "://" in setting else f"http://{setting}"
             try:
                 address(proxy)
             except ValueError as error:  # without the proxy, which may have a password

@@ -57,7 +57,7 @@ class LanguageModel:
 
     @property
     def encoder_decoder(self) -> bool:
-        """Whether an encoder reads the prompt and a decoder writes the answer, as in T5."""
+        """True if an encoder reads the prompt and a decoder writes the answer, as in T5."""
         return self.tokenizer.encoder_decoder
 
     @property
@@ -93,7 +93,7 @@ def prepare(seed: int, threads: int) -> None:
 
 
 def device_name() -> str:
-    """What models run on here, "cpu" or the name of the GPU: the last bits of what they compute depend on it."""
+    """Return the device that models run on, "cpu" or the name of the GPU: last bits depend on it."""
     return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
 
 
@@ -124,7 +124,7 @@ def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = No
 
 
 def _unused_parts(tokenizer: Tokenizer, path: Path, adapter: Path) -> Iterator[str]:
-    """What of an adapter's own tokenizer differs from that of its base, which limits and encodes prompts."""
+    """Name the parts of an adapter's tokenizer that differ from its base's, which limits and encodes prompts."""
     file = adapter / "tokenizer.json"
     if file.is_file():
         with refusing("this tokenizer cannot be read", file):
@@ -148,14 +148,14 @@ def read_whole(
     path: Path, tokenizer: Tokenizer, adapter: Path | None, dtype: torch.dtype, values: bool = True
 ) -> Any:
     """The model of `load`, without its checksums; with `values` false only checked, on the meta device."""
-    whole = adapter is not None and not (adapter / ADAPTER_CONFIG).exists()
-    source = adapter if whole and adapter is not None else path
+    fine_tuned = adapter is not None and not (adapter / ADAPTER_CONFIG).exists()
+    source = adapter if fine_tuned and adapter is not None else path
     kind = AutoModelForSeq2SeqLM if tokenizer.encoder_decoder else AutoModelForCausalLM
     model = read_model(source, kind, dtype, values)
     if not tokenizer.encoder_decoder:
         check_decoder(model, source)
     check_vocabulary(tokenizer.backend.get_vocab().values(), model, source)
-    if adapter is not None and not whole:
+    if adapter is not None and not fine_tuned:
         # Merged in float32: in bfloat16 the small update would be rounded away.
         model = read_adapter(model.float(), adapter)
         if values:
@@ -177,10 +177,10 @@ def counted(lm: LanguageModel) -> Iterator[Work]:
     """Count the passes of `lm` within the block that this thread starts: tools may use the model in theirs."""
     work, thread = Work(), get_ident()
 
-    def count(model: Any, args: Any, given: dict[str, Any]) -> None:
+    def count(model: Any, args: Any, arguments: dict[str, Any]) -> None:
         if get_ident() == thread:
             work.passes += 1
-            work.tokens += given["input_ids"].numel()
+            work.tokens += arguments["input_ids"].numel()
 
     hook = lm.model.register_forward_pre_hook(count, with_kwargs=True)
     try:

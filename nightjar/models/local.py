@@ -44,7 +44,7 @@ class LocalModel(Model):
         return {} if self.lm.engine == self.engine else {"engine": str(self.lm.engine)}
 
     def generate(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
         from nightjar.models.generate import stream
         from nightjar.models.samples import Sampling, generator_for
@@ -56,29 +56,31 @@ class LocalModel(Model):
                 lambda number: generator_for(decoding.seed, requests[number].sha256),
                 decoding.top_p,
             )
-        chosen = set(wanted)
+        chosen = set(numbers)
         for prompts in self._groups(requests, chosen):
-            for number, found in stream(
+            for number, text in stream(
                 self.lm, prompts, sampling, decoding.controller, None, self.batch_size, self.batch_tokens
             ):
                 if number in chosen:
-                    yield number, found
+                    yield number, text
 
-    def _groups(self, requests: Mapping[int, Request], wanted: set[int]) -> Iterator[list[Prompt]]:
-        """The prompts in the order in which they are answered; those of a group are answered together.
+    def _groups(self, requests: Mapping[int, Request], numbers: set[int]) -> Iterator[list[Prompt]]:
+        """Group the prompts in the order in which they are answered; those of a group are answered together.
 
-        What neighbours share is that of all requests, so that it does not depend on which are wanted.
+        The shared prefixes are those of all requests: they do not depend on which are answered now.
         """
         from nightjar.models.generate import arrange
 
-        numbers = list(requests)
-        order, shared = arrange(self.lm, [requests[number].ids for number in numbers])
-        prompts = (_prompt(numbers[place], requests[numbers[place]], shared[place]) for place in order)
-        yield from self._grouped(list(prompts), wanted)
+        all_numbers = list(requests)
+        order, shared = arrange(self.lm, [requests[number].ids for number in all_numbers])
+        prompts = (
+            _prompt(all_numbers[place], requests[all_numbers[place]], shared[place]) for place in order
+        )
+        yield from self._grouped(list(prompts), numbers)
 
     @abstractmethod
-    def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
-        """The groups that have a prompt which is wanted."""
+    def _grouped(self, prompts: list[Prompt], numbers: set[int]) -> Iterator[list[Prompt]]:
+        """Yield the groups that have a prompt of one of these numbers."""
 
     def _sampling(self, requests: Mapping[int, Request], count: int, decoding: Decoding) -> Sampling:
         """Sample n of a request draws with the generator of the row number * count + n."""
@@ -97,35 +99,37 @@ class CausalModel(LocalModel):
     title: ClassVar[str] = "a causal model"
     engine: ClassVar[str] = "rows"
 
-    def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
-        yield [prompt for prompt in prompts if prompt.number in wanted]
+    def _grouped(self, prompts: list[Prompt], numbers: set[int]) -> Iterator[list[Prompt]]:
+        yield [prompt for prompt in prompts if prompt.number in numbers]
 
     def sample(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
     ) -> Iterator[tuple[int, list[Text]]]:
         from nightjar.models.samples import stream_samples
 
         draws = self._sampling(requests, count, decoding)
-        prompts = (_prompt(number, requests[number]) for number in wanted)
+        prompts = (_prompt(number, requests[number]) for number in numbers)
         return stream_samples(self.lm, prompts, count, draws, self.batch_size, self.batch_tokens)
 
     def score(
-        self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
+        self, requests: Mapping[int, tuple[str, Sequence[str]]], numbers: Sequence[int]
     ) -> Iterator[tuple[int, list[Score]]]:
         from nightjar.models.score import continuation_sums, continued, text_loss
 
-        whole = {number for number, (prompt, texts) in requests.items() if not prompt and len(texts) == 1}
-        numbers = [number for number in requests if number not in whole]
+        running_texts = {
+            number for number, (prompt, texts) in requests.items() if not prompt and len(texts) == 1
+        }
+        prompted = [number for number in requests if number not in running_texts]
         rows = [
             [continued(self.tokenizer, requests[number][0], text) for text in requests[number][1]]
-            for number in numbers
+            for number in prompted
         ]
-        place = {number: at for at, number in enumerate(numbers)}
-        chosen = [place[number] for number in wanted if number not in whole]
+        place = {number: at for at, number in enumerate(prompted)}
+        chosen = [place[number] for number in numbers if number not in running_texts]
         for at, sums in continuation_sums(self.lm, rows, chosen) if chosen else ():
             lengths = (len(one.ids) - one.first for one in rows[at])
-            yield numbers[at], list(map(Score, sums, lengths))
-        for number in sorted(whole.intersection(wanted)):
+            yield prompted[at], list(map(Score, sums, lengths))
+        for number in sorted(running_texts.intersection(numbers)):
             ids = self.tokenizer.continuation(requests[number][1][0])
             yield number, [Score(-text_loss(self.lm, ids, self.window), max(len(ids) - 1, 0))]
 
@@ -138,24 +142,24 @@ class EncoderDecoderModel(LocalModel):
     title: ClassVar[str] = "an encoder-decoder"
     engine: ClassVar[str] = "padded"
 
-    def _grouped(self, prompts: list[Prompt], wanted: set[int]) -> Iterator[list[Prompt]]:
+    def _grouped(self, prompts: list[Prompt], numbers: set[int]) -> Iterator[list[Prompt]]:
         from nightjar.models.encoder_decoder import batches
 
         for batch in batches(prompts, self.batch_size, self.batch_tokens):
-            if any(prompt.number in wanted for prompt in batch):
+            if any(prompt.number in numbers for prompt in batch):
                 yield batch
 
     def sample(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
     ) -> Iterator[tuple[int, list[Text]]]:
         from nightjar.models.generate import stream
 
         draws = self._sampling(requests, count, decoding)
-        for number in wanted:
+        for number in numbers:
             rows = range(number * count, (number + 1) * count)
             prompts = (_prompt(row, requests[number]) for row in rows)
-            found = dict(stream(self.lm, prompts, draws, None, None, self.batch_size, self.batch_tokens))
-            yield number, [found[row] for row in rows]
+            texts = dict(stream(self.lm, prompts, draws, None, None, self.batch_size, self.batch_tokens))
+            yield number, [texts[row] for row in rows]
 
 
 def _prompt(number: int, request: Request, shared: int = 0) -> Prompt:

@@ -1,4 +1,4 @@
-"""What a model is to the rest of Nightjar. Generic code asks what a model `can`, never which kind it is of."""
+"""The interface of models. Generic code asks what a model `can`, never which kind it is of."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Text:
-    """What a model wrote, without the stop string `stop` that ended it; `cut`: the limit of tokens ended it.
+    """A text that a model wrote, without the stop string `stop` that ended it; `cut`: the limit of tokens ended it.
 
     `tokens` and `prompt_tokens` are the model's own counts, with all that was written, fed in or taken back; None where
-    it gives none. `ids`: those that the text was decoded from, with what was fed in and the stop string, without an end
-    token; empty for a model elsewhere. `failure`: why there is no answer, such as an error of a
-    server; the text is empty.
+    it gives none. `ids` are those that the text was decoded from, with what was fed in and the stop string, without an
+    end token; empty for a model elsewhere. `failure` is the reason why there is no answer, such as an error of a
+    server; the text is empty then.
     """
 
     text: str
@@ -118,7 +118,7 @@ def until_stop(written: Text, stop: Sequence[str]) -> Text:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a chat model says: a text, and the tools that it calls."""
+    """An answer of a chat model: a text, and the tools that it calls."""
 
     text: Text
     calls: tuple[ToolCall, ...] = ()
@@ -134,10 +134,10 @@ class Score:
 
 @dataclass(frozen=True)
 class Decoding:
-    """How tokens are chosen: the likeliest at the temperature 0, else drawn from the nucleus `top_p`.
+    """The choice of tokens: the likeliest at the temperature 0, else drawn from the nucleus `top_p`.
 
-    What is drawn for a prompt depends on the seed, the prompt and the number of the sample alone. Only a model that can
-    `sample` gets a temperature, and only one that can `steer` a controller.
+    Samples of a prompt depend on the seed, the prompt and their number alone. Only a model that can `sample` gets a
+    temperature, and only one that can `steer` a controller.
     """
 
     temperature: float = 0.0
@@ -149,9 +149,9 @@ class Decoding:
 class Model(Protocol):
     """A model. A class of another package inherits from this one, sets `can` and `identity`, and has these methods.
 
-    All methods get requests by their numbers, and the numbers `wanted` of those to be done now. They give number and
-    result of each, as they finish. A result must not depend on which others are wanted: a run that was killed resumes
-    with those that are left.
+    All methods get requests by their numbers, and the `numbers` of those to be answered now. They give number and
+    result of each, as they finish. A result must not depend on which others are answered: a run that was killed resumes
+    with those that are missing.
     """
 
     can: ClassVar[frozenset[Capability]]
@@ -169,21 +169,21 @@ class Model(Protocol):
     lm: LanguageModel | None = None
 
     def generate(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
-        """A text after each prompt."""
+        """Write a text after each prompt."""
         raise self._cannot("generate")
 
     def sample(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
     ) -> Iterator[tuple[int, list[Text]]]:
-        """`count` texts after each prompt, in the order of their numbers."""
+        """Draw `count` texts after each prompt, in the order of their numbers."""
         raise self._cannot("sample")
 
     def score(
-        self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
+        self, requests: Mapping[int, tuple[str, Sequence[str]]], numbers: Sequence[int]
     ) -> Iterator[tuple[int, list[Score]]]:
-        """How likely each text after a prompt is.
+        """Score each text after a prompt by its log-likelihood.
 
         A text of any length after no prompt is read in windows; its first token is context alone and does not count.
         """
@@ -192,11 +192,11 @@ class Model(Protocol):
     def converse(
         self,
         requests: Mapping[int, Request],
-        wanted: Sequence[int],
+        numbers: Sequence[int],
         tools: Sequence[Mapping[str, Any]],
         decoding: Decoding,
     ) -> Iterator[tuple[int, Reply]]:
-        """What is said next in each conversation; `tools` are the function schemas of tools that it may call."""
+        """Reply to each conversation; `tools` are the function schemas of tools that the model may call."""
         raise self._cannot("chat")
 
     def _cannot(self, what: Capability) -> NightjarError:
@@ -204,7 +204,10 @@ class Model(Protocol):
 
     @classmethod
     def abilities(cls, argument: str) -> frozenset[Capability]:
-        """What the model of a source with this argument can; a server is asked where it may be more than its class."""
+        """Return the abilities of the model of a source with this argument.
+
+        A server is asked where it may have more than its class.
+        """
         return cls.can
 
     def keep_tokens(self, file: Path, stage: str) -> None:
@@ -212,12 +215,12 @@ class Model(Protocol):
         return None
 
     def facts(self) -> Mapping[str, Any]:
-        """What is published of the model beside its answers."""
+        """Return the facts that are published of the model beside its answers."""
         return {}
 
     @classmethod
     def name(cls, kind: str, argument: str) -> str:
-        """A name in tables for what a source `kind:argument` names. Raises NightjarError for an invalid argument."""
+        """Return the name in tables of a source `kind:argument`. Raises NightjarError for an invalid argument."""
         return f"{kind} {argument}"
 
     @property
@@ -236,26 +239,26 @@ class Model(Protocol):
 def at_once(
     answer_one: Callable[[int], _Given], numbers: Sequence[int], threads: int
 ) -> Iterator[tuple[int, _Given]]:
-    """What is given for each number, by so many threads, as it arrives.
+    """Yield each number with its answer, as it arrives, from so many threads.
 
-    After a fault no other is asked for; those that are under way are given before the fault is raised.
+    After a fault no other is asked for; answers that are under way are given before the fault is raised.
     """
     fault: BaseException | None = None
     # Not by cancelling: `as_completed` waits for ever for what the end of a pool cancelled.
     stopped = Event()
 
-    def one(number: int) -> list[_Given]:
+    def answer_unless_stopped(number: int) -> list[_Given]:
         return [] if stopped.is_set() else [answer_one(number)]
 
     with ThreadPoolExecutor(threads) as pool:
-        waiting = {pool.submit(one, number): number for number in numbers}
+        waiting = {pool.submit(answer_unless_stopped, number): number for number in numbers}
         try:
             for done in as_completed(waiting):
                 if (error := done.exception()) is not None:
                     fault = fault or error
                     stopped.set()
                 else:
-                    yield from ((waiting[done], given) for given in done.result())
+                    yield from ((waiting[done], answer) for answer in done.result())
         finally:
             stopped.set()
     if fault is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-# The names of what models keep of a text, as an argument and in their results.
+# The names of caches that models make for a text, as an argument and in their results.
 CACHES = ("past_key_values", "cache_params", "state", "past_buckets_states")
 
 
@@ -25,10 +25,10 @@ def plain_logits(model: Any, ids: Sequence[int], last: int | None = None) -> tor
 
 @dataclass
 class OwnCache:
-    """What a model itself keeps of the ids of one text; None before its first pass."""
+    """The cache that a model itself makes for the ids of one text; None before its first pass."""
 
     ids: list[int] = field(default_factory=list)
-    kept: Any = None
+    state: Any = None
 
 
 @torch.inference_mode()
@@ -38,11 +38,11 @@ def cached_logits(model: Any, ids: Sequence[int], cache: OwnCache) -> torch.Tens
     Several new ids are read from the beginning: in many recurrent models a longer piece starts the states anew.
     """
     name = next(it for it in CACHES if it in inspect.signature(model.forward).parameters)
-    if cache.kept is not None and cache.ids == ids[:-1]:
-        result = read(model, ids[-1:], 1, use_cache=True, **{name: cache.kept})
+    if cache.state is not None and cache.ids == ids[:-1]:
+        result = read(model, ids[-1:], 1, use_cache=True, **{name: cache.state})
     else:
         result = read(model, ids, 1, use_cache=True)
-    cache.ids, cache.kept = list(ids), getattr(result, name)
+    cache.ids, cache.state = list(ids), getattr(result, name)
     logits: torch.Tensor = result.logits[0, -1:].float()
     return logits
 
@@ -69,7 +69,7 @@ def plain_states(model: Any, ids: Sequence[int]) -> torch.Tensor:
 
 @torch.inference_mode()
 def read(model: Any, ids: Sequence[int], last: int | None = None, **more: Any) -> Any:
-    """What a forward pass of a model, or of its base model, over these ids gives."""
+    """Return the result of a forward pass of a model, or of its base model, over these ids."""
     names = inspect.signature(model.forward).parameters
     options = {"logits_to_keep": last} if last and "logits_to_keep" in names else {}
     return model(input_ids=torch.tensor([list(ids)], device=model.device), **options, **more)

@@ -56,13 +56,13 @@ def read_model(
     """
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    found = stored(folder)
-    size = sum(it.size for it in found.values()) if gguf is None else 8 * (folder / gguf).stat().st_size
+    headers = stored(folder)
+    size = sum(it.size for it in headers.values()) if gguf is None else 8 * (folder / gguf).stat().st_size
     more: dict[str, Any] = {"use_safetensors": True} if gguf is None else {"gguf_file": gguf}
     more |= {} if values else {"device_map": "meta"}
     if (folder / ADAPTER_CONFIG).exists():
         raise NightjarError("it holds an adapter, no whole model", folder, "give the directory of its base")
-    with refusing("transformers cannot load this model", folder, fix), at_most(len(found), size, folder):
+    with refusing("transformers cannot load this model", folder, fix), at_most(len(headers), size, folder):
         model, report = kind.from_pretrained(
             str(folder),
             dtype=dtype,
@@ -77,21 +77,21 @@ def read_model(
             model.pooler = None
         missing = {name for name in missing if not name.startswith("pooler.")}
         unexpected -= set(_of_heads(model, unexpected))
-    own = dict(model.named_parameters())
+    parameters = dict(model.named_parameters())
     refuse_differences(
         folder,
         fix,
         missing=missing,
         unexpected=unexpected,
         of_another_shape={name for name, *_ in report["mismatched_keys"]},
-        not_floating_point={name for name, it in found.items() if not it.floating and name in own},
-        not_finite=_not_finite(own) if values else set(),
+        not_floating_point={name for name, it in headers.items() if not it.floating and name in parameters},
+        not_finite=_not_finite(parameters) if values else set(),
     )
     return model
 
 
 def _of_heads(model: Any, names: Iterable[str]) -> Iterator[str]:
-    """Those of the names that belong to no part of an encoder, but to what some task puts on it."""
+    """Yield the names that belong to no part of an encoder, but to the head of some task."""
     parts = {name for name, _ in model.named_children()}
     for name in names:
         first, _, _ = name.removeprefix(f"{model.base_model_prefix}.").partition(".")
@@ -159,13 +159,21 @@ def _untie(adapted: Any, folder: Path) -> None:
 
     model = adapted.get_base_model()
     ends = [model.get_input_embeddings(), model.get_output_embeddings()]
-    layers = [end.get_base_layer() if isinstance(end, BaseTunerLayer) else end for end in ends]
+    layers = [
+        embeddings.get_base_layer() if isinstance(embeddings, BaseTunerLayer) else embeddings
+        for embeddings in ends
+    ]
     weights = [getattr(getattr(layer, "original_module", layer), "weight", None) for layer in layers]
-    changed = any(isinstance(end, BaseTunerLayer) or hasattr(end, "modules_to_save") for end in ends)
+    changed = any(
+        isinstance(embeddings, BaseTunerLayer) or hasattr(embeddings, "modules_to_save")
+        for embeddings in ends
+    )
     if not changed or weights[0] is None or weights[0] is not weights[1]:
         return
     adapter_ties = any(getattr(it, "ensure_weight_tying", False) for it in adapted.peft_config.values())
-    if model.config.is_encoder_decoder and not any(isinstance(end, BaseTunerLayer) for end in ends):
+    if model.config.is_encoder_decoder and not any(
+        isinstance(embeddings, BaseTunerLayer) for embeddings in ends
+    ):
         return
     if adapter_ties or model.config.is_encoder_decoder:
         what = "it changes embeddings that are tied to the output"
@@ -235,12 +243,12 @@ def positions(model: Any, relative: int) -> int:
 
     Those of RoBERTa begin after the number of the padding token.
     """
-    most = getattr(model.config, "max_position_embeddings", None)
-    if not isinstance(most, int) or most < 1:
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if not isinstance(positions, int) or positions < 1:
         return relative
     embeddings = getattr(model.base_model, "embeddings", None)
     padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-    return most if padding is None else most - padding - 1
+    return positions if padding is None else positions - padding - 1
 
 
 @contextmanager
@@ -252,8 +260,8 @@ def at_most(tensors: int, elements: int, where: Path) -> Iterator[None]:
     def count(_: Any, name: str, value: torch.Tensor | None) -> None:
         counts["tensors"] += 1
         counts["elements"] += 0 if value is None else value.numel()
-        for what, most in limits.items():
-            if counts[what] > most:
+        for what, limit in limits.items():
+            if counts[what] > limit:
                 reason = f"the configuration asks for far more {what} than the weights have"
                 raise NightjarError(reason, where, AGAIN)
 

@@ -48,7 +48,10 @@ def _echoed(value: Any, text: str) -> list[Piece] | None:
 
 
 def _is_piece(piece: str, token: Any, text: str) -> bool:
-    """Whether a token is this piece of a text. Of a character beyond ASCII it may be a part, which no text can show."""
+    """Return True if a token is this piece of a text.
+
+    Of a character beyond ASCII it may be a part, which no text can show.
+    """
     if not isinstance(token, str):
         return False
     if not piece:

@@ -45,19 +45,19 @@ def make_tokenizer_ready(source: ModelSource, output: Path) -> None:
     The same as `make_ready` makes of them. Raises NightjarError as it does, but for weights that are not those of the
     configuration.
     """
-    folder = _found(source)
-    with folder_output(output) as made:
+    folder = _checked_folder(source)
+    with folder_output(output) as target:
         weights = weight_files(folder)[0]
         if weights.suffix == ".gguf":
             metadata, _, config = _read_gguf(weights)
             if hasattr(config, "quantization_config"):
                 del config.quantization_config
             config._name_or_path = weights.stem
-            config.save_pretrained(made)
-            _save_gguf_tokenizer(metadata, weights, made, config.vocab_size)
+            config.save_pretrained(target)
+            _save_gguf_tokenizer(metadata, weights, target, config.vocab_size)
         else:
-            _copy(folder, made, weights=False)
-        load_tokenizer(made)
+            _copy(folder, target, weights=False)
+        load_tokenizer(target)
 
 
 def make_ready(
@@ -70,31 +70,31 @@ def make_ready(
     and the tokens that a language model's prompts begin with. Raises NightjarError if the weights are missing, damaged,
     pickled, not those of the configuration, or not those that the pinned sha256 names.
     """
-    folder = _found(source)
-    found = digest(folder)
-    with replacing(output) as made:
-        made.mkdir()
+    folder = _checked_folder(source)
+    source_digest = digest(folder)
+    with replacing(output) as target:
+        target.mkdir()
         try:
             if weight_files(folder)[0].suffix == ".gguf":
-                _convert_gguf(weight_files(folder)[0], made)
+                _convert_gguf(weight_files(folder)[0], target)
             else:
-                _copy(folder, made)
+                _copy(folder, target)
             if add:
-                add(folder, made)
+                add(folder, target)
             else:
-                check_complete(made)
-            ready = write_checksums(made)
+                check_complete(target)
+            ready_digest = write_checksums(target)
         except NightjarError as error:  # what was copied is named where the user has it
-            error.where = error.where.replace(str(made), str(folder))
+            error.where = error.where.replace(str(target), str(folder))
             raise
-    return facts(source.source, folder, output, found, ready, language=not add)
+    return facts(source.source, folder, output, source_digest, ready_digest, language=not add)
 
 
-def _found(source: ModelSource) -> Path:
+def _checked_folder(source: ModelSource) -> Path:
     """The folder of a source, checked. Raises NightjarError as `make_ready` does."""
     folder = find(source)
-    if source.sha256 and (found := digest(folder)) != source.sha256:
-        what = f"the weights' sha256 is {found}, params.yaml pins {source.sha256}"
+    if source.sha256 and (folder_digest := digest(folder)) != source.sha256:
+        what = f"the weights' sha256 is {folder_digest}, params.yaml pins {source.sha256}"
         raise NightjarError(what, folder, PIN)
     check(folder)
     return folder
@@ -113,15 +113,15 @@ def _copy(folder: Path, output: Path, weights: bool = True) -> None:
 
 
 def facts(
-    source: str, folder: Path, output: Path, found: str, ready: str, language: bool = True
+    source: str, folder: Path, output: Path, source_digest: str, ready_digest: str, language: bool = True
 ) -> dict[str, Any]:
-    """Where a model came from: `folder` with the digest `found`, made ready in `output` with the digest `ready`."""
+    """Return the origin of a model: `folder` with `source_digest`, made ready in `output` with `ready_digest`."""
     return {
         "source": source,
         "files": [file.name for file in weight_files(folder)],
         "architecture": _architecture(output),
-        "source_sha256": found,
-        "sha256": ready,
+        "source_sha256": source_digest,
+        "sha256": ready_digest,
         **({"prompts_begin_with": _begin(output)} if language else {}),
     }
 
@@ -154,9 +154,9 @@ def _convert_gguf(weights: Path, output: Path) -> None:
 
     metadata, tensors, _ = _read_gguf(weights)
     loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
-    rest = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
-    if rest:
-        what = f"{abs(rest):,} of its values {'have no place in the model' if rest > 0 else 'are missing'}"
+    difference = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
+    if difference:
+        what = f"{abs(difference):,} of its values {'have no place in the model' if difference > 0 else 'are missing'}"
         raise NightjarError(
             what, weights, f"the architecture {loaded.config.model_type} reads others; {AGAIN}"
         )
@@ -227,16 +227,16 @@ def _read_gguf(weights: Path) -> tuple[dict[str, Any], dict[str, int], Any]:
         return metadata, sizes, config
 
 
-def _adjust_tokens(file: Path, rows: int, whole: bool) -> None:
+def _adjust_tokens(file: Path, rows: int, ignore_merges: bool) -> None:
     """Take the tokens that transformers adds to a GGUF's own, beyond the embeddings, out of a tokenizer.json.
 
-    With `whole`, a piece of text that is a token needs no merges.
+    With `ignore_merges`, a piece of text that is a token needs no merges.
     """
     values = json.loads(file.read_text(encoding="utf-8"))
-    kept = [token for token in values["added_tokens"] if token["id"] < rows]
-    if len(kept) < len(values["added_tokens"]) or whole:
-        more = {"model": values["model"] | {"ignore_merges": True}} if whole else {}
-        changed = values | {"added_tokens": kept} | more
+    embedded = [token for token in values["added_tokens"] if token["id"] < rows]
+    if len(embedded) < len(values["added_tokens"]) or ignore_merges:
+        more = {"model": values["model"] | {"ignore_merges": True}} if ignore_merges else {}
+        changed = values | {"added_tokens": embedded} | more
         file.write_text(json.dumps(changed, ensure_ascii=False), encoding="utf-8")
 
 

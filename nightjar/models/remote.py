@@ -6,7 +6,7 @@ ENTRY, SERVER, CHAT = KINDS = ("entry", "server", "chat")
 
 
 def is_remote(source: str) -> bool:
-    """Whether a source names no files, but what answers from elsewhere."""
+    """Return True if a source names no files, but a model that answers from elsewhere."""
     kind, colon, _ = source.partition(":")
     return bool(colon) and (kind in KINDS)
 

@@ -59,7 +59,7 @@ class Detokeniser:
         return self.text
 
     def _complete(self, window: str) -> bool:
-        """Whether no later token can change the text so far."""
+        """Return True if no later token can change the text so far."""
         last = self.ids[-1]
         # Decoders take a run of single bytes of a SentencePiece vocabulary together, and see no special token in it.
         token = self.tokenizer.backend.id_to_token(last) or ""
@@ -79,7 +79,7 @@ EFFORT = 8
 
 
 class Answer(Enum):
-    """What a controller can ask for beside feeding text."""
+    """An action that a controller can ask for beside feeding text."""
 
     TAKE_BACK = "remove what was written since the last token the controller chose, that token included"
     WAIT = "read no more of this row until the controller's `results` has text for it, or takes it back"
@@ -88,11 +88,10 @@ class Answer(Enum):
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is to be continued: ids (at least one), until one of the texts `stop`, or for `max_new_tokens`.
+    """A text to be continued: its ids (at least one), until one of the texts `stop`, or for `max_new_tokens`.
 
-    `number` is how the controller, the sampling and the results refer to it. The first `shared` ids are those of the
-    prompts around it too. Raises NightjarError without an id, for a `stop` that is not a list of texts,
-    and for a limit below 1.
+    The controller, the sampling and the results refer to it by `number`. The first `shared` ids are a prefix that it
+    has in common with the prompts around it.
     """
 
     number: int
@@ -111,7 +110,7 @@ class Prompt:
         check_count(self.max_new_tokens, "max_new_tokens")
 
     @property
-    def most(self) -> int:
+    def room(self) -> int:
         """The tokens of the prompt and its longest continuation, without what may be fed in."""
         return len(self.ids) + self.max_new_tokens
 
@@ -120,9 +119,9 @@ class Row:
     """One text being written.
 
     `mark` is the number of ids before the last token that the controller chose, `mark_logits` the logits it chose by.
-    `written` counts every token the model ever wrote, `fed` those fed in, `uncounted` the present ids that do not count
-    against the limit: those fed in, and those the controller adds. `text` is the decoded text; its first `given`
-    characters end with text that was fed in, where no stop string is looked for.
+    `written` counts every token the model ever wrote, `fed` those fed in. `uncounted` are the present ids that do not
+    count against the limit: those fed in, and those the controller adds. `text` is the decoded text. Stop strings are
+    looked for from the place `searched_from` on, behind text that was fed in.
 
     `pending` are ids to be read. Without any, `logits` has what the last pass or a mark gave.
     """
@@ -134,7 +133,7 @@ class Row:
         self.detokeniser, self.generator = detokeniser, generator
         self.segment: Segment | None = None
         self.text = ""
-        self.written = self.fed = self.uncounted = self.given = 0
+        self.written = self.fed = self.uncounted = self.searched_from = 0
         self.ended = self.stopped = False
         self.stop: str | None = None
         self.pending: list[int] = []
@@ -158,9 +157,9 @@ class Row:
         self.text = self.detokeniser.add([token])
         self.pending, self.unread = [token], True
         limit = self.prompt.max_new_tokens
-        found = [] if held else self._stops(settled)
-        if found:
-            place, self.stop = min(found)
+        stops = [] if held else self._stops(settled)
+        if stops:
+            place, self.stop = min(stops)
             self.text = self.text[:place]
             self.ended = self.stopped = True
         elif (len(self.ids) - self.uncounted >= limit and not held) or self.written >= EFFORT * limit:
@@ -168,9 +167,9 @@ class Row:
 
     def _stops(self, settled: int) -> list[tuple[int, str]]:
         """Stop strings by where they begin. One may begin in the text that was settled, and searched, before."""
-        first = ((mark, max(self.given, settled - len(mark) + 1)) for mark in self.prompt.stop)
-        found = ((self.text.find(mark, place), mark) for mark, place in first)
-        return [one for one in found if one[0] >= 0]
+        starts = ((mark, max(self.searched_from, settled - len(mark) + 1)) for mark in self.prompt.stop)
+        places = ((self.text.find(mark, place), mark) for mark, place in starts)
+        return [one for one in places if one[0] >= 0]
 
     def feed(self, ids: list[int]) -> None:
         """Write ids that are not the model's."""
@@ -179,7 +178,7 @@ class Row:
         self.uncounted += len(ids)
         self.pending = ids
         if ids:
-            self.given = len(self.text)
+            self.searched_from = len(self.text)
 
     def take_back(self) -> None:
         """Remove the tokens since the row's mark; the logits from before them return."""
@@ -207,11 +206,11 @@ class Controller:
         return None
 
     def holds(self, row: Row) -> bool:
-        """Whether an end token or stop string met now is not the text's end; the controller must then deal with it."""
+        """Return True if an end token or stop string does not end the text now; the controller must deal with it."""
         return False
 
     def ready(self, rows: Sequence[Row], wait: bool) -> list[Row]:
-        """Those of the rows that wait whose results are there. With `wait`, blocks until there is one at least."""
+        """Return the waiting rows whose results have arrived. With `wait`, block until there is one at least."""
         return list(rows)
 
     def results(self, rows: Sequence[Row]) -> list[str | None]:

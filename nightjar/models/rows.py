@@ -55,7 +55,7 @@ class Engine(StrEnum):
 
     @property
     def alone(self) -> bool:
-        """Whether rows share no pass."""
+        """True if sequences share no pass."""
         return self in (Engine.CACHED, Engine.PLAIN)
 
 
@@ -77,10 +77,10 @@ class Segment:
 class Pool:
     """Keys and values of many rows: one (heads, columns, size) tensor of each a layer, a run of columns a row.
 
-    They have the model's precision. `most`: with more columns than this the pool has only those that rows need.
+    They have the model's precision. `most_columns`: with more columns than this the pool has only those that rows need.
     """
 
-    most: int | None = None
+    most_columns: int | None = None
     keys: list[torch.Tensor] = field(default_factory=list)
     values: list[torch.Tensor] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
@@ -94,20 +94,22 @@ class Pool:
         if start + room > self.columns:
             # Half as much again, so that many small rows do not copy the pool many times.
             more = self.columns * 3 // 2
-            self.columns = max(start + room, more if self.most is None else min(more, self.most))
+            self.columns = max(
+                start + room, more if self.most_columns is None else min(more, self.most_columns)
+            )
         return segment
 
     def fits(self, room: int) -> bool:
-        """Whether a new row with room for so many tokens leaves the pool within `most` columns."""
-        return self.most is None or self._gap(room)[0] + room <= self.most
+        """Return True if a new row with room for so many tokens leaves the pool within `most_columns`."""
+        return self.most_columns is None or self._gap(room)[0] + room <= self.most_columns
 
     def _gap(self, room: int) -> tuple[int, int]:
         """The start of the first gap that is wide enough, and its place among the segments."""
         start = place = 0
-        for other in self.segments:
-            if other.start - start >= room:
+        for segment in self.segments:
+            if segment.start - start >= room:
                 break
-            start, place = other.start + other.room, place + 1
+            start, place = segment.start + segment.room, place + 1
         return start, place
 
     def free(self, segment: Segment) -> None:
@@ -129,34 +131,34 @@ class Pool:
     @torch.inference_mode()
     def copy(self, rows: Sequence[tuple[Segment, Segment]]) -> None:
         """Begin rows with all that other rows have read: pairs (from, to) of segments."""
-        source = [one.start + column for one, _ in rows for column in range(one.length)]
-        target = [other.start + column for one, other in rows for column in range(one.length)]
-        if source and self.keys:
-            old, new = torch.tensor([source, target], device=self.keys[0].device)
+        old_columns = [source.start + place for source, _ in rows for place in range(source.length)]
+        new_columns = [target.start + place for source, target in rows for place in range(source.length)]
+        if old_columns and self.keys:
+            old, new = torch.tensor([old_columns, new_columns], device=self.keys[0].device)
             for layer in range(len(self.keys)):
                 for part in (self._part(self.keys, layer), self._part(self.values, layer)):
                     part.index_copy_(1, new, part.index_select(1, old))
-        for one, other in rows:
-            other.length, other.ids = one.length, one.ids[: one.length]
-            other.cache = deepcopy(one.cache)
+        for source, target in rows:
+            target.length, target.ids = source.length, source.ids[: source.length]
+            target.cache = deepcopy(source.cache)
 
     @torch.inference_mode()
     def load(self, segment: Segment, prefix: Prefix, length: int) -> None:
         """Begin the row with the first `length` tokens of `prefix`."""
         for layer, (keys, values) in enumerate(prefix.layers):
-            for parts, given in ((self.keys, keys), (self.values, values)):
-                part = self._part(parts, layer, given[0])
-                part.narrow(1, segment.start, length).copy_(given[0, :, :length])
+            for parts, new in ((self.keys, keys), (self.values, values)):
+                part = self._part(parts, layer, new[0])
+                part.narrow(1, segment.start, length).copy_(new[0, :, :length])
         segment.length, segment.ids = length, prefix.ids[:length]
 
     def write(
         self, layer: int, columns: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Write (heads, tokens, size) keys and values of a layer; returns the layer's tensors."""
-        own = self._part(self.keys, layer, keys), self._part(self.values, layer, values)
-        for part, given in zip(own, (keys, values), strict=True):
-            part.index_copy_(1, columns, given)
-        return own
+        layer_parts = self._part(self.keys, layer, keys), self._part(self.values, layer, values)
+        for part, new in zip(layer_parts, (keys, values), strict=True):
+            part.index_copy_(1, columns, new)
+        return layer_parts
 
     def _part(self, parts: list[torch.Tensor], layer: int, like: torch.Tensor | None = None) -> torch.Tensor:
         """The tensor of a layer, made like `like` if it is the first, as wide as the pool is now."""
@@ -206,11 +208,11 @@ def logits_at(lm: LanguageModel, rows: Sequence[Sequence[int]], places: Sequence
 
 def _columns(reads: Sequence[tuple[Segment, Sequence[int]]]) -> list[int]:
     """The columns that the ids will be in, row after row."""
-    found: list[int] = []
+    columns: list[int] = []
     for segment, ids in reads:
         begin = segment.start + segment.length
-        found += range(begin, begin + len(ids))
-    return found
+        columns += range(begin, begin + len(ids))
+    return columns
 
 
 def _in_one_line(
@@ -232,20 +234,20 @@ def states(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequenc
     for segment, ids in reads:
         pool.reserve(segment, len(ids))
     arguments, ends = _line(lm, pool, reads)
-    found: torch.Tensor = lm.model.base_model(**arguments).last_hidden_state[0, ends].float()
-    return found
+    hidden: torch.Tensor = lm.model.base_model(**arguments).last_hidden_state[0, ends].float()
+    return hidden
 
 
 def _line(
     lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]
 ) -> tuple[dict[str, Any], list[int]]:
     """The model's arguments for the ids of all rows in one line, and where each row's last id is in it."""
-    ids = [id for _, own in reads for id in own]
-    positions = [segment.length + place for segment, own in reads for place in range(len(own))]
+    ids = [id for _, row_ids in reads for id in row_ids]
+    positions = [segment.length + place for segment, row_ids in reads for place in range(len(row_ids))]
     fill = -len(ids) % MULTIPLE
     ends, end = [], 0
-    for _, own in reads:
-        end += len(own)
+    for _, row_ids in reads:
+        end += len(row_ids)
         ends.append(end - 1)
     line = _Line(pool, reads, torch.tensor(_columns(reads), device=lm.device))
     arguments = {
@@ -259,7 +261,7 @@ def _line(
 
 
 class _Cache(DynamicCache):
-    """What transformers asks a cache for, beside `update`, when it makes a mask."""
+    """The part of a cache that transformers asks when it makes a mask."""
 
     is_compileable = False
 
@@ -310,28 +312,28 @@ class _Line(_Cache):
         # Several heads may share keys and values (grouped queries); these are not repeated in memory.
         by_token = query[0].transpose(0, 1).reshape(tokens, 1, -1, groups, size).unbind(0)
         by_head = query[0].view(keys.shape[0], groups, tokens, size)
-        found, place = [], 0
+        outputs, place = [], 0
         for (start, before, count), mask in zip(self.rows, self.masks, strict=True):
-            own_keys = keys.narrow(1, start, before + count)
-            own_values = values.narrow(1, start, before + count)
+            row_keys = keys.narrow(1, start, before + count)
+            row_values = values.narrow(1, start, before + count)
             if count == 1:
-                one = scaled_dot_product_attention(
-                    by_token[place], own_keys[None], own_values[None], scale=scale
+                single = scaled_dot_product_attention(
+                    by_token[place], row_keys[None], row_values[None], scale=scale
                 )
-                found.append(one.view(1, heads, size))
+                outputs.append(single.view(1, heads, size))
             else:
                 several = scaled_dot_product_attention(
                     by_head[:, :, place : place + count],
-                    own_keys[:, None].expand(-1, groups, -1, -1),
-                    own_values[:, None].expand(-1, groups, -1, -1),
+                    row_keys[:, None].expand(-1, groups, -1, -1),
+                    row_values[:, None].expand(-1, groups, -1, -1),
                     attn_mask=mask,
                     is_causal=mask is None,
                     scale=scale,
                 )
-                found.append(several.reshape(heads, count, size).transpose(0, 1))
+                outputs.append(several.reshape(heads, count, size).transpose(0, 1))
             place += count
-        found.append(query.new_zeros(tokens - place, heads, size))
-        return torch.cat(found)[None]
+        outputs.append(query.new_zeros(tokens - place, heads, size))
+        return torch.cat(outputs)[None]
 
 
 def attention(
@@ -375,24 +377,26 @@ class _Padded(_Cache):
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         columns, row, place = self.written
-        own = (part[row, :, place].transpose(0, 1) for part in (key_states, value_states))
-        keys, values = self.pool.write(layer_idx, columns, *own)
+        new_states = (part[row, :, place].transpose(0, 1) for part in (key_states, value_states))
+        keys, values = self.pool.write(layer_idx, columns, *new_states)
         return keys[:, self.seen].transpose(0, 1), values[:, self.seen].transpose(0, 1)
 
 
 def _padded(lm: LanguageModel, pool: Pool, reads: Sequence[tuple[Segment, Sequence[int]]]) -> torch.Tensor:
     width = max(len(ids) for _, ids in reads)
-    most = max(segment.length + len(ids) for segment, ids in reads)
+    longest = max(segment.length + len(ids) for segment, ids in reads)
     ids, visible, mask = [], [], []
     row: list[int] = []
     place: list[int] = []
-    for number, (segment, own) in enumerate(reads):
-        length = segment.length + len(own)
-        ids.append([lm.tokenizer.end] * (width - len(own)) + list(own))
-        visible.append([segment.start] * (most - length) + list(range(segment.start, segment.start + length)))
-        mask.append([0] * (most - length) + [1] * length)
-        row += [number] * len(own)
-        place += range(width - len(own), width)
+    for number, (segment, row_ids) in enumerate(reads):
+        length = segment.length + len(row_ids)
+        ids.append([lm.tokenizer.end] * (width - len(row_ids)) + list(row_ids))
+        visible.append(
+            [segment.start] * (longest - length) + list(range(segment.start, segment.start + length))
+        )
+        mask.append([0] * (longest - length) + [1] * length)
+        row += [number] * len(row_ids)
+        place += range(width - len(row_ids), width)
     written = tuple(torch.tensor(part, device=lm.device) for part in (_columns(reads), row, place))
     seeing = torch.tensor(mask, device=lm.device)
     result = lm.model(

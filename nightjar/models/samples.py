@@ -32,11 +32,11 @@ LIKELIEST = 256
 
 @dataclass(frozen=True)
 class Sampling:
-    """How tokens are drawn: from softmax(logits / temperature), cut to its nucleus.
+    """The distribution that tokens are drawn from: softmax(logits / temperature), cut to its nucleus.
 
-    `temperature` is above 0, `top_p` above 0 and at most 1: a draw by others raises NightjarError. `generators`: one a
-    row, or a function that makes that of a row number, so that what a row draws does not depend on the rows beside it;
-    or the same one for all, which they then use in turn.
+    `temperature` is above 0, `top_p` above 0 and at most 1. `generators`: one for each row, or a function that makes
+    that of a row number, so that what a row draws does not depend on the rows beside it; or one for all rows, which
+    use it in turn.
     """
 
     temperature: float
@@ -51,7 +51,7 @@ class Sampling:
 
     def draw(self, logits: torch.Tensor, generators: Sequence[torch.Generator]) -> list[int]:
         """A token for each row of the (rows, vocabulary) logits, with one number of its generator."""
-        return [tokens[0] for tokens in self.draws(logits, [[own] for own in generators])]
+        return [tokens[0] for tokens in self.draws(logits, [[generator] for generator in generators])]
 
     def draws(self, logits: torch.Tensor, generators: Sequence[Sequence[torch.Generator]]) -> list[list[int]]:
         """For each row of the (rows, vocabulary) logits a token a generator, with one number of it each."""
@@ -61,8 +61,10 @@ class Sampling:
         widest = max(map(len, generators))
         numbers = torch.zeros(len(generators), widest, dtype=torch.float64)
         for row, several in enumerate(generators):
-            for place, own in enumerate(several):
-                numbers[row, place] = torch.rand((), generator=own, dtype=torch.float64, device=own.device)
+            for place, generator in enumerate(several):
+                numbers[row, place] = torch.rand(
+                    (), generator=generator, dtype=torch.float64, device=generator.device
+                )
         probabilities = (logits.float() / self.temperature).softmax(-1)
         tokens, weights = nucleus(probabilities, self.top_p)
         sums = weights.cumsum(-1)
@@ -74,18 +76,18 @@ class Sampling:
 
 
 def nucleus(
-    probabilities: torch.Tensor, top_p: float, most: int = LIKELIEST
+    probabilities: torch.Tensor, top_p: float, candidates: int = LIKELIEST
 ) -> tuple[torch.Tensor | None, torch.Tensor]:
-    """The smallest set of tokens that reaches `top_p` together, of each row of (rows, vocabulary) probabilities.
+    """Find the smallest set of tokens that reaches `top_p`, for each row of (rows, vocabulary) probabilities.
 
     Returns tokens and weights in double precision, (rows, n) each: the likeliest first, the lower id among equals, and
     weight 0 outside the set. None for the tokens means all, by their ids. Weights are not scaled to sum to 1.
-    Only the `most` likeliest tokens are sorted where these are enough.
+    Only the likeliest tokens, `candidates` many, are sorted where these are enough.
     """
     if top_p >= 1.0:
         return None, probabilities.double()
-    most = min(most, probabilities.shape[1])
-    values, tokens = probabilities.topk(most)
+    candidates = min(candidates, probabilities.shape[1])
+    values, tokens = probabilities.topk(candidates)
     # Where the set reaches the last candidates, or these equal what was left out, all tokens are needed.
     inside = values.double().cumsum(-1) - values.double() < top_p
     if bool((inside & (values <= values[:, -1:])).any()):
@@ -151,7 +153,7 @@ class _Tree:
     need: int
     logits: torch.Tensor | None = None
     open: int = 0
-    found: dict[int, Text] = field(default_factory=dict)
+    samples: dict[int, Text] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -200,19 +202,19 @@ class _Forest:
                     yield tree.prompt.number, self._fell(tree)
 
     def _group(self, prompt: Prompt) -> int:
-        """How many samples of a prompt are drawn together."""
-        return self.count if self.tokens is None else max(1, min(self.count, self.tokens // prompt.most))
+        """Return the number of samples of a prompt that are drawn together."""
+        return self.count if self.tokens is None else max(1, min(self.count, self.tokens // prompt.room))
 
     def _fits(self, prompt: Prompt) -> bool:
-        """Whether there is room for the prompt; one that is alone always fits."""
-        need = self._group(prompt) * prompt.most
+        """Return True if there is room for the prompt; one that is alone always fits."""
+        need = self._group(prompt) * prompt.room
         return not self.taken or self.tokens is None or self.taken + need <= self.tokens
 
     def _plant(self, prompt: Prompt) -> _Node:
         """A tree for the prompt; its root."""
         group = self._group(prompt)
         groups = deque(range(first, min(first + group, self.count)) for first in range(0, self.count, group))
-        tree = _Tree(prompt, self.pool.take(prompt.most), groups, group * prompt.most)
+        tree = _Tree(prompt, self.pool.take(prompt.room), groups, group * prompt.room)
         self.taken += tree.need
         return _Node(tree, [], [], tree.segment)
 
@@ -220,18 +222,18 @@ class _Forest:
         """The root of a tree again, with the samples of its next group."""
         numbers, first = tree.groups.popleft(), tree.prompt.number * self.count
         tree.open = len(numbers)
-        own = [(number, self.sampling.generator(first + number)) for number in numbers]
-        return _Node(tree, [], own, tree.segment)
+        samples = [(number, self.sampling.generator(first + number)) for number in numbers]
+        return _Node(tree, [], samples, tree.segment)
 
     def _fell(self, tree: _Tree) -> list[Text]:
         """Give the memory of a tree back; its samples in order."""
         self.pool.free(tree.segment)
         self.taken -= tree.need
-        return [tree.found[number] for number in range(self.count)]
+        return [tree.samples[number] for number in range(self.count)]
 
     def _draw(self, nodes: Sequence[_Node], logits: torch.Tensor) -> None:
         """Draw the next token of every sample of the nodes, by the logits behind each: (nodes, vocabulary)."""
-        drawn = self.sampling.draws(logits, [[own for _, own in node.samples] for node in nodes])
+        drawn = self.sampling.draws(logits, [[generator for _, generator in node.samples] for node in nodes])
         for node, tokens in zip(nodes, drawn, strict=True):
             for child in _children(node, tokens):
                 sample = self._ended(child)
@@ -239,7 +241,7 @@ class _Forest:
                     self.waiting.append(child)
                     node.unread += 1
                 else:
-                    node.tree.found.update((number, sample) for number, _ in child.samples)
+                    node.tree.samples.update((number, sample) for number, _ in child.samples)
                     node.tree.open -= len(child.samples)
             if node.parent is not None and not node.unread:
                 self.pool.free(node.segment)
@@ -250,13 +252,13 @@ class _Forest:
         if node.ids[-1] == self.lm.tokenizer.end:
             return Text(self.lm.tokenizer.decode(node.ids[:-1]), tokens=len(node.ids))
         text = self.lm.tokenizer.decode(node.ids)
-        place, stop = min(
-            ((place, mark) for mark in prompt.stop if (place := text.find(mark)) >= 0),
+        first, stop = min(
+            ((first, mark) for mark in prompt.stop if (first := text.find(mark)) >= 0),
             default=(len(text), None),
         )
         if stop is None and len(node.ids) < prompt.max_new_tokens:
             return None
-        return Text(text[:place], stop is None, len(node.ids), stop=stop)
+        return Text(text[:first], stop is None, len(node.ids), stop=stop)
 
     def _read(self, nodes: Sequence[_Node]) -> torch.Tensor:
         """The logits behind the last token of each node, (nodes, vocabulary)."""
@@ -267,14 +269,14 @@ class _Forest:
             parent.unread -= 1
             # The last child continues its parent's row, the others continue copies of it.
             if parent.unread or parent.parent is None:
-                node.segment = self.pool.take(node.tree.prompt.most)
+                node.segment = self.pool.take(node.tree.prompt.room)
                 copied.append((parent.segment, node.segment))
         self.pool.copy(copied)
         reads = [(node.segment, node.ids[-1:] or node.tree.prompt.ids) for node in nodes]
         logits = advance(self.lm, self.pool, reads)
-        for node, own in zip(nodes, logits, strict=True):
+        for node, node_logits in zip(nodes, logits, strict=True):
             if node.parent is None:
-                node.tree.logits = own[None].clone()
+                node.tree.logits = node_logits[None].clone()
         return logits
 
 
@@ -283,4 +285,6 @@ def _children(node: _Node, tokens: Sequence[int]) -> list[_Node]:
     groups: dict[int, list[tuple[int, torch.Generator]]] = {}
     for token, sample in zip(tokens, node.samples, strict=True):
         groups.setdefault(token, []).append(sample)
-    return [_Node(node.tree, [*node.ids, token], some, node.segment, node) for token, some in groups.items()]
+    return [
+        _Node(node.tree, [*node.ids, token], samples, node.segment, node) for token, samples in groups.items()
+    ]

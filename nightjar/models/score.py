@@ -26,19 +26,18 @@ KEPT = 4
 
 
 def batch_tokens(lm: LanguageModel) -> int:
-    """How many tokens a forward pass of `lm` may have."""
+    """Return the largest number of tokens of a forward pass of `lm`."""
     return PROCESSOR_TOKENS if lm.device.type == "cpu" else GPU_TOKENS
 
 
 @torch.inference_mode()
 def logprobs_at(
-    lm: LanguageModel, rows: Sequence[tuple[Sequence[int], Sequence[int]]], most: int | None = None
+    lm: LanguageModel, rows: Sequence[tuple[Sequence[int], Sequence[int]]], most_tokens: int | None = None
 ) -> list[list[float]]:
-    """log p(ids[place] | ids[:place]), natural logarithm, for each (ids, places) and each of its places.
+    """Return log p(ids[place] | ids[:place]), natural logarithm, for each (ids, places) and each of its places.
 
-    Places are from 1 to len(ids) - 1. Rows of like length share a forward pass of at most `most` tokens. The
-    model reads a row up to its last place, and its vocabulary is applied at the places alone. Raises NightjarError for
-    another place, and for an encoder-decoder.
+    Places are from 1 to len(ids) - 1. Rows of like length share a forward pass of at most `most_tokens`. The model
+    reads a row up to its last place, and its vocabulary is applied at the places alone.
     """
     causal_only(lm, "computing the probabilities of a running text")
     for number, (ids, places) in enumerate(rows):
@@ -49,7 +48,7 @@ def logprobs_at(
     # Rows without places need no pass.
     rows_with_places = [row for row, (_, places) in enumerate(rows) if places]
     lengths = [max(rows[row][1]) for row in rows_with_places]
-    for batch in like_length(lengths, most or batch_tokens(lm)):
+    for batch in like_length(lengths, most_tokens or batch_tokens(lm)):
         chosen = [rows_with_places[place] for place in batch]
         _fill(lm, rows, chosen, results)
     return results
@@ -81,33 +80,33 @@ def _fill(
 def continuation_logprobs(
     lm: LanguageModel,
     rows: Sequence[tuple[Sequence[int], Sequence[int]]],
-    most: int | None = None,
+    most_tokens: int | None = None,
 ) -> list[list[float]]:
-    """log p of each continuation token given its context and the tokens before it; natural logarithm.
+    """Return log p of each continuation token given its context and the tokens before it; natural logarithm.
 
     `rows`: pairs (context, continuation) of ids, contexts of at least one id. Otherwise as `logprobs_at`.
     """
-    whole = [
+    texts = [
         ([*context, *continuation], range(len(context), len(context) + len(continuation)))
         for context, continuation in rows
     ]
-    return logprobs_at(lm, whole, most)
+    return logprobs_at(lm, texts, most_tokens)
 
 
 def windows(length: int, window: int, unscored: int = 1) -> list[tuple[int, int, int]]:
-    """(start, first, end) of every window over `length` tokens: those from start are read, those from first scored.
+    """List (start, first, end) of every window over `length` tokens: those from start are read, from first scored.
 
     Each token but the first `unscored` is scored once. A window has at most `window` tokens; after the first one, half
     of them are context. Raises ValueError for windows that have no token to score.
     """
     if window <= unscored:
         raise ValueError(f"a window of {window} tokens has nothing to score")
-    found, first = list[tuple[int, int, int]](), unscored
+    places, first = list[tuple[int, int, int]](), unscored
     while first < length:
-        end = min(length, first + window // 2 if found else window)
-        found.append((max(0, end - window), first, end))
+        end = min(length, first + window // 2 if places else window)
+        places.append((max(0, end - window), first, end))
         first = end
-    return found
+    return places
 
 
 def text_loss(lm: LanguageModel, ids: Sequence[int], window: int) -> float:
@@ -116,8 +115,6 @@ def text_loss(lm: LanguageModel, ids: Sequence[int], window: int) -> float:
     `ids` are those of `Tokenizer.continuation`; the model reads what its tokenizer puts before a text as well. The
     first token is context alone: nothing of the text is before it, and a server gives it no probability. Others follow
     at least window // 2 tokens, or all that are before them; see `windows`. Perplexity is exp(loss / (len(ids) - 1)).
-
-    Raises NightjarError for an encoder-decoder, and for a model that gives a token no probability.
     """
     causal_only(lm, "perplexity")
     begin = lm.tokenizer.begin
@@ -155,25 +152,25 @@ def continued(tokenizer: Tokenizer, prompt: str, text: str) -> Continued:
 def continuation_sums(
     lm: LanguageModel,
     groups: Sequence[Sequence[Continued]],
-    wanted: Sequence[int] | None = None,
-    most: int | None = None,
+    numbers: Sequence[int] | None = None,
+    most_tokens: int | None = None,
 ) -> Iterator[tuple[int, list[float]]]:
-    """For each prompt its number and, for each of its continuations, the sum of log p of its pieces, in nats.
+    """Yield each prompt's number and, for each of its continuations, the sum of log p of its tokens, in nats.
 
-    `groups` has the continuations of each prompt; `wanted` are the numbers of the prompts to score (None: all), in any
-    order. A pass reads at most `most` tokens, unless one prompt alone has more. On the CPU a sum depends neither on
-    `wanted` nor on `most`. Raises NightjarError for an encoder-decoder.
+    `groups` has the continuations of each prompt; `numbers` are those of the prompts to score (None: all), in any
+    order. A pass reads at most `most_tokens`, unless one prompt alone has more. On the CPU a sum depends neither on
+    `numbers` nor on `most_tokens`.
     """
     causal_only(lm, "comparing the continuations of a prompt")
-    chosen = set(range(len(groups)) if wanted is None else wanted)
+    chosen = set(range(len(groups)) if numbers is None else numbers)
     stems = [_stem(one) for one in groups]
-    # Over all prompts, so that what is shared does not depend on which are wanted.
+    # Over all prompts: what is shared does not depend on which are scored now.
     order, shared = shared_lengths(stems)
     base: Prefix | None = None
-    for batch in _batches([n for n in order if n in chosen], stems, shared, most or batch_tokens(lm)):
-        known = shared[batch[0]]
-        beginning = list(stems[batch[0]][:known])
-        if not known:
+    for batch in _batches([n for n in order if n in chosen], stems, shared, most_tokens or batch_tokens(lm)):
+        shared_ids = shared[batch[0]]
+        beginning = list(stems[batch[0]][:shared_ids])
+        if not shared_ids:
             base = None
         elif base is None or base.ids != beginning:
             base = prefill(lm, beginning)
@@ -181,25 +178,36 @@ def continuation_sums(
 
 
 def _stem(continuations: Sequence[Continued]) -> tuple[int, ...]:
-    """The ids before every continuation, as far as all have the same; at least one, which is read last."""
+    """Return the ids before every continuation, as far as all have the same: at least one, which is read last."""
     length = min(common_length([one.ids for one in continuations]), *(one.first for one in continuations))
     return continuations[0].ids[:length]
 
 
 def _batches(
-    order: Sequence[int], stems: Sequence[Sequence[int]], shared: Sequence[int], most: int
+    order: Sequence[int], stems: Sequence[Sequence[int]], shared: Sequence[int], most_tokens: int
 ) -> Iterator[list[int]]:
-    """Prompts with the same beginning, and at least one: at most `most` tokens after it, KEPT times as many with it."""
+    """Batch prompts with the same prefix: at most `most_tokens` after it, and KEPT times as many with it.
+
+    A batch has one prompt at least.
+    """
     batch: list[int] = []
-    tokens = kept = 0
+    tokens = stored_tokens = 0
     for number in order:
-        known, whole = shared[number], len(stems[number])
-        same = batch and shared[batch[0]] == known and stems[batch[0]][:known] == stems[number][:known]
-        if batch and (not same or tokens + whole - known > most or kept + whole > KEPT * most):
+        shared_ids, stem_ids = shared[number], len(stems[number])
+        same = (
+            batch
+            and shared[batch[0]] == shared_ids
+            and stems[batch[0]][:shared_ids] == stems[number][:shared_ids]
+        )
+        if batch and (
+            not same
+            or tokens + stem_ids - shared_ids > most_tokens
+            or stored_tokens + stem_ids > KEPT * most_tokens
+        ):
             yield batch
-            batch, tokens, kept = [], 0, 0
+            batch, tokens, stored_tokens = [], 0, 0
         batch.append(number)
-        tokens, kept = tokens + whole - known, kept + whole
+        tokens, stored_tokens = tokens + stem_ids - shared_ids, stored_tokens + stem_ids
     if batch:
         yield batch
 
@@ -208,27 +216,31 @@ def _batches(
 def _sums(
     lm: LanguageModel, groups: dict[int, Sequence[Continued]], base: Prefix | None
 ) -> Iterator[tuple[int, list[float]]]:
-    """The sums of prompts that begin with `base`.
+    """Yield the sums of prompts that begin with the prefix `base`.
 
-    In lexical order, what continues a row follows it: the row is cut to what two neighbours share and read on.
+    In lexical order, what continues a context follows it: the page is cut to what two neighbours share and read on.
     """
     pool = Pool(0)  # as wide as its rows need
     sums = {number: [0.0] * len(continuations) for number, continuations in groups.items()}
     waiting: dict[int, tuple[Segment, list[int], list[tuple[int, ...]]]] = {}
     contexts_of = {
-        number: {one.ids[:place] for one in continuations for place in range(one.first, len(one.ids))}
+        number: {
+            continuation.ids[:place]
+            for continuation in continuations
+            for place in range(continuation.first, len(continuation.ids))
+        }
         for number, continuations in groups.items()
     }
     # All rows before the first is filled, so that the pool is made once.
-    segments = {number: pool.take(max(map(len, found))) for number, found in contexts_of.items()}
-    for number, found in contexts_of.items():
+    segments = {number: pool.take(max(map(len, distinct))) for number, distinct in contexts_of.items()}
+    for number, distinct in contexts_of.items():
         segment = segments[number]
         read: list[int] = []
         if base is not None:
-            known = min(len(base.ids), min(map(len, found)) - 1)
-            pool.load(segment, base, known)
-            read = base.ids[:known]
-        waiting[number] = segment, read, sorted(found, reverse=True)
+            shared_ids = min(len(base.ids), min(map(len, distinct)) - 1)
+            pool.load(segment, base, shared_ids)
+            read = base.ids[:shared_ids]
+        waiting[number] = segment, read, sorted(distinct, reverse=True)
     while waiting:
         reads, contexts_read = [], {}
         for number, (segment, read, contexts) in waiting.items():
@@ -239,9 +251,12 @@ def _sums(
             contexts_read[number] = context
         logprobs = advance(lm, pool, reads).log_softmax(-1)
         for (number, context), row in zip(contexts_read.items(), logprobs, strict=True):
-            for place, one in enumerate(groups[number]):
-                if one.first <= len(context) < len(one.ids) and one.ids[: len(context)] == context:
-                    sums[number][place] += float(row[one.ids[len(context)]])
+            for place, continuation in enumerate(groups[number]):
+                if (
+                    continuation.first <= len(context) < len(continuation.ids)
+                    and continuation.ids[: len(context)] == context
+                ):
+                    sums[number][place] += float(row[continuation.ids[len(context)]])
         for number in [number for number, (_, _, contexts) in waiting.items() if not contexts]:
             pool.free(waiting.pop(number)[0])
             yield number, sums[number]

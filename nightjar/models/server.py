@@ -53,12 +53,12 @@ class Address:
 
         An address must not have a password: it would be in files and logs.
         """
-        kind, _, given = source.partition(":")
+        kind, _, text = source.partition(":")
         fix = f"write {kind}:http://HOST:PORT, or {kind}:URL#MODEL for one of several models"
         # Neither a password nor a key in a query is repeated.
         named = re.sub(r"\?[^#]*", "?…", re.sub(r"//.*@", "//…@", source))
         try:
-            url = address(given)
+            url = address(text)
         except ValueError as error:
             raise NightjarError(str(error), named, fix) from None
         if url.userinfo:
@@ -119,13 +119,13 @@ class Server(Model):
         return {"server": {**self.identity, "call_top_k": 1, "without_penalty": self.neutral}}
 
     def generate(
-        self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
+        self, requests: Mapping[int, Request], numbers: Sequence[int], decoding: Decoding
     ) -> Iterator[tuple[int, Text]]:
-        def one(number: int) -> Text:
+        def complete_one(number: int) -> Text:
             request = requests[number]
             return self.complete(request.prompt, request.max_new_tokens, request.stop)
 
-        return at_once(one, wanted, self.at_once)
+        return at_once(complete_one, numbers, self.at_once)
 
     def complete(self, prompt: str, max_tokens: int, stop: Sequence[str]) -> Text:
         """The greedy continuation of a prompt, up to the first stop text: some servers give that too."""
@@ -136,13 +136,13 @@ class Server(Model):
             "temperature": 0,
             "stop": list(stop) or None,
         }
-        found = self._complete(body)
-        choice = self._choice(found)
-        failure = self._failure(found, choice) if choice else ""
+        answer = self._complete(body)
+        choice = self._choice(answer)
+        failure = self._failure(answer, choice) if choice else ""
         text = "" if failure or choice is None else choice.get("text")
         if choice is None or not isinstance(text, str):
-            raise self._no_completion(found)
-        counts = {} if (used := found.get("usage")) is None else used
+            raise self._no_completion(answer)
+        counts = {} if (used := answer.get("usage")) is None else used
         if not isinstance(counts, dict):
             raise self._fault("usage of the answer is not an object")
         written = Text(
@@ -154,11 +154,11 @@ class Server(Model):
         )
         return until_stop(written, stop)
 
-    def _failure(self, found: Mapping[str, Any], choice: Mapping[str, Any]) -> str:
+    def _failure(self, answer: Mapping[str, Any], choice: Mapping[str, Any]) -> str:
         """Why a choice of an answer is no text of the model: an error, a filter or a refusal; empty if it is one."""
         message, reason = choice.get("message"), choice.get("finish_reason")
         refusal = message.get("refusal") if isinstance(message, dict) else None
-        error = found.get("error") or choice.get("error")
+        error = answer.get("error") or choice.get("error")
         ended = reason if isinstance(reason, str) and reason in NO_ANSWER else ""
         if not (error or refusal or ended):
             return ""
@@ -167,11 +167,11 @@ class Server(Model):
         if isinstance(detail, dict):
             detail = detail.get("message", detail)
         text = detail if isinstance(detail, str) else json.dumps(detail) if detail else ""
-        return f"{kind}: {self._http.shown(' '.join(text.split()))}" if text else kind
+        return f"{kind}: {self._http.quote(' '.join(text.split()))}" if text else kind
 
-    def _no_completion(self, found: Mapping[str, Any], lack: str = "completion") -> NightjarError:
+    def _no_completion(self, answer: Mapping[str, Any], lack: str = "completion") -> NightjarError:
         """The fault of an answer without choices; an error in their place is named."""
-        failure = self._failure(found, {})
+        failure = self._failure(answer, {})
         return self._fault(f"the answer has no {lack}{f' ({failure})' if failure else ''}")
 
     @classmethod
@@ -199,24 +199,24 @@ class Server(Model):
         body = {"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0, "logprobs": 1}
         choice = self._choice(self._complete(body)) or {}
         text, logprobs = choice.get("text"), choice.get("logprobs")
-        given = logprobs.get("token_logprobs") if isinstance(logprobs, dict) else None
-        if not (isinstance(text, str) and text and isinstance(given, list) and all(map(is_number, given))):
+        values = logprobs.get("token_logprobs") if isinstance(logprobs, dict) else None
+        if not (isinstance(text, str) and text and isinstance(values, list) and all(map(is_number, values))):
             raise self._unscored("its log-probabilities of a given text cannot be checked")
-        if abs(self._score(_PROBE, text).logprob - math.fsum(given)) > _MOST_APART:
+        if abs(self._score(_PROBE, text).logprob - math.fsum(values)) > _MOST_APART:
             raise self._unscored("its log-probabilities of a given text are those of other tokens")
 
     def score(
-        self, requests: Mapping[int, tuple[str, Sequence[str]]], wanted: Sequence[int]
+        self, requests: Mapping[int, tuple[str, Sequence[str]]], numbers: Sequence[int]
     ) -> Iterator[tuple[int, list[Score]]]:
         """As for weights, a token with characters of prompt and text belongs to the text, and the first token of a text
         after no prompt does not count.
         """
 
-        def one(number: int) -> list[Score]:
+        def score_one(number: int) -> list[Score]:
             prompt, texts = requests[number]
             return [self._score(prompt, text) for text in texts]
 
-        return at_once(one, wanted, self.at_once)
+        return at_once(score_one, numbers, self.at_once)
 
     def _score(self, prompt: str, text: str) -> Score:
         pieces = self.pieces(prompt + text)
@@ -263,8 +263,8 @@ class Server(Model):
     def _read(self, way: Way, text: str) -> list[Piece] | None:
         """The tokens of a text by a way; None if the answer does not have them, and no others."""
         body = {"model": self.model, "prompt": text, "max_tokens": 1, "temperature": 0}
-        found = self._complete({**body, **way.parameters})
-        choice, usage = self._choice(found), found.get("usage")
+        answer = self._complete({**body, **way.parameters})
+        choice, usage = self._choice(answer), answer.get("usage")
         pieces = way.read(choice.get(way.key), text) if choice else None
         count = usage.get("prompt_tokens") if isinstance(usage, dict) else None
         # A token for the beginning of a text may be counted, but not listed.
@@ -277,9 +277,9 @@ class Server(Model):
         return Unscored(what, f"{self.kind}:{self.address.url}", fix)
 
     @staticmethod
-    def _choice(found: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _choice(answer: Mapping[str, Any]) -> dict[str, Any] | None:
         """The first completion of an answer."""
-        choices = found.get("choices")
+        choices = answer.get("choices")
         return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
     def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -291,23 +291,23 @@ class Server(Model):
         except Refused as error:
             if not any(error.names(name) for name in NEUTRAL):
                 raise
-        found = self._http.ask("POST", "/v1/completions", body)
+        answer = self._http.ask("POST", "/v1/completions", body)
         with self._adapting:
             if self.neutral:
                 self._report(" and ".join(NEUTRAL), None)
             self.neutral = False
-        return found
+        return answer
 
-    def _report(self, name: str, other: str | None) -> None:
+    def _report(self, name: str, new: str | None) -> None:
         """Say that a parameter is refused: answers may be others without it."""
-        way = f"it is sent as {other}" if other else "it is left out"
+        way = f"it is sent as {new}" if new else "it is left out"
         log.warning("%s:%s refuses %s: %s from now on", self.kind, self.address.url, name, way)
 
     def _only_model(self) -> str:
         """The name of the only model."""
-        found = self._http.ask("GET", "/v1/models")
+        listing = self._http.ask("GET", "/v1/models")
         try:
-            names = [one["id"] for one in found["data"]]
+            names = [one["id"] for one in listing["data"]]
         except (LookupError, TypeError):
             names = []
         fix = f"give {self.kind}:{self.address.url}#MODEL"
@@ -325,5 +325,5 @@ class Server(Model):
         value = counts.get(name)
         if value is None or (type(value) is int and 0 <= value <= MOST_TOKENS):
             return value
-        found = json.dumps(value) if isinstance(value, int | float) else type(value).__name__
-        raise self._fault(f"{name} of the answer is not a count of tokens: {found}")
+        quoted = json.dumps(value) if isinstance(value, int | float) else type(value).__name__
+        raise self._fault(f"{name} of the answer is not a count of tokens: {quoted}")

@@ -55,11 +55,11 @@ class Window(NamedTuple):
             for place, (first, last) in zip(self.places, self.offsets, strict=True)
             if first < end and last > start
         ]
-        whole = bool(inside) and self.offsets[0][0] <= start and end <= self.offsets[-1][1]
-        return (inside[0], inside[-1]) if whole else None
+        covered = bool(inside) and self.offsets[0][0] <= start and end <= self.offsets[-1][1]
+        return (inside[0], inside[-1]) if covered else None
 
 
-def shown(title: str, text: str) -> str:
+def titled_passage(title: str, text: str) -> str:
     """A passage as a reader sees it, its title first."""
     return " > ".join(filter(None, [title.strip(), text]))
 
@@ -83,18 +83,18 @@ class ExtractiveReader:
         The question is cut to LONGEST_QUESTION tokens, and to half of a window.
         """
         room = min(LONGEST, positions(self.model, LONGEST)) - self.tokenizer.num_special_tokens_to_add(True)
-        asked = self.tokenizer.encode(question, add_special_tokens=False)
-        asked.truncate(min(LONGEST_QUESTION, room // 2))
-        room -= len(asked.ids)
-        read = self.tokenizer.encode(passage, add_special_tokens=False)
-        read.truncate(room, stride=min(STRIDE, room // 2))
-        found = []
-        for part in [read, *read.overflowing]:
-            made = self.tokenizer.post_process(asked, part)
-            first = next((n for n, text in enumerate(made.sequence_ids) if text == 1), len(made.ids))
+        question_tokens = self.tokenizer.encode(question, add_special_tokens=False)
+        question_tokens.truncate(min(LONGEST_QUESTION, room // 2))
+        room -= len(question_tokens.ids)
+        passage_tokens = self.tokenizer.encode(passage, add_special_tokens=False)
+        passage_tokens.truncate(room, stride=min(STRIDE, room // 2))
+        windows = []
+        for part in [passage_tokens, *passage_tokens.overflowing]:
+            joined = self.tokenizer.post_process(question_tokens, part)
+            first = next((n for n, text in enumerate(joined.sequence_ids) if text == 1), len(joined.ids))
             places = range(first, first + len(part.ids))
-            found.append(Window(made.ids, made.type_ids, places, list(part.offsets)))
-        return found
+            windows.append(Window(joined.ids, joined.type_ids, places, list(part.offsets)))
+        return windows
 
     def logits(self, windows: Sequence[Window]) -> tuple[torch.Tensor, torch.Tensor]:
         """The logits of the first and of the last token of an answer, each (windows, length); -inf where padded."""
@@ -103,33 +103,33 @@ class ExtractiveReader:
         lengths = torch.tensor([len(one.ids) for one in windows])
         mask = (torch.arange(ids.shape[1]) < lengths[:, None]).to(self.device)
         more = {"token_type_ids": types.to(self.device)} if _has_types(self.model) else {}
-        made = self.model(input_ids=ids.to(self.device), attention_mask=mask.long(), **more)
+        output = self.model(input_ids=ids.to(self.device), attention_mask=mask.long(), **more)
         hidden = ~mask
         return (
-            made.start_logits.float().masked_fill(hidden, -torch.inf),
-            made.end_logits.float().masked_fill(hidden, -torch.inf),
+            output.start_logits.float().masked_fill(hidden, -torch.inf),
+            output.end_logits.float().masked_fill(hidden, -torch.inf),
         )
 
     @torch.inference_mode()
-    def spans(self, asked: Sequence[tuple[str, str]]) -> list[Span]:
+    def spans(self, pairs: Sequence[tuple[str, str]]) -> list[Span]:
         """The best span of each passage for its question, both given in this order; ("", -inf) without a token."""
         windows = [
-            (number, one)
-            for number, (question, passage) in enumerate(asked)
-            for one in self.windows(question, passage)
-            if one.places
+            (number, window)
+            for number, (question, passage) in enumerate(pairs)
+            for window in self.windows(question, passage)
+            if window.places
         ]
-        best = [Span("", -torch.inf)] * len(asked)
-        for batch in like_length([len(one.ids) for _, one in windows], PASS_TOKENS):
-            some = [windows[place] for place in batch]
-            starts, ends = self.logits([one for _, one in some])
-            for (number, one), start, end in zip(some, starts, ends, strict=True):
-                scores = span_scores(start, end, one.places)
-                first, last = divmod(int(scores.argmax()), len(one.places))
+        best = [Span("", -torch.inf)] * len(pairs)
+        for batch in like_length([len(window.ids) for _, window in windows], PASS_TOKENS):
+            part = [windows[place] for place in batch]
+            starts, ends = self.logits([window for _, window in part])
+            for (number, window), start, end in zip(part, starts, ends, strict=True):
+                scores = span_scores(start, end, window.places)
+                first, last = divmod(int(scores.argmax()), len(window.places))
                 if (score := float(scores[first, last])) > best[number].score:
-                    begin, stop = one.offsets[first][0], one.offsets[last][1]
+                    begin, stop = window.offsets[first][0], window.offsets[last][1]
                     # The first token of some tokenizers has the blank before its word.
-                    best[number] = Span(asked[number][1][begin:stop].strip(), score)
+                    best[number] = Span(pairs[number][1][begin:stop].strip(), score)
         return best
 
 
@@ -139,8 +139,8 @@ def span_scores(start: torch.Tensor, end: torch.Tensor, places: range) -> torch.
     `start` and `end` are the window's logits. A score is -inf for what is no span: the last token is before the first,
     or LONGEST_ANSWER tokens or more after it.
     """
-    own = slice(places.start, places.stop)
-    sums = start[own, None] + end[None, own] - start[0] - end[0]
+    places_in_passage = slice(places.start, places.stop)
+    sums = start[places_in_passage, None] + end[None, places_in_passage] - start[0] - end[0]
     allowed = torch.ones_like(sums, dtype=torch.bool).triu().tril(LONGEST_ANSWER - 1)
     return sums.masked_fill(~allowed, -torch.inf)
 
@@ -165,9 +165,9 @@ def load(folder: Path, fresh: bool = False) -> ExtractiveReader:
     model = read_model(folder, AutoModel if fresh else AutoModelForQuestionAnswering, torch.float32, fix=FIX)
     if fresh:
         with refusing("this model takes no head for question answering", folder, FIX):
-            made = AutoModelForQuestionAnswering.from_config(model.config)
-            made.base_model.load_state_dict(_without_pooler(model.state_dict()))
-        model = made
+            pointing_model = AutoModelForQuestionAnswering.from_config(model.config)
+            pointing_model.base_model.load_state_dict(_without_pooler(model.state_dict()))
+        model = pointing_model
     check_vocabulary(backend.get_vocab().values(), model, folder)
     check_finite(model, probe, folder)
     model.to("cuda" if torch.cuda.is_available() else "cpu").eval()

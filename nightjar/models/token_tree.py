@@ -35,7 +35,7 @@ MOST_SAMPLED = 16_384
 
 @dataclass(frozen=True)
 class Beginning:
-    """Where samples begin: behind the first `length` ids of the row numbered `row`. One sample a seed."""
+    """The place where samples begin: behind the first `length` ids of the row numbered `row`. One sample a seed."""
 
     row: int
     length: int
@@ -100,7 +100,7 @@ class TokenTree:
         self._cache: Any = DynamicCache()
         for number, layer in enumerate(cache.layers):
             keys, values = (
-                torch.cat([part[:1, :, :shared], *_own(part, shared, self.lengths)], dim=2)
+                torch.cat([part[:1, :, :shared], *_row_columns(part, shared, self.lengths)], dim=2)
                 for part in (layer.keys, layer.values)
             )
             self._cache.update(keys, values, number)
@@ -111,8 +111,8 @@ class TokenTree:
         """Of each row, P(token | context, text[:i]) for each i below len(text): the p_i of Toolformer."""
         values = []
         for logits in self._logits:
-            own = logits.float()
-            values.append((own[:, token] - own.logsumexp(-1)).exp().tolist())
+            row_logits = logits.float()
+            values.append((row_logits[:, token] - row_logits.logsumexp(-1)).exp().tolist())
         return values
 
     @torch.inference_mode()
@@ -121,31 +121,41 @@ class TokenTree:
         beginnings: Sequence[Beginning],
         token: int,
         temperature: float,
-        most: int,
+        most_tokens: int,
         stop: str,
         possible: Callable[[str], bool],
         together: int = MOST_SAMPLED,
     ) -> list[list[Sampled]]:
         """For each beginning and each of its seeds a text sampled behind `token`, from softmax(logits / temperature).
 
-        A sample ends at `stop`, at the end token, after `most` tokens, or as soon as its text is not `possible`. What
+        A sample ends at `stop`, at the end token, after `most_tokens`, or as soon as its text is not `possible`. What
         it draws depends on its seed and its beginning alone. Beginnings grow in groups that have at most `together`
         tokens, or one beginning. The tree is used up: samples can be drawn once.
         """
         self._logits = []
-        longest = max((one.length + 1 + most for one in beginnings), default=0)
+        longest = max((one.length + 1 + most_tokens for one in beginnings), default=0)
         masked = _follows_masks(self.lm) and all(
             longest <= size for size in windows(self.lm.model.config.get_text_config(decoder=True)).values()
         )
         results: list[list[Sampled]] = [[Sampled("", False)] * len(one.seeds) for one in beginnings]
         columns = self._cache.layers[0].keys.shape[2] if masked else 0
-        groups = _groups([len(one.seeds) * (most + 1) for one in beginnings], together)
+        groups = _groups([len(one.seeds) * (most_tokens + 1) for one in beginnings], together)
         for group in groups:
             # The rows stay for the groups that follow.
-            kept = columns if group is not groups[-1] else 0
-            self._grow(group, beginnings, results, (token, temperature, most, stop), possible, masked, kept)
-            for layer in self._cache.layers if kept else ():
-                layer.keys, layer.values = (part[:, :, :kept].clone() for part in (layer.keys, layer.values))
+            stable_columns = columns if group is not groups[-1] else 0
+            self._grow(
+                group,
+                beginnings,
+                results,
+                (token, temperature, most_tokens, stop),
+                possible,
+                masked,
+                stable_columns,
+            )
+            for layer in self._cache.layers if stable_columns else ():
+                layer.keys, layer.values = (
+                    part[:, :, :stable_columns].clone() for part in (layer.keys, layer.values)
+                )
         return results
 
     def _grow(
@@ -156,10 +166,10 @@ class TokenTree:
         how: tuple[int, float, int, str],
         possible: Callable[[str], bool],
         masked: bool,
-        kept: int,
+        stable_columns: int,
     ) -> None:
-        """Put the samples of the beginnings of these numbers into `results`; the first `kept` columns stay."""
-        token, temperature, most, stop = how
+        """Put the samples of the beginnings of these numbers into `results`; the first `stable_columns` stay."""
+        token, temperature, most_tokens, stop = how
         nodes = [
             _Node(
                 [token],
@@ -186,60 +196,62 @@ class TokenTree:
             for number, child in children:
                 text, ended = self._read(child, stop)
                 closed = ended or child.ids[-1] == self.lm.tokenizer.end
-                if not closed and len(child.ids) <= most and possible(text):
+                if not closed and len(child.ids) <= most_tokens and possible(text):
                     nodes.append(child)
                     parents.append(number)
                 for beginning, place, _ in child.samples:
                     results[beginning][place] = Sampled(text, ended)
             if nodes and visible is not None:
-                visible = _compact(self._cache, visible[parents], kept)
+                visible = _compact(self._cache, visible[parents], stable_columns)
 
     def _seen(self, beginnings: Sequence[Beginning]) -> torch.Tensor:
         """Of each beginning, which columns it sees: those that all rows share, and its own row's up to its length."""
         columns = self._cache.layers[0].keys.shape[2]
         visible = torch.zeros(len(beginnings), columns, dtype=torch.bool, device=self.lm.device)
-        starts = list(accumulate((one - self.shared for one in self.lengths), initial=self.shared))
+        starts = list(
+            accumulate((beginning - self.shared for beginning in self.lengths), initial=self.shared)
+        )
         visible[:, : self.shared] = True
-        for number, one in enumerate(beginnings):
-            start = starts[one.row]
-            visible[number, start : start + one.length - self.shared] = True
+        for number, beginning in enumerate(beginnings):
+            start = starts[beginning.row]
+            visible[number, start : start + beginning.length - self.shared] = True
         return visible
 
     def _read(self, node: _Node, stop: str) -> tuple[str, bool]:
         """The text of a node up to the stop string, and whether it has one."""
         # The first id is the token that all samples begin behind.
         ids = node.ids[1:]
-        text, found, _ = self.lm.tokenizer.decode(ids).partition(stop)
-        return text, bool(found)
+        text, mark, _ = self.lm.tokenizer.decode(ids).partition(stop)
+        return text, bool(mark)
 
     def _step(
         self, nodes: Sequence[_Node], visible: torch.Tensor, temperature: float
     ) -> tuple[list[list[int]], torch.Tensor]:
-        """What the samples of each node draw next, and what each node sees now: its own column too."""
+        """Draw the next token of each sample of each node; return also what each node sees then, its own column too."""
         lm, old = self.lm, visible.shape[1]
         visible = torch.cat([visible, torch.eye(len(nodes), dtype=torch.bool, device=visible.device)], dim=1)
         drawn: list[list[int]] = []
         for first in range(0, len(nodes), self._most_nodes):
-            some = nodes[first : first + self._most_nodes]
-            last = first + len(some)
+            part = nodes[first : first + self._most_nodes]
+            last = first + len(part)
             allowed = visible[first:last, : old + last]
-            ids = [node.ids[-1] for node in some]
-            places = [node.length + len(node.ids) - 1 for node in some]
+            ids = [node.ids[-1] for node in part]
+            places = [node.length + len(node.ids) - 1 for node in part]
             logits = _masked_logits(lm, ids, places, allowed, self._cache)
-            drawn += _draw(logits, temperature, some)
+            drawn += _draw(logits, temperature, part)
         return drawn, visible
 
 
 def _last_logits(lm: LanguageModel, texts: Sequence[Sequence[int]]) -> torch.Tensor:
     """The logits behind each text, (texts, vocabulary) in float32, each read from its beginning."""
-    found: list[torch.Tensor] = []
+    rows: list[torch.Tensor] = []
     together = max(1, PASS // max(map(len, texts)))
     for first in range(0, len(texts), together):
-        some = texts[first : first + together]
-        places = sorted({len(ids) - 1 for ids in some})
-        logits = logits_at(lm, some, places)
-        found += [own[places.index(len(ids) - 1)] for own, ids in zip(logits, some, strict=True)]
-    return torch.stack(found).float()
+        part = texts[first : first + together]
+        places = sorted({len(ids) - 1 for ids in part})
+        logits = logits_at(lm, part, places)
+        rows += [row_logits[places.index(len(ids) - 1)] for row_logits, ids in zip(logits, part, strict=True)]
+    return torch.stack(rows).float()
 
 
 # Tokens of a text, and of another one behind it.
@@ -249,7 +261,7 @@ _FOLLOWS: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def _follows_masks(lm: LanguageModel) -> bool:
-    """Whether a token sees what a mask lets it see, and its position is the one that is given."""
+    """Return True if a token sees what a mask lets it see, and its position is the one that is passed."""
     if lm.engine is not Engine.PADDED:
         return lm.engine is Engine.ROWS
     if lm.model not in _FOLLOWS:
@@ -259,15 +271,15 @@ def _follows_masks(lm: LanguageModel) -> bool:
 
 
 def _compare(lm: LanguageModel) -> bool:
-    """Whether two tokens give the logits of their own texts, where tokens of another text are in between."""
+    """Return True if two tokens give the logits of their own texts, where tokens of another text are in between."""
     ids = lm.tokenizer.continuation(TEXT)[: sum(_COMPARED)]
     begin, pair = ids[: _COMPARED[0]], [ids[0], ids[-1]]
     cache: Any = DynamicCache()
     try:
         lm.model(input_ids=torch.tensor([ids], device=lm.device), past_key_values=cache, use_cache=True)
-        own = torch.eye(2, dtype=torch.bool, device=lm.device)
-        others = own.new_zeros(2, len(ids) - len(begin))
-        visible = torch.cat([own.new_ones(2, len(begin)), others, own], dim=1)
+        own_columns = torch.eye(2, dtype=torch.bool, device=lm.device)
+        others = own_columns.new_zeros(2, len(ids) - len(begin))
+        visible = torch.cat([own_columns.new_ones(2, len(begin)), others, own_columns], dim=1)
         logits = _masked_logits(lm, pair, [len(begin)] * 2, visible, cache)
     except Exception:  # a model of any kind fails in its own way
         return False
@@ -314,7 +326,7 @@ class _Node:
         return [_Node([*self.ids, token], self.length, samples) for token, samples in groups.items()]
 
 
-def _own(part: torch.Tensor, shared: int, lengths: Sequence[int]) -> list[torch.Tensor]:
+def _row_columns(part: torch.Tensor, shared: int, lengths: Sequence[int]) -> list[torch.Tensor]:
     """The columns of each row behind those that all share, without padding."""
     return [part[row : row + 1, :, shared:length] for row, length in enumerate(lengths)]
 
@@ -332,24 +344,26 @@ def _draw(logits: torch.Tensor, temperature: float, nodes: Sequence[_Node]) -> l
     return [row[: len(node.samples)] for row, node in zip(places, nodes, strict=True)]
 
 
-def _groups(tokens: Sequence[int], most: int) -> list[list[int]]:
-    """The numbers of neighbours that have at most `most` together, or one that has more."""
+def _groups(tokens: Sequence[int], room_of_group: int) -> list[list[int]]:
+    """Group the numbers of neighbours that fit into `room_of_group` together; one that has more is alone."""
     groups: list[list[int]] = []
     room = 0
-    for number, own in enumerate(tokens):
-        if not groups or own > room:
+    for number, count in enumerate(tokens):
+        if not groups or count > room:
             groups.append([])
-            room = most
+            room = room_of_group
         groups[-1].append(number)
-        room -= own
+        room -= count
     return groups
 
 
-def _compact(cache: Any, visible: torch.Tensor, kept: int) -> torch.Tensor:
-    """Remove the columns behind the first `kept` that no node sees once they are more than half of all; what each node
-    sees of the others."""
+def _compact(cache: Any, visible: torch.Tensor, stable_columns: int) -> torch.Tensor:
+    """Remove the columns that no node sees once they are more than half of all; return what each node sees of the rest.
+
+    The first `stable_columns` stay.
+    """
     used = visible.any(0)
-    used[:kept] = True
+    used[:stable_columns] = True
     if 2 * int(used.sum()) > visible.shape[1]:
         return visible
     columns = used.nonzero()[:, 0]

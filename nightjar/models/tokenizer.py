@@ -60,7 +60,7 @@ class Tokenizer:
 
     @property
     def before_text(self) -> list[int]:
-        """What the first token of a text is predicted from: `begin`, or the end token of the text before it."""
+        """The ids that the first token of a text is predicted from: `begin`, or the end token of the text before."""
         return list(self.begin) or [self.end]
 
     def encode(self, text: str) -> list[int]:
@@ -127,13 +127,13 @@ def load_tokenizer(path: AnyPath) -> Tokenizer:
 
 def _begin(backend: tokenizers.Tokenizer) -> tuple[int, ...]:
     """The ids that the tokenizer puts before a text."""
-    whole = backend.encode(PROBE)
-    marked = zip(whole.ids, whole.special_tokens_mask, strict=True)
+    encoded = backend.encode(PROBE)
+    marked = zip(encoded.ids, encoded.special_tokens_mask, strict=True)
     return tuple(id for id, _ in takewhile(lambda one: one[1], marked))
 
 
 def is_encoder_decoder(path: Path) -> bool:
-    """Whether the model of this directory is one, by its config.json. Raises NightjarError if that is unreadable."""
+    """Return True if the config.json of a directory is that of an encoder-decoder."""
     file = path / "config.json"
     config = read_json_object(file)
     if isinstance(value := config.get("is_encoder_decoder"), bool):
@@ -144,8 +144,8 @@ def is_encoder_decoder(path: Path) -> bool:
     from transformers import AutoConfig
 
     with refusing("transformers cannot read this model's configuration", file):
-        made = AutoConfig.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
-        return bool(made.is_encoder_decoder)
+        full_config = AutoConfig.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
+        return bool(full_config.is_encoder_decoder)
 
 
 def _by_itself(path: Path, settings: Mapping[str, Any]) -> tuple[tokenizers.Tokenizer, int | None] | None:
@@ -167,25 +167,25 @@ def _by_itself(path: Path, settings: Mapping[str, Any]) -> tuple[tokenizers.Toke
 
 
 def _plain(token: tokenizers.AddedToken) -> bool:
-    """Whether it is special and takes nothing of the text around it."""
+    """Return True for a special token that takes nothing of the text around it."""
     return token.special and not (token.lstrip or token.rstrip or token.single_word or token.normalized)
 
 
 def _by_transformers(path: Path) -> tuple[tokenizers.Tokenizer, int | None]:
     from nightjar.models.pretrained import read_tokenizer
 
-    made = read_tokenizer(path)
-    if not made.is_fast:
-        what = f"{type(made).__name__} cannot be written as {TOKENIZER}"
+    loaded = read_tokenizer(path)
+    if not loaded.is_fast:
+        what = f"{type(loaded).__name__} cannot be written as {TOKENIZER}"
         raise NightjarError(what, path, "use a model whose tokenizer can")
-    return made.backend_tokenizer, made.eos_token_id
+    return loaded.backend_tokenizer, loaded.eos_token_id
 
 
-def like_length(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Batches of row numbers, the shortest rows first: at most `most` tokens with padding, and at least one row."""
+def like_length(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
+    """Batch row numbers, the shortest rows first: at most `most_tokens` with padding, and at least one row."""
     batches: list[list[int]] = []
     for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        if batches and (len(batches[-1]) + 1) * lengths[row] <= most:
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= most_tokens:
             batches[-1].append(row)
         else:
             batches.append([row])

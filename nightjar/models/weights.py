@@ -115,9 +115,9 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """What differs when a file does: its place on the disk, its size, and when it was last written."""
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    """Return the state of a file: its place on the disk, its size, and when it was last written."""
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @lru_cache(64)
@@ -146,9 +146,9 @@ def check(folder: Path) -> None:
     files = weight_files(folder)
     if (folder / TOKENIZER).exists():
         check_merges(folder / TOKENIZER)
-    found = stored(folder)
-    if (folder / CONFIG).exists() and found:
-        check_sizes(read_json_object(folder / CONFIG), len(found), folder / CONFIG)
+    headers = stored(folder)
+    if (folder / CONFIG).exists() and headers:
+        check_sizes(read_json_object(folder / CONFIG), len(headers), folder / CONFIG)
     if (folder / INDEX).exists():
         shards = read_json_object(folder / INDEX).get("weight_map")
         names = {file.name for file in files}
@@ -159,13 +159,13 @@ def check(folder: Path) -> None:
 
 
 def is_extractive(folder: Path) -> bool:
-    """Whether the model of a directory points at answers; other models write them."""
+    """Return True if the model of a directory points at answers; other models write them."""
     kinds = read_json_object(folder / CONFIG).get("architectures") if (folder / CONFIG).is_file() else None
     return isinstance(kinds, list) and any(str(kind).endswith(_POINTS) for kind in kinds)
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """How a trained model was trained: the parameters that predict must repeat (calls, evidence).
+    """Read the recipe of a trained model: the parameters that predict must repeat (calls, evidence).
 
     Raises NightjarError if there is no recipe.json, or one of these is no value that a recipe has.
     """

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.models.load import prepare
-from nightjar.models.spans import load, shown
+from nightjar.models.spans import load, titled_passage
 from nightjar.models.weights import is_extractive
 from nightjar.predict.predictor import Job, Predictor, Row, about
 
@@ -31,7 +31,8 @@ class SpanPredictor(Predictor):
         self.questions, self._size = job.questions, job.settings.batch_size
         self._reader = reader = load(job.weights)
         self._asked = [
-            (one.parts["question"], shown(one.parts["title"], one.parts["passage"])) for one in job.questions
+            (one.parts["question"], titled_passage(one.parts["title"], one.parts["passage"]))
+            for one in job.questions
         ]
         self.keys = len(job.questions)
         self.cache_key = job.cache_key(model=reader.sha256, questions=digest({"all": self._asked}))

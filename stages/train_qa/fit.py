@@ -22,7 +22,7 @@ from nightjar.benchmarks.text.f1 import normalised
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush, remove
 from nightjar.models.headers import refusing
-from nightjar.models.spans import LONGEST_ANSWER, ExtractiveReader, Window, shown, span_scores
+from nightjar.models.spans import LONGEST_ANSWER, ExtractiveReader, Window, span_scores, titled_passage
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import QaReader
 from stages._runtime.stage import log
@@ -39,7 +39,7 @@ SHOWN = 20
 
 
 class Example(NamedTuple):
-    """A question, its passage as it is shown, its answers ("" for none), and the spans of characters that are right."""
+    """A question, its passage with its title, its answers ("" for none), and the spans of characters that are right."""
 
     question: str
     passage: str
@@ -67,7 +67,7 @@ def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Pa
             what = "its questions do not say where the answers are"
             fix = "give them the part spans: the first character of each answer and the one after its last"
             raise NightjarError(what, source, fix)
-        passage = shown(parts["title"], parts["passage"])
+        passage = titled_passage(parts["title"], parts["passage"])
         before = len(passage) - len(parts["passage"])
         spans = tuple((before + start, before + end) for start, end in parts["spans"])
         found.append(Example(parts["question"], passage, one.references, spans))

@@ -47,13 +47,17 @@ def load(folder: Path, decoder_layers: int) -> Base:
     """
     sha256 = verify(folder)
     tokens = Tokens(folder)
-    whole = is_encoder_decoder(folder)
+    encoder_decoder = is_encoder_decoder(folder)
     fix = "give an encoder-decoder, or an encoder such as BERT"
-    model = read_model(folder, AutoModelForSeq2SeqLM if whole else AutoModel, torch.float32, fix=fix)
+    model = read_model(
+        folder, AutoModelForSeq2SeqLM if encoder_decoder else AutoModel, torch.float32, fix=fix
+    )
     check_vocabulary(tokens.ids(), model, folder)
     check_finite(model, tokens.input(PROBE, PROBE, LONGEST_TARGET), folder)
     with refusing("no reader can be made of this model", folder, fix):
-        reader: Reader = EncoderDecoder(model) if whole else FreshDecoder(model, decoder_layers, tokens.start)
+        reader: Reader = (
+            EncoderDecoder(model) if encoder_decoder else FreshDecoder(model, decoder_layers, tokens.start)
+        )
     reader.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     return Base(reader, tokens, sha256)
 
@@ -72,11 +76,7 @@ def save(weights: dict[str, torch.Tensor], folder: Path) -> str:
 
 
 def read_record(folder: Path) -> tuple[dict[str, Any], ReaderRecipe]:
-    """What reader.json has of trained readers (`base`, `base_sha256`, `recipe`, `tasks`), and how they were
-    trained.
-
-    Raises NightjarError if the file is missing or damaged.
-    """
+    """Read reader.json of trained readers: `base`, `base_sha256`, `recipe`, `tasks`; and their recipe."""
     record = read_object(folder / RECORD, AGAIN)
     recipe = checked(
         ReaderRecipe,

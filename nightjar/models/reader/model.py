@@ -45,7 +45,7 @@ class Reader(nn.Module, ABC):
         """The parameters that learn, by name, tied ones once: those that the encoder does not have, or all."""
 
     def is_fresh(self, name: str) -> bool:
-        """Whether the parameter of that name began at random."""
+        """Return True if the parameter of that name began at random."""
         return False
 
 
@@ -126,8 +126,8 @@ class FreshDecoder(Reader):
 
     def learning(self, trains: Trains) -> dict[str, nn.Parameter]:
         fixed = self.encoder.get_input_embeddings() if trains == "all" else self.encoder
-        kept = {id(parameter) for parameter in fixed.parameters()}
-        return {name: p for name, p in self.named_parameters() if id(p) not in kept}
+        fixed_ids = {id(parameter) for parameter in fixed.parameters()}
+        return {name: p for name, p in self.named_parameters() if id(p) not in fixed_ids}
 
     def is_fresh(self, name: str) -> bool:
         return not name.startswith("encoder.")

@@ -68,8 +68,8 @@ def _scores(
     mask = _mask([len(one) for one in fused], states.device)
     values = reader.log_probabilities(states, mask, targets.before[chosen], targets.vocabulary)
     places = targets.places[chosen]
-    found = values.gather(-1, places.clamp(min=0)[..., None])[..., 0]
-    return found.masked_fill(places == PADDED, 0.0).sum(dim=2)
+    target_values = values.gather(-1, places.clamp(min=0)[..., None])[..., 0]
+    return target_values.masked_fill(places == PADDED, 0.0).sum(dim=2)
 
 
 def _mask(lengths: Sequence[int], device: torch.device) -> torch.Tensor:

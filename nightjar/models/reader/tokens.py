@@ -1,4 +1,4 @@
-"""What a reader reads and writes, as token ids: inputs of a bounded length, and the targets of a task's answers."""
+"""Token ids of readers: inputs of a bounded length, and the targets of a task's answers."""
 
 from __future__ import annotations
 
@@ -45,14 +45,16 @@ class Tokens:
     def __init__(self, folder: Path) -> None:
         self._tokenizer = read_tokenizer(folder)
         with refusing("this tokenizer cannot be used", folder):
-            known = self._tokenizer.get_vocab()
-            own = {MASK: self._tokenizer.mask_token, END: self._tokenizer.sep_token}
-            self._words = {word: token for word, token in own.items() if token and word not in known}
+            vocabulary = self._tokenizer.get_vocab()
+            own_tokens = {MASK: self._tokenizer.mask_token, END: self._tokenizer.sep_token}
+            self._words = {
+                word: token for word, token in own_tokens.items() if token and word not in vocabulary
+            }
             # What the tokenizer puts around a text: [CLS] and [SEP] of BERT, </s> of T5.
             text = self._ids("a")
-            whole = self._tokenizer("a")["input_ids"]
-            first = next(n for n in range(len(whole)) if whole[n : n + len(text)] == text)
-            self._head, self._tail = whole[:first], whole[first + len(text) :]
+            closed = self._tokenizer("a")["input_ids"]
+            first = next(n for n in range(len(closed)) if closed[n : n + len(text)] == text)
+            self._head, self._tail = closed[:first], closed[first + len(text) :]
 
     def ids(self) -> Iterable[int]:
         """All ids of the vocabulary."""
@@ -63,25 +65,25 @@ class Tokens:
     def start(self) -> int:
         """The id that a fresh decoder begins with."""
         names = ("cls_token_id", "bos_token_id", "eos_token_id", "pad_token_id")
-        found = [value for name in names if (value := getattr(self._tokenizer, name)) is not None]
-        return int(found[0])
+        token_ids = [value for name in names if (value := getattr(self._tokenizer, name)) is not None]
+        return int(token_ids[0])
 
     def length(self, text: str) -> int:
-        """How many tokens an encoder's input of a text has before it is cut."""
+        """Return the number of tokens that an encoder's input of a text has before it is cut."""
         return len(self._head) + len(self._ids(text)) + len(self._tail)
 
-    def input(self, text: str, question: str, most: int) -> list[int]:
-        """The ids of an encoder's input, at most `most`: what `text` has beside its `question` is cut.
+    def input(self, text: str, question: str, length: int) -> list[int]:
+        """Return the ids of an encoder's input, at most `length`: what `text` has beside its `question` is cut.
 
-        The question is at the beginning or the end of the text and is kept whole, even if it alone is longer than
-        `most` tokens. One of more than LONGEST_QUESTION tokens loses its middle.
+        The question is at the beginning or the end of the text and is not cut, even if it alone is longer than
+        `length`. One of more than LONGEST_QUESTION tokens loses its middle.
         """
-        ids, room = self._ids(text), most - len(self._head) - len(self._tail)
+        ids, room = self._ids(text), length - len(self._head) - len(self._tail)
         if len(ids) > room:
             question_ids = self._ids(question)
-            rest = max(0, room - len(question_ids))
+            room_beside = max(0, room - len(question_ids))
             begins, ends = (0, len(question_ids)) if text.endswith(question) else (len(question_ids), 0)
-            ids = ids[: begins + rest] + ids[len(ids) - ends :]
+            ids = ids[: begins + room_beside] + ids[len(ids) - ends :]
         longest = max(room, LONGEST_QUESTION - len(self._head) - len(self._tail))
         if len(ids) > longest:
             ids = ids[: longest // 2] + ids[-(longest - longest // 2) :]

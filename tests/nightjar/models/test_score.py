@@ -39,7 +39,7 @@ def test_continuation_logprobs_of_uneven_rows(lm: LanguageModel) -> None:
         (lm.tokenizer.encode("one two three four five six"), lm.tokenizer.encode("!")),
         (lm.tokenizer.encode("empty"), []),
     ]
-    results = continuation_logprobs(lm, rows, most=9)
+    results = continuation_logprobs(lm, rows, most_tokens=9)
     for (context, continuation), result in zip(rows, results, strict=True):
         table = plain_logprobs(lm, [*context, *continuation])
         wanted = [float(table[len(context) - 1 + place, token]) for place, token in enumerate(continuation)]
@@ -163,7 +163,7 @@ def plain(folder: Path, prompt: str, text: str) -> float:
 @pytest.mark.parametrize("most", [1, 60, 10_000])
 def test_sums_of_whole_texts(lm: LanguageModel, tiny_model: Path, most: int) -> None:
     asked = [[continued(lm.tokenizer, prompt, text) for text in TEXTS] for prompt in PROMPTS]
-    found = dict(continuation_sums(lm, asked, most=most))
+    found = dict(continuation_sums(lm, asked, most_tokens=most))
     assert sorted(found) == [0, 1, 2, 3]
     for number, prompt in enumerate(PROMPTS):
         wanted = [plain(tiny_model, prompt, text) for text in TEXTS]
@@ -174,7 +174,7 @@ def test_a_sum_depends_on_its_prompt_alone(lm: LanguageModel) -> None:
     asked = [[continued(lm.tokenizer, prompt, text) for text in TEXTS] for prompt in PROMPTS]
     whole = dict(continuation_sums(lm, asked))
     for wanted in ([2], [3, 1], []):
-        assert dict(continuation_sums(lm, asked, wanted, most=7)) == {n: whole[n] for n in wanted}
+        assert dict(continuation_sums(lm, asked, wanted, most_tokens=7)) == {n: whole[n] for n in wanted}
 
 
 def test_what_is_shared_is_read_once(lm: LanguageModel) -> None:

@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.spans import LONGEST, LONGEST_ANSWER, STRIDE, ExtractiveReader, load, shown
+from nightjar.models.spans import LONGEST, LONGEST_ANSWER, STRIDE, ExtractiveReader, load, titled_passage
 from nightjar.models.weights import is_extractive, write_checksums
 from tests import tiny_models
 
@@ -130,7 +130,10 @@ def test_a_fresh_head_keeps_the_encoder(encoder: Path) -> None:
 
 
 def test_how_a_passage_is_shown() -> None:
-    assert shown(" Ada ", "A painter.") == "Ada > A painter." and shown("", "A painter.") == "A painter."
+    assert (
+        titled_passage(" Ada ", "A painter.") == "Ada > A painter."
+        and titled_passage("", "A painter.") == "A painter."
+    )
 
 
 SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
