@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,7 +25,7 @@ class RecipeInputs(Model):
     them. `calls` is the artifact with the calls that targets or documents keep, `evidence` that with retrieved
     passages, of which a prompt has `passages`. `track` is for instances of the test tasks: the track whose tasks they
     are of; None: of both. `sequence_tokens` is for the corpus: the longest window of a text, and the longest row of
-    packed texts.
+    packed texts. `pad_prompts` is for questions: every prompt ends with padding, up to the longest one.
     """
 
     data: Literal["train", "supervised", "corpus", "questions"]
@@ -34,6 +35,7 @@ class RecipeInputs(Model):
     passages: Count = 0
     track: Literal["default", "xlingual"] | None = None
     sequence_tokens: Limit = None
+    pad_prompts: bool = False
 
     @model_validator(mode="after")
     def _agree(self) -> RecipeInputs:
@@ -57,6 +59,8 @@ class RecipeInputs(Model):
             raise ValueError(
                 f"documents have their calls in them; set calls to {self.texts}, or to {paths.NONE}"
             )
+        if self.data != "questions" and self.pad_prompts:
+            raise ValueError("only prompts of questions are padded; leave pad_prompts out")
         if self.data == "questions" and Path(self.texts).parent != paths.QUESTIONS:
             raise ValueError(f"its texts are no questions; set texts to {paths.QUESTIONS}/BENCHMARK")
         return self
@@ -93,13 +97,15 @@ class Training(Model):
 class Recipe(Training):
     """One way to fine-tune the language model: how it trains, and what on, as a trained model records it.
 
-    `calls`: whether its texts carry tool calls. `evidence`: how many passages its prompts have.
+    `calls`: whether its texts carry tool calls. `evidence`: how many passages its prompts have. `pad_prompts` is
+    recorded only if it is true.
     """
 
     data: str
     calls: bool
     evidence: Count
     sequence_tokens: Limit
+    pad_prompts: Annotated[bool, Field(exclude_if=operator.not_)] = False
 
 
 class Train(Defaults[Training], extra="allow"):
@@ -121,11 +127,19 @@ class Train(Defaults[Training], extra="allow"):
             calls=on.calls is not None,
             evidence=on.passages,
             sequence_tokens=on.sequence_tokens,
+            pad_prompts=on.pad_prompts,
         )
 
     def check(self, name: str, where: object = PARAMS_FILE) -> None:
         """Raise NightjarError for settings of the recipe `name` that cannot work together."""
-        if self.launcher == "deepspeed_zero3" and self.recipe(name).checkpoint_every is not None:
+        recipe = self.recipe(name)
+        if recipe.pad_prompts and (recipe.method != "full" or self.launcher in SHARDED):
+            what = (
+                "padding is a token of its own, which only a model that is trained whole in one piece learns"
+            )
+            fix = f"leave it out, or set train.{name}.method to full and train.launcher to none"
+            raise NightjarError(what, f"{where}: train.recipes.{name}.pad_prompts", fix)
+        if self.launcher == "deepspeed_zero3" and recipe.checkpoint_every is not None:
             what = f"{self.launcher} keeps the optimizer's state to itself, and such a run cannot be resumed"
             fix = "set it to null, or train with another train.launcher"
             raise NightjarError(what, f"{where}: train.{name}.checkpoint_every", fix)

@@ -24,7 +24,7 @@ from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints
 from stages.train.loop import Dev, History, Step, Trained, Trainer
-from stages.train.model import save
+from stages.train.model import add_token, remove_token, save
 from stages.train.plan import Examples
 
 # What may change the last bits of a trained model: a checkpoint of other versions is not resumed.
@@ -51,6 +51,11 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     if lm.encoder_decoder != examples.encoder_decoder:
         what = "the token ids were made for the other kind of model"
         raise NightjarError(what, examples.file, "run: nightjar rebuild encode")
+    if recipe.pad_prompts:
+        if lm.encoder_decoder:
+            fix = f"leave train.recipes.{name}.pad_prompts out"
+            raise NightjarError("prompts of an encoder-decoder are not padded", paths.LANGUAGE_MODEL, fix)
+        examples.pad_prompts(add_token(lm.model))
     lm.model.to("cpu" if sharded else accelerator.device)
     if sharded and (plugin := accelerator.state.deepspeed_plugin) is not None:
         # Wanted where no data loader is prepared; the passes are our own.
@@ -84,6 +89,8 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     with checkpoints.locked() if accelerator.is_main_process else nullcontext():
         trainer = Trainer(lm.model, examples, recipe, seed, accelerator, checkpoints, report)
         trained = trainer.run()
+        if recipe.pad_prompts:
+            remove_token(trained.model)
         facts: dict[str, Any] = {}
         if accelerator.is_main_process:
             curve.follow(trained.history)

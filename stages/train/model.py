@@ -43,6 +43,18 @@ def learner(model: Any, recipe: Recipe, encoder_decoder: bool) -> Any:
         return get_peft_model(model, config)
 
 
+def add_token(model: Any) -> int:
+    """Add a token that no text has to the vocabulary, with the first weights of a new model; returns its id."""
+    size: int = model.get_input_embeddings().num_embeddings
+    model.resize_token_embeddings(size + 1, mean_resizing=False)
+    return size
+
+
+def remove_token(model: Any) -> None:
+    """Remove the last token from the vocabulary, which `add_token` added."""
+    model.resize_token_embeddings(model.get_input_embeddings().num_embeddings - 1)
+
+
 def learning(model: Any) -> dict[str, torch.nn.Parameter]:
     """The parameters that learn, by name; tied ones once."""
     return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}

@@ -72,6 +72,7 @@ class Examples:
         self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         self._starts = np.cumsum([0, *(len(batch) for batch in self._batches)])
         self._prompts = [_Lists.of(batch["prompts"]) for batch in self._batches]
+        self._padding = np.zeros(0, np.int32)
         self._targets = [_Lists.of(batch["targets"]) for batch in self._batches]
         self.variants = _counts(self._prompts)
         self.references = _counts(self._targets)
@@ -97,10 +98,20 @@ class Examples:
         batch, row = self._place(number)
         return self._batches[batch]["task_id"][row].as_py(), self._batches[batch]["id"][row].as_py()
 
+    def pad_prompts(self, padding_id: int) -> None:
+        """Let every prompt end with `padding_id`, up to the longest prompt of the training side (ProtoQA_GPT2).
+
+        Padding is a token like others: targets see it, and the first token of a target is predicted from it.
+        """
+        longest = max(len(self.prompt(number)) for number in self.train.tolist())
+        self._padding = np.full(longest, padding_id, np.int32)
+
     def prompt(self, number: int, variant: int = 0) -> np.ndarray:
-        """A view on the ids of the instance's prompt in one of its variants."""
+        """The ids of the instance's prompt in one of its variants: a view, unless it is padded."""
         batch, row = self._place(number)
-        return self._prompts[batch].ids(row, variant)
+        ids = self._prompts[batch].ids(row, variant)
+        padding = self._padding[len(ids) :]
+        return np.concatenate([ids, padding]) if len(padding) else ids
 
     def target(self, number: int, reference: int = 0) -> np.ndarray:
         """A view on the ids of one of the instance's references, the end token last."""

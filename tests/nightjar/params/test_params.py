@@ -136,6 +136,7 @@ def test_mistakes(values: dict[str, Any], key: str, value: Any, told: str) -> No
         ("supervised", {"calls": "data/augment_merge"}, "set calls to data/none"),
         ("protoqa", {"calls": "data/augment_merge"}, "set calls to data/none"),
         ("protoqa", {"texts": "data/split"}, "set texts to data/questions/BENCHMARK"),
+        ("plain", {"pad_prompts": True}, "only prompts of questions are padded"),
     ],
 )
 def test_what_a_recipe_trains_on_fits_together(
@@ -155,6 +156,23 @@ def test_a_name_without_a_group(values: dict[str, Any], group: str, name: str) -
         NightjarError, match=rf"the group {group}\.{name} is missing; add it, {{}} where nothing"
     ):
         validate(values)
+
+
+@pytest.mark.parametrize(("method", "launcher"), [("lora", "none"), ("full", "fsdp")])
+def test_padding_is_learnt_by_a_whole_model_in_one_piece(
+    values: dict[str, Any], method: str, launcher: str
+) -> None:
+    values["train"]["recipes"]["protoqa"]["pad_prompts"] = True
+    values["train"]["protoqa"]["method"] = method
+    values["train"]["launcher"] = launcher
+    with pytest.raises(NightjarError, match=r"train\.recipes\.protoqa\.pad_prompts: padding is a token"):
+        validate(values).train.check("protoqa")
+
+
+def test_a_recipe_records_padding_only_where_it_pads(values: dict[str, Any]) -> None:
+    assert "pad_prompts" not in validate(values).train.recipe("protoqa").model_dump()
+    values["train"]["recipes"]["protoqa"]["pad_prompts"] = True
+    assert validate(values).train.recipe("protoqa").model_dump()["pad_prompts"]
 
 
 def test_what_a_group_does_not_name_is_the_default(values: dict[str, Any]) -> None:

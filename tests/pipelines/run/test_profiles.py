@@ -185,6 +185,7 @@ PROTOQA = {
     "learning_rate": 5e-5,
     "warmup": 0.0,
 }
+PROTOQA |= {"weighting": "instances", "pad_prompts": True}
 PROTOQA |= {"schedule": "linear", "epochs": 1.0, "batch_size": 8, "max_steps": None, "evaluate_every": 500}
 RECIPES = [
     *(

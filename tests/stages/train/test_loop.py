@@ -23,7 +23,7 @@ from stages.train import loop
 from stages.train.checkpoint import Checkpoints
 from stages.train.fit import _dev_facts
 from stages.train.loop import Dev, Step, Trained, Trainer
-from stages.train.model import loss_of, save
+from stages.train.model import add_token, loss_of, remove_token, save
 from stages.train.packing import Packed
 from stages.train.plan import Examples
 from tests.stages.train.conftest import Instance, Maker
@@ -204,6 +204,46 @@ def test_instances_weigh_equally(
     assert step.target_tokens == sum(len(examples.target(n)) for n in range(len(rows)))
     if not encoder_decoder:
         assert step.loss == pytest.approx(mean.item(), rel=1e-3)
+
+
+def test_padded_prompts_are_those_of_the_published_trainer(
+    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
+) -> None:
+    """ProtoQA_GPT2: question, pads, answer, pads; no attention mask; the loss is of the answer's tokens alone."""
+    lm = fresh(tiny_model)
+    size = lm.model.config.vocab_size
+    examples = encoded(instances(lm, dev=1))
+    plain = [examples.prompt(number).tolist() for number in range(6)]
+    longest = max(map(len, plain[:5]))
+    examples.pad_prompts(add_token(lm.model))
+    losses = []
+    for number, ids in enumerate(plain):
+        assert examples.prompt(number).tolist() == ids + [size] * (longest - len(ids))
+        target = examples.target(number).tolist()
+        after = [size] * (40 - len(target))
+        labels = [-100] * longest + target + [-100] * len(after)
+        padded = torch.tensor([[*ids, *[size] * (longest - len(ids)), *target, *after]])
+        losses.append(lm.model(input_ids=padded, labels=torch.tensor([labels])).loss)
+    assert len(set(map(len, plain[:5]))) > 1
+    changes = recipe(epochs=1.0, batch_size=5, weighting="instances", learning_rate=1e-9, warmup=0.0)
+    trainer = Trainer(
+        lm.model,
+        examples,
+        changes,
+        5,
+        Accelerator(),
+        Checkpoints(tmp_path / "checkpoints"),
+        lambda *row: None,
+    )
+    trainer.model.eval()
+    total = sum(trainer._loss(trainer._made(unit), "instances") for unit in trainer.plan.step(1)) / 5
+    assert total.item() == pytest.approx(torch.stack(losses[:5]).mean().item(), rel=1e-4)
+    trained = trainer.run()
+    remove_token(trained.model)
+    (tmp_path / "trained").mkdir()
+    save(trained.model, tmp_path / "trained")
+    loaded = load(tiny_model, adapter=tmp_path / "trained").model
+    assert loaded.config.vocab_size == loaded.get_output_embeddings().weight.shape[0] == size
 
 
 @pytest.mark.parametrize("warmup", [0.0, 0.3])
