@@ -26,7 +26,7 @@ class ToolParams(Model):
     price: Annotated[float, Field(ge=0, le=1000)] = 0.0
 
     def keeps(self, gain: float) -> bool:
-        """Whether the filter keeps a call that saves `gain` nats. A gain equal to the threshold is enough."""
+        """Return whether the filter keeps a call that saves `gain` nats. A gain equal to the threshold is enough."""
         return gain - self.price >= self.filter_threshold
 
 

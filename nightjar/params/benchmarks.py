@@ -11,7 +11,7 @@ from nightjar.params.groups import Artifact
 
 
 class Benchmark(Model, extra="allow"):
-    """What a benchmark's questions are made of. The other keys are the settings of its card, which checks them.
+    """The inputs of a benchmark's questions. The other keys are the settings of its card, which checks them.
 
     `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances, and
     `encoder` the folder of the sentence encoder that scores; each None where there is none.
@@ -40,7 +40,7 @@ class Labeller(Model):
 
 
 class Consistency(Model):
-    """How many of a question's passages have its label: of the first `passages` of each ranking."""
+    """The share of a question's passages that have its label: of the first `passages` of each ranking."""
 
     passages: Positive
     benchmarks: dict[str, Labeller]

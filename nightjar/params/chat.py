@@ -1,4 +1,4 @@
-"""How a model is asked through its chat template: part of a system of the group predict."""
+"""The settings of a chat template or a chat server: part of a system of the group predict."""
 
 from __future__ import annotations
 

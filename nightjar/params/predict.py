@@ -68,7 +68,7 @@ PLAIN, SERVER = "no chat template", "server"
 
 
 def prompting(facts: Mapping[str, Any]) -> str:
-    """How a system's prompts were given to its model, by the facts of the stage predict."""
+    """Describe how a system's prompts were given to its model, by the facts of the stage predict."""
     chat = facts.get("chat")
     if not isinstance(chat, Mapping):
         return PLAIN
@@ -129,7 +129,7 @@ class Predict(Defaults[PredictBenchmark], extra="allow"):
 
     @model_validator(mode="after")
     def _named(self) -> Predict:
-        for name, one in self.systems.items():
-            if name != f"{one.benchmark}-{one.system}":
-                raise ValueError(f"systems.{name} is {one.benchmark}-{one.system}; give it that name")
+        for name, system in self.systems.items():
+            if name != f"{system.benchmark}-{system.system}":
+                raise ValueError(f"systems.{name} is {system.benchmark}-{system.system}; give it that name")
         return self

@@ -58,7 +58,7 @@ OPEN: Mapping[str, type[Model] | None] = {
 
 
 class About(Model):
-    """What a profile says about itself.
+    """The notes of a profile about itself.
 
     `extends` is the profile that it changes. `removes` has the dotted keys of entries that it leaves out; that of a
     mapping stands for all of its entries. `targets` are the stages that it is for (none: all), and `takes` says how
@@ -100,7 +100,7 @@ def names(root: Path) -> list[str]:
 def values(root: Path, profile: str) -> dict[str, Any]:
     """The value of every key in `profile`. Raises NightjarError for a file that is broken or an unknown key."""
     merged = read_yaml(root / DEFAULTS)
-    lay_over(merged, root, profile)
+    apply(merged, root, profile)
     return merged
 
 
@@ -110,7 +110,7 @@ def nearest(root: Path, present: Mapping[str, Any]) -> tuple[str | None, list[Ch
     Only groups in `present` are compared. Of profiles equally near, the sample comes first, then the alphabet. The
     name is None where no profile can be read.
     """
-    found: tuple[str | None, list[Change]] = (None, [])
+    nearest_profile: tuple[str | None, list[Change]] = (None, [])
     unreadable = []
     for name in sorted(names(root), key=lambda name: (name != SAMPLE, name)):
         try:
@@ -119,26 +119,26 @@ def nearest(root: Path, present: Mapping[str, Any]) -> tuple[str | None, list[Ch
             unreadable.append(str(error))
             continue
         differing = list(changes({key: of_profile.get(key) for key in present}, present))
-        if found[0] is None or len(differing) < len(found[1]):
-            found = (name, differing)
-    return *found, unreadable
+        if nearest_profile[0] is None or len(differing) < len(nearest_profile[1]):
+            nearest_profile = (name, differing)
+    return *nearest_profile, unreadable
 
 
-def lay_over(values: Any, root: Path, profile: str) -> About:
+def apply(values: Any, root: Path, profile: str) -> About:
     """Lay `profile`, and before it those that it extends, over `values`, the defaults.
 
     Mappings are merged, entry by entry, after the entries that a profile removes are out. Returns what the profiles say
     about themselves together. Raises NightjarError for an unknown or broken profile, and for a key that is unknown.
     """
-    together = About()
-    for over, own, path in _chain(root, profile):
-        for key in own.removes:
+    all_notes = About()
+    for profile_values, notes, path in _chain(root, profile):
+        for key in notes.removes:
             _remove(values, key, path)
-        _overlay(values, over, "", path)
-        _check_names(values, over, path)
-        together = About(targets=own.targets or together.targets, takes=own.takes or together.takes)
+        _overlay(values, profile_values, "", path)
+        _check_names(values, profile_values, path)
+        all_notes = About(targets=notes.targets or all_notes.targets, takes=notes.takes or all_notes.takes)
     complete(values)
-    return together
+    return all_notes
 
 
 def complete(values: Any) -> None:
@@ -174,9 +174,8 @@ def complete(values: Any) -> None:
 
 
 def about(root: Path, profile: str) -> About:
-    """What `profile` and those it extends say about themselves: targets and time. Raises NightjarError as
-    `lay_over` does."""
-    return lay_over(read_yaml(root / DEFAULTS), root, profile)
+    """Return the notes of `profile` and of those it extends. Raises NightjarError as `apply` does."""
+    return apply(read_yaml(root / DEFAULTS), root, profile)
 
 
 def applied(root: Path) -> str:
@@ -221,8 +220,8 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
             near = did_you_mean(last, names, near_key(key, values, fix))
             raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
-            one = f"give one of them, such as {key}.KEY=VALUE"
-            raise NightjarError(f"{key} is a group of keys", where, one)
+            fix_of_group = f"give one of them, such as {key}.KEY=VALUE"
+            raise NightjarError(f"{key} is a group of keys", where, fix_of_group)
         beside = {name: None for name in group if ".".join([*groups, name]) in settings}
         unpin(group, {**beside, last: value})
         group[last] = value  # type: ignore[index]
@@ -231,8 +230,8 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
 def near_key(key: str, values: Any, otherwise: str) -> str:
     """The fix of a dotted key that `values` do not have: the one that may be meant by its last word, or `otherwise`."""
     by_word: dict[str, list[str]] = {}
-    for known in _dotted(values):
-        by_word.setdefault(known.rpartition(".")[2], []).append(known)
+    for dotted in _dotted(values):
+        by_word.setdefault(dotted.rpartition(".")[2], []).append(dotted)
     words = get_close_matches(key.rpartition(".")[2], by_word, 1)
     near = get_close_matches(key, by_word[words[0]], 1, 0.0) if words else [key]
     return otherwise if near == [key] else f"did you mean {near[0]}?"
@@ -247,29 +246,31 @@ def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]:
     """The profiles to lay over the defaults, in that order: those a profile extends, then its own."""
-    found: list[tuple[dict[str, Any], About, Path]] = []
+    chain: list[tuple[dict[str, Any], About, Path]] = []
     names_before: list[str] = []
     name: str | None = profile
     while name is not None:
         path = root / PROFILES / f"{name}.yaml"
         if name in names_before:
             raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*names_before, name])}")
-        if name not in (known := names(root)):
+        if name not in (profiles := names(root)):
             what, where = (
-                (f"extends {shown(str(name))}", found[-1][2])
-                if found
+                (f"extends {shown(str(name))}", chain[-1][2])
+                if chain
                 else (f"no profile {shown(str(name))}", root / PROFILES)
             )
-            fix = f"there are: {', '.join(known)}" if known else "run from the project's root"
-            raise NightjarError(what, where, did_you_mean(str(name), known, fix))
+            fix = f"there are: {', '.join(profiles)}" if profiles else "run from the project's root"
+            raise NightjarError(what, where, did_you_mean(str(name), profiles, fix))
         names_before.append(name)
         values = read_yaml(path)
-        own = checked(About, {key: value for key, value in values.items() if key in About.model_fields}, path)
-        found.append(
-            ({key: value for key, value in values.items() if key not in About.model_fields}, own, path)
+        notes = checked(
+            About, {key: value for key, value in values.items() if key in About.model_fields}, path
         )
-        name = own.extends
-    return found[::-1]
+        chain.append(
+            ({key: value for key, value in values.items() if key not in About.model_fields}, notes, path)
+        )
+        name = notes.extends
+    return chain[::-1]
 
 
 def _remove(values: Any, key: str, where: Path) -> None:
@@ -285,31 +286,31 @@ def _remove(values: Any, key: str, where: Path) -> None:
         raise NightjarError(f"removes {shown(key, quoted=False)}, which is no entry", where, fix)
 
 
-def _check_names(values: Any, over: Mapping[str, Any], where: Path) -> None:
+def _check_names(values: Any, profile_values: Mapping[str, Any], where: Path) -> None:
     """Raise NightjarError if a profile has settings for a name that nothing lists: it is mistyped."""
     for group, listed in (
         ("train", "train.recipes"),
         ("readers", "readers.recipes"),
         ("predict", "benchmarks"),
     ):
-        own = over.get(group)
-        for name in own if isinstance(own, Mapping) else ():
+        entries = profile_values.get(group)
+        for name in entries if isinstance(entries, Mapping) else ():
             if name not in ("defaults", "launcher", "recipes", "systems", *(value_of(values, listed) or ())):
                 fix = f"correct its spelling, or add it to {listed}"
                 raise NightjarError(f"{group}.{name} is not in {listed}", where, fix)
 
 
 def optional(key: str) -> bool:
-    """Whether a dotted key belongs to an entry that may leave it out: then its default holds."""
+    """Return whether a dotted key belongs to an entry that may leave it out: then its default holds."""
     group, _, last = key.rpartition(".")
     model = OPEN.get(group.rpartition(".")[0])
     return model is not None and last in model.model_fields
 
 
-def _overlay(values: Any, over: Mapping[str, Any], prefix: str, where: Path) -> None:
-    """Put the values of `over` into `values`, mapping by mapping. Raises NightjarError for an unknown key."""
-    unpin(values, over)
-    for key, value in over.items():
+def _overlay(values: Any, changed_values: Mapping[str, Any], prefix: str, where: Path) -> None:
+    """Put the values of `changed_values` into `values`, mapping by mapping. Raises NightjarError for an unknown key."""
+    unpin(values, changed_values)
+    for key, value in changed_values.items():
         path = f"{prefix}{key}"
         if key not in values and prefix.removesuffix(".") not in OPEN and not optional(path):
             fix = did_you_mean(str(key), map(str, values), "remove it, or correct its spelling")
@@ -335,18 +336,18 @@ def changes(old: Any, new: Any, prefix: str = "") -> Iterable[Change]:
             yield Change(path, before, after)
 
 
-def own(root: Path, changed: Iterable[Change]) -> list[str]:
+def added_by_user(root: Path, changed: Iterable[Change]) -> list[str]:
     """The removed keys that no profile of the project at `root` has: a user added them to params.yaml."""
     removed = [change.key for change in changed if change.kind == "removed"]
     if not removed:
         return []
-    known = []
+    profiles = []
     for name in names(root):
         with suppress(NightjarError):
             entries = read_yaml(root / PROFILES / f"{name}.yaml")
             complete(entries)
-            known.append(entries)
-    return [key for key in removed if not any(_has(values, key) for values in known)]
+            profiles.append(entries)
+    return [key for key in removed if not any(_has(values, key) for values in profiles)]
 
 
 def _has(values: Any, key: str) -> bool:

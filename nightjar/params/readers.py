@@ -13,7 +13,7 @@ from nightjar.params.groups import Artifact, Defaults
 
 
 class ReaderInputs(Model):
-    """What a recipe trains on: a benchmark, the base model, and the artifacts with rankings and with passages."""
+    """The inputs of a recipe: a benchmark, the base model, and the artifacts with rankings and with passages."""
 
     benchmark: Item
     base: Name
@@ -28,7 +28,7 @@ class ReaderInputs(Model):
 
 
 class TaskRates(Model):
-    """What a task has of its own; None: as the recipe."""
+    """The rates of a task that differ from its recipe; None: as the recipe."""
 
     task: Name
     learning_rate: Annotated[float, Field(gt=0, le=10)] | None = None
@@ -79,8 +79,8 @@ class ReaderRecipe(Model):
 
     def of(self, task: str) -> ReaderRecipe:
         """The recipe with a task's own rates."""
-        own = next((one for one in self.by_task if one.task == task), TaskRates(task=task))
-        return self.model_copy(update=own.model_dump(exclude={"task"}, exclude_none=True))
+        rates = next((one for one in self.by_task if one.task == task), TaskRates(task=task))
+        return self.model_copy(update=rates.model_dump(exclude={"task"}, exclude_none=True))
 
 
 class Readers(Defaults[ReaderRecipe], extra="allow"):
@@ -98,7 +98,7 @@ class Readers(Defaults[ReaderRecipe], extra="allow"):
 
 
 class QaReader(Model):
-    """How an extractive reader is trained on the training questions of a benchmark whose questions have a passage.
+    """The training of an extractive reader on the training questions of a benchmark whose questions have a passage.
 
     `base` is an encoder, which gets a head, or a model for question answering. The rate rises over the first tenth of
     the steps and falls to 0. The epoch with the highest exact match on the dev side is kept.

@@ -26,7 +26,7 @@ class Index(Model):
 
 
 class Retrieval(Model):
-    """What a benchmark's questions get: `passages` of them, by the ranking of `retriever`.
+    """The passages that a benchmark's questions get: `passages` of them, by the ranking of `retriever`.
 
     `training` is the artifact whose training and dev sides get them too: data/split for instances, or the questions of
     the benchmark itself, which have these sides if its systems train on them. `leaves_out`: own, the passages that are

@@ -18,7 +18,7 @@ SHARDED = ("fsdp", "deepspeed_zero3")
 
 
 class RecipeInputs(Model):
-    """What a recipe trains on: all that stage encode reads of it.
+    """The inputs of a recipe: all that stage encode reads of it.
 
     `data`: the instances of the training tasks, other instances of the test tasks, the training questions of a
     benchmark, or, as plain text, the documents of the corpus that calls were kept for. `texts` is the artifact that has
@@ -67,7 +67,7 @@ class RecipeInputs(Model):
 
 
 class Training(Model):
-    """How a recipe trains. Rates per optimiser step; lengths in tokens.
+    """The training of a recipe. Rates per optimiser step; lengths in tokens.
 
     `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.
     `weighting`: what counts the same in the loss of a step, each target token or each instance, whatever its length.

@@ -36,5 +36,5 @@ def predictor(job: Job) -> Iterator[Predictor]:
     """
     module, _, name = BUILT_IN[job.system.kind].partition(":")
     with ExitStack() as stack:
-        made = getattr(import_module(module), name)(job)
-        yield made if isinstance(made, Predictor) else stack.enter_context(made)
+        opened = getattr(import_module(module), name)(job)
+        yield opened if isinstance(opened, Predictor) else stack.enter_context(opened)

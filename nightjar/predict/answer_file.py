@@ -21,16 +21,18 @@ class FilePredictor(Predictor):
     def __init__(self, job: Job) -> None:
         self.questions = job.questions
         self.keys = len(self.questions)
-        whole = job.source / WHOLE
-        known = read_questions(whole) if whole.is_dir() else self.questions
-        given = read_answers(job.card, job.weights, known)
-        self._answers = dict(zip((one.key for one in known), given, strict=True))
+        all_questions_folder = job.source / WHOLE
+        file_questions = (
+            read_questions(all_questions_folder) if all_questions_folder.is_dir() else self.questions
+        )
+        file_answers = read_answers(job.card, job.weights, file_questions)
+        self._answers = dict(zip((one.key for one in file_questions), file_answers, strict=True))
         self._sha256 = sha256_of(job.weights)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         for number in numbers:
-            if (found := self._answers.get(self.questions[number].key)) is not None:
-                yield number, {"answers": found, **NOTHING_WRITTEN, "seconds": 0.0}
+            if (answers := self._answers.get(self.questions[number].key)) is not None:
+                yield number, {"answers": answers, **NOTHING_WRITTEN, "seconds": 0.0}
 
     def about(self, number: int) -> Row:
         return about("", 0, self._sha256)

@@ -26,7 +26,7 @@ from nightjar.tools import Call, Calls, Toolbox
 DEFINITION = "Answer the question."
 
 Passages = Sequence[Mapping[str, Any]]
-# Finds so many passages for a text.
+# The passages of a text, at most so many.
 Find = Callable[[str, int], Passages]
 
 
@@ -124,7 +124,7 @@ class Asker:
         return Reply(question, row["answers"][0], row["text"], row["calls"], prompt, row["new_tokens"])
 
     def prompt(self, question: str) -> str:
-        """What the model reads."""
+        """Return the prompt that the model reads."""
         if not self.instructed:
             return question
         task = {

@@ -37,16 +37,18 @@ def messages_of(card: QuestionCard, question: Question, asking: Asking, chat: Ch
         return (*system, Message("user", card.prompt(question, asking)))
     examples, last = turns.turns(question, asking)
     messages = [
-        one for text, answer in examples for one in (Message("user", text), Message("assistant", answer))
+        message
+        for text, answer in examples
+        for message in (Message("user", text), Message("assistant", answer))
     ]
     return (*system, *messages, Message("user", last))
 
 
-def shown(messages: Sequence[Message]) -> str:
+def prompt_text(messages: Sequence[Message]) -> str:
     """The prompt as it is recorded: the text of a single message, else all messages as JSON."""
     if len(messages) == 1:
         return messages[0].content
-    return json.dumps([one.as_json() for one in messages], ensure_ascii=False)
+    return json.dumps([message.as_json() for message in messages], ensure_ascii=False)
 
 
 @dataclass
@@ -62,13 +64,13 @@ class _Open:
 
     def now(self, tools: bool) -> Request:
         """The request with all messages so far; with `tools`, a call may be the reply."""
-        found = replace(self.request, messages=tuple(self.messages))
-        most = max(found.max_new_tokens, CALL_TOKENS)
-        return replace(found, max_new_tokens=most, stop=()) if tools else found
+        request = replace(self.request, messages=tuple(self.messages))
+        max_new_tokens = max(request.max_new_tokens, CALL_TOKENS)
+        return replace(request, max_new_tokens=max_new_tokens, stop=()) if tools else request
 
     def answered(self, text: str) -> Answered:
         """The answer, with the calls that were executed before it."""
-        calls = "".join(write(Call(one.tool, one.input), one.result) for one in self.executed)
+        calls = "".join(write(Call(call.tool, call.input), call.result) for call in self.executed)
         return Answered(calls + text, text.strip(), tuple(self.executed), self.tokens)
 
 
@@ -87,29 +89,29 @@ def conversing(
             number: _Open(requests[number], list(requests[number].conversation), []) for number in numbers
         }
         while waiting:
-            for names, own in _by_tools(waiting, toolbox, max_calls).items():
+            for names, numbers_alike in _by_tools(waiting, toolbox, max_calls).items():
                 schemas = [one for one in toolbox.schemas if one["name"] in names]
-                batch = {number: waiting[number].now(bool(schemas)) for number in own}
-                for number, reply in model.converse(batch, own, schemas, decoding):
-                    one = waiting[number]
-                    one.tokens += tokens_of(reply.text, tokenizer)
-                    if one.prompt_tokens is None:
-                        one.prompt_tokens = reply.text.prompt_tokens
+                batch = {number: waiting[number].now(bool(schemas)) for number in numbers_alike}
+                for number, reply in model.converse(batch, numbers_alike, schemas, decoding):
+                    state = waiting[number]
+                    state.tokens += tokens_of(reply.text, tokenizer)
+                    if state.prompt_tokens is None:
+                        state.prompt_tokens = reply.text.prompt_tokens
                     if reply.calls:
-                        one.messages.append(Message("assistant", reply.text.text, reply.calls))
-                        _run(one, reply.calls, toolbox.without(one.request.forbidden), max_calls)
+                        state.messages.append(Message("assistant", reply.text.text, reply.calls))
+                        _run(state, reply.calls, toolbox.without(state.request.forbidden), max_calls)
                         continue
                     del waiting[number]
                     text = reply.text.text
-                    answered = one.answered(_answer(text, one.request, tokenizer) if schemas else text)
-                    yield number, replace(answered, failure=reply.text.failure), one.prompt_tokens
+                    answered = state.answered(_answer(text, state.request, tokenizer) if schemas else text)
+                    yield number, replace(answered, failure=reply.text.failure), state.prompt_tokens
 
     return answer
 
 
-def tokens_of(one: Text, tokenizer: Tokenizer) -> int:
+def tokens_of(text: Text, tokenizer: Tokenizer) -> int:
     """The tokens that a model wrote: its own count, or else that of the tokenizer."""
-    return len(tokenizer.continuation(one.text)) if one.tokens is None else one.tokens
+    return len(tokenizer.continuation(text.text)) if text.tokens is None else text.tokens
 
 
 def _answer(text: str, request: Request, tokenizer: Tokenizer) -> str:
@@ -124,36 +126,42 @@ def _by_tools(
     waiting: Mapping[int, _Open], toolbox: Toolbox, max_calls: int
 ) -> dict[tuple[str, ...], list[int]]:
     """The open questions by the tools that they may call now."""
-    found: dict[tuple[str, ...], list[int]] = {}
-    for number, one in waiting.items():
-        names = toolbox.without(one.request.forbidden).names if one.attempts < max_calls else ()
-        found.setdefault(names, []).append(number)
-    return found
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for number, conversation in waiting.items():
+        names = (
+            toolbox.without(conversation.request.forbidden).names if conversation.attempts < max_calls else ()
+        )
+        groups.setdefault(names, []).append(number)
+    return groups
 
 
-def _run(one: _Open, calls: Sequence[ToolCall], toolbox: Toolbox, max_calls: int) -> None:
+def _run(conversation: _Open, calls: Sequence[ToolCall], toolbox: Toolbox, max_calls: int) -> None:
     """Run the calls of a message, as many as are left, and add the messages with their results."""
     for call in calls:
-        if one.attempts >= max_calls:
-            one.messages.append(Message("tool", NO_MORE, call_id=call.id))
+        if conversation.attempts >= max_calls:
+            conversation.messages.append(Message("tool", NO_MORE, call_id=call.id))
             continue
-        one.attempts += 1
-        given = _input(call.arguments)
-        result = toolbox.ask(Call(call.name, given), one.request.day, one.request.prompt).result()
+        conversation.attempts += 1
+        input_text = _input(call.arguments)
+        result = toolbox.ask(
+            Call(call.name, input_text), conversation.request.day, conversation.request.prompt
+        ).result()
         if result is not None:
-            one.executed.append(Executed(call.name, given, result))
-        one.messages.append(Message("tool", NO_RESULT if result is None else result, call_id=call.id))
+            conversation.executed.append(Executed(call.name, input_text, result))
+        conversation.messages.append(
+            Message("tool", NO_RESULT if result is None else result, call_id=call.id)
+        )
 
 
 def _input(arguments: str) -> str:
     """The input of a tool: the argument of this name, else the only text among the arguments, else nothing."""
-    found = arguments_of(arguments)
-    if isinstance(found, str):
-        return found
-    if not isinstance(found, dict):
+    parsed = arguments_of(arguments)
+    if isinstance(parsed, str):
+        return parsed
+    if not isinstance(parsed, dict):
         return ""
-    texts = [value for value in found.values() if isinstance(value, str | int | float)]
-    return str(found["input"] if "input" in found else texts[0] if len(texts) == 1 else "")
+    texts = [value for value in parsed.values() if isinstance(value, str | int | float)]
+    return str(parsed["input"] if "input" in parsed else texts[0] if len(texts) == 1 else "")
 
 
 def named_choice(text: str, choices: Sequence[Choice]) -> str | None:
@@ -164,11 +172,11 @@ def named_choice(text: str, choices: Sequence[Choice]) -> str | None:
     """
     line = f" {' '.join(_words(next(iter(text.strip().splitlines()), '')))} "
     named = {choice.answer: f" {' '.join(_words(choice.text))} " for choice in choices}
-    there = [answer for answer, run in named.items() if run.strip() and run in line]
+    named_answers = [answer for answer, run in named.items() if run.strip() and run in line]
     longest = [
         answer
-        for answer in there
-        if not any(named[answer] in named[other] for other in there if named[other] != named[answer])
+        for answer in named_answers
+        if not any(named[answer] in named[other] for other in named_answers if named[other] != named[answer])
     ]
     return longest[0] if len(longest) == 1 else None
 

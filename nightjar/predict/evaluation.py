@@ -77,8 +77,8 @@ def evaluate(
     """
     data, task = as_optional_path(data, "data"), as_optional_path(task, "task")
     card = registry.chosen(benchmark, data, task, allow_outside=allow_outside)
-    made = card.capability(TaskSource)
-    values = values_for(card, data or (made.data if made else Path()))
+    task_source = card.capability(TaskSource)
+    values = values_for(card, data or (task_source.data if task_source else Path()))
     put(values, settings or {}, "settings", "params.yaml has every key")
     source, name = resolve(model), name_of(model)
     if chat is not None or (source.remote and "chat" in backend(model).can):
@@ -100,13 +100,17 @@ def evaluate(
         place = Path(folder) / paths.LANGUAGE_MODEL.name
         source.prepare(place)
         base = source.base(place)
-        found = tasks_of(read_questions(own_questions / card.name))
-        if unknown := sorted(set(tasks or ()) - set(found)):
-            raise NightjarError(f"no such task of {card.name}", unknown[0], f"tasks are {', '.join(found)}")
-        wanted = [it for it in found if tasks is None or it in tasks]
-        kinds = [card.task(it).kind for it in wanted]
-        left_out = tasks_left_out(card, wanted, lacking(backend(source.weights, base), kinds, source.weights))
-        if not (chosen := [it for it in wanted if it not in left_out]):
+        all_tasks = tasks_of(read_questions(own_questions / card.name))
+        if unknown := sorted(set(tasks or ()) - set(all_tasks)):
+            raise NightjarError(
+                f"no such task of {card.name}", unknown[0], f"tasks are {', '.join(all_tasks)}"
+            )
+        requested_tasks = [it for it in all_tasks if tasks is None or it in tasks]
+        kinds = [card.task(it).kind for it in requested_tasks]
+        left_out = tasks_left_out(
+            card, requested_tasks, lacking(backend(source.weights, base), kinds, source.weights)
+        )
+        if not (chosen := [it for it in requested_tasks if it not in left_out]):
             reason = next(iter(left_out.values()))
             raise NightjarError(f"no task can be answered: {reason}", model, "choose another model")
         write_subset(own_questions / card.name, Path(folder) / "questions", chosen, limit, params.seed)

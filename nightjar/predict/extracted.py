@@ -35,19 +35,19 @@ class Reading:
 
     @property
     def text(self) -> str:
-        """What the model reads; the examples once."""
+        """Return the text that the model reads, with the examples once."""
         return HEAD + "\n\n".join(self.prompts)
 
 
 def readings(card: QuestionCard, questions: Sequence[Question], evidence: Evidence) -> list[Reading]:
     """The questions in their order. A passage's weight is its score, 0 for a negative one."""
-    found = []
+    question_readings = []
     for question in questions:
         rows = evidence.get(question.key, ())
         query = card.query(question.parts)
         prompts = [prompt(query, [(row["title"], row["text"])]) for row in rows]
-        found.append(Reading(question, prompts, [max(row["score"], 0.0) for row in rows]))
-    return found
+        question_readings.append(Reading(question, prompts, [max(row["score"], 0.0) for row in rows]))
+    return question_readings
 
 
 def extracted(
@@ -58,19 +58,24 @@ def extracted(
     A passage without an answer does not count. An extracted answer is whole: the rules for samples, `cut_at_full_stop`
     and `require_full_stop`, do not apply to it.
     """
-    whole = settings.model_copy(update={"cut_at_full_stop": False, "require_full_stop": False})
+    sample_settings = settings.model_copy(update={"cut_at_full_stop": False, "require_full_stop": False})
     started = time.monotonic()
-    most = limit(card, chosen[0].question.task_id, settings)
-    answers = iter(generate_lines(lm, HEAD, [prompt for one in chosen for prompt in one.prompts], most))
-    found = []
-    for one in chosen:
-        own = list(islice(answers, len(one.prompts)))
-        given = ((answer.removesuffix("."), weight) for answer, weight in zip(own, one.weights, strict=True))
-        texts = [(f"{answer}.", weight) for answer, weight in given if answer]
-        tokens = sum(len(lm.tokenizer.continuation(answer)) for answer in own)
-        found.append(ranked_row(card, texts, whole) | {"calls": [], "new_tokens": tokens})
+    max_new_tokens = limit(card, chosen[0].question.task_id, settings)
+    answers = iter(
+        generate_lines(lm, HEAD, [prompt for reading in chosen for prompt in reading.prompts], max_new_tokens)
+    )
+    rows = []
+    for reading in chosen:
+        extracts = list(islice(answers, len(reading.prompts)))
+        weighted = (
+            (answer.removesuffix("."), weight)
+            for answer, weight in zip(extracts, reading.weights, strict=True)
+        )
+        texts = [(f"{answer}.", weight) for answer, weight in weighted if answer]
+        tokens = sum(len(lm.tokenizer.continuation(answer)) for answer in extracts)
+        rows.append(ranked_row(card, texts, sample_settings) | {"calls": [], "new_tokens": tokens})
     seconds = round((time.monotonic() - started) / len(chosen), 6)
-    return [row | {"seconds": seconds} for row in found]
+    return [row | {"seconds": seconds} for row in rows]
 
 
 class ExtractivePredictor(Predictor):
@@ -94,10 +99,10 @@ class ExtractivePredictor(Predictor):
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         size = self._settings.batch_size
         for _, task in groupby(numbers, lambda number: self.questions[number].task_id):
-            own = list(task)
-            for some in (own[first : first + size] for first in range(0, len(own), size)):
-                chosen = [self._readings[number] for number in some]
-                yield from zip(some, extracted(self._lm, self._card, chosen, self._settings), strict=True)
+            task_numbers = list(task)
+            for batch in (task_numbers[first : first + size] for first in range(0, len(task_numbers), size)):
+                chosen = [self._readings[number] for number in batch]
+                yield from zip(batch, extracted(self._lm, self._card, chosen, self._settings), strict=True)
 
     def about(self, number: int) -> Row:
         text = self._readings[number].text

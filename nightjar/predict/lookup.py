@@ -68,21 +68,21 @@ def nearest_labels(
     equally many votes, the one of the nearest neighbour; of equally near ones, the earlier is nearer. The label of a
     training question is its first reference. Raises NightjarError for a task without training questions.
     """
-    found: dict[tuple[str, str], str] = {}
+    labels_by_key: dict[tuple[str, str], str] = {}
     for task in dict.fromkeys(question.task_id for question in questions):
-        known = [one for one in train if one.task_id == task]
+        task_train = [one for one in train if one.task_id == task]
         chosen = [one for one in questions if one.task_id == task]
-        if not known:
+        if not task_train:
             raise NightjarError(
                 "no training questions", f"{card.name} {task}", "raise train_per_task, or leave the task out"
             )
-        labels = [one.references[0] for one in known]
-        vectors = _vectors(card, encoder, known)
+        labels = [one.references[0] for one in task_train]
+        vectors = _vectors(card, encoder, task_train)
         scores = _vectors(card, encoder, chosen) @ vectors.T
         for question, row in zip(chosen, scores, strict=True):
             order = np.argsort(-row, kind="stable")[:neighbours]
-            found[question.key] = _majority([labels[place] for place in order])
-    return [found[question.key] for question in questions]
+            labels_by_key[question.key] = _majority([labels[place] for place in order])
+    return [labels_by_key[question.key] for question in questions]
 
 
 def _majority(labels: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ class ModelPredictor(Predictor):
             calls=[calls, toolbox.versions],
             choices={one.task_id: card.task(one.task_id).choices for one in self.questions},
         )
-        own = card.capability(Choices)
+        benchmark_choices = card.capability(Choices)
         self.keys = [
             digest(
                 {
@@ -93,7 +93,7 @@ class ModelPredictor(Predictor):
                         request.prompt,
                         request.ids,
                         str(one.day),
-                        *(own.choices(one) if own else ()),
+                        *(benchmark_choices.choices(one) if benchmark_choices else ()),
                     ]
                 }
             )
@@ -109,8 +109,11 @@ class ModelPredictor(Predictor):
         }
         unfinished, failures = 0, dict[int, str]()
         for kind, answer in ways.items():
-            last, own = time.monotonic(), [number for number in numbers if self._kinds[number] == kind]
-            for number, row in answer(own) if own else ():
+            last, kind_numbers = (
+                time.monotonic(),
+                [number for number in numbers if self._kinds[number] == kind],
+            )
+            for number, row in answer(kind_numbers) if kind_numbers else ():
                 now = time.monotonic()
                 yield number, row | {"seconds": round(now - last, 6)}
                 last = now
@@ -158,15 +161,18 @@ class ModelPredictor(Predictor):
         """The choice that an answer names (`named_choice`); an answer that names none is empty."""
         batch = {}
         for number in numbers:
-            one, names = self._requests[number], ", ".join(it.text.strip() for it in self._choices(number))
-            *before, last = one.conversation
+            request, names = (
+                self._requests[number],
+                ", ".join(it.text.strip() for it in self._choices(number)),
+            )
+            *before, last = request.conversation
             question = replace(last, content=f"{last.content}\n\nAnswer with one of: {names}.")
-            tokens = max(one.max_new_tokens, CHOICE_TOKENS)
-            batch[number] = replace(one, messages=(*before, question), max_new_tokens=tokens, stop=())
-        for number, found in self._model.generate(batch, numbers, self._decoding):
-            answer = named_choice(found.text, self._choices(number)) or ""
-            row = {"text": found.text, "calls": [], "new_tokens": tokens_of(found, self._tokenizer)}
-            yield number, _unless_failed({"answers": [answer], **row}, found.failure)
+            tokens = max(request.max_new_tokens, CHOICE_TOKENS)
+            batch[number] = replace(request, messages=(*before, question), max_new_tokens=tokens, stop=())
+        for number, text in self._model.generate(batch, numbers, self._decoding):
+            answer = named_choice(text.text, self._choices(number)) or ""
+            row = {"text": text.text, "calls": [], "new_tokens": tokens_of(text, self._tokenizer)}
+            yield number, _unless_failed({"answers": [answer], **row}, text.failure)
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The answer "NLL TOKENS" to a text. A text with fewer than two tokens has no answer."""
@@ -188,11 +194,11 @@ class ModelPredictor(Predictor):
             yield number, row | {"calls": [], "new_tokens": tokens}
 
     def about(self, number: int) -> Row:
-        one, adapter = self._requests[number], self._model.identity.get("adapter_sha256")
-        return about(one.prompt, len(one.ids), self._model.sha256, adapter)
+        request, adapter = self._requests[number], self._model.identity.get("adapter_sha256")
+        return about(request.prompt, len(request.ids), self._model.sha256, adapter)
 
     def facts(self) -> Mapping[str, Any]:
-        own: dict[str, Any] = (
+        facts: dict[str, Any] = (
             {} if self._model.tokenizer else {"prompts_limited_by": paths.LANGUAGE_MODEL.as_posix()}
         )
         if self._chat:
@@ -201,8 +207,8 @@ class ModelPredictor(Predictor):
             choices = {"choices": "named in the answer"} if named else {}
             # The day of a template that names one; a server has its own.
             dated = {"date": self._model.identity.get("date")}
-            own["chat"] = {"template": template, **self._chat.model_dump(), **dated, **choices}
-        return {**self._model.facts(), **own}
+            facts["chat"] = {"template": template, **self._chat.model_dump(), **dated, **choices}
+        return {**self._model.facts(), **facts}
 
 
 @contextmanager
@@ -251,32 +257,32 @@ def writing(
     """
 
     def plain(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        for number, one in model.generate(requests, numbers, decoding):
-            given = Answered(one.text, one.text.strip(), (), tokens_of(one, tokenizer), one.failure)
-            yield number, answer_row(given, settings, one.prompt_tokens)
+        for number, text in model.generate(requests, numbers, decoding):
+            answered = Answered(text.text, text.text.strip(), (), tokens_of(text, tokenizer), text.failure)
+            yield number, answer_row(answered, settings, text.prompt_tokens)
 
     def steered(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         assert model.lm is not None
         controller = controller_for(model.lm, toolbox, calls, settings.call_top_k, settings.max_calls)
         for number in numbers:
             controller.enter(number, requests[number].ids, requests[number].day, requests[number].forbidden)
-        for number, one in model.generate(requests, numbers, replace(decoding, controller=controller)):
-            given = controller.answered(number, one.text, tokens_of(one, tokenizer))
-            yield number, answer_row(given, settings, one.prompt_tokens)
+        for number, text in model.generate(requests, numbers, replace(decoding, controller=controller)):
+            answered = controller.answered(number, text.text, tokens_of(text, tokenizer))
+            yield number, answer_row(answered, settings, text.prompt_tokens)
 
     def by_text(number: int) -> Row:
         request, pieces = requests[number], list[Text]()
 
         def write_on(prompt: str, tokens: int) -> Piece:
             extended = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
-            ((_, one),) = model.generate({number: extended}, [number], decoding)
-            pieces.append(one)
-            return Piece(one.text, tokens_of(one, tokenizer), one.cut)
+            ((_, text),) = model.generate({number: extended}, [number], decoding)
+            pieces.append(text)
+            return Piece(text.text, tokens_of(text, tokenizer), text.cut)
 
         def count(text: str) -> int:
             return len(tokenizer.continuation(text))
 
-        given = answer_by_text(
+        answered = answer_by_text(
             write_on,
             count,
             request.prompt,
@@ -286,15 +292,15 @@ def writing(
             request.day,
         )
         failure = next((piece.failure for piece in pieces if piece.failure), "")
-        return answer_row(replace(given, failure=failure), settings, pieces[0].prompt_tokens)
+        return answer_row(replace(answered, failure=failure), settings, pieces[0].prompt_tokens)
 
     def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         answer = conversing(model, requests, toolbox, settings.max_calls, decoding, tokenizer)
-        found = answer(numbers)
+        answers = answer(numbers)
         if model.at_once > 1:
             # Each by itself: an answer is recorded while others still call tools.
-            found = (one for _, one in at_once(lambda it: next(answer([it])), numbers, model.chat.at_once))
-        for number, written, prompt_tokens in found:
+            answers = (one for _, one in at_once(lambda it: next(answer([it])), numbers, model.chat.at_once))
+        for number, written, prompt_tokens in answers:
             yield number, answer_row(written, settings, prompt_tokens)
 
     if calls == "off" or (calls == "disabled" and "chat" in model.can):
@@ -304,19 +310,21 @@ def writing(
     return steered if "steer" in model.can else lambda numbers: at_once(by_text, numbers, model.at_once)
 
 
-def answer_row(given: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
+def answer_row(answered: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
     """The columns of contracts.PREDICTIONS that an answer decides; `prompt_tokens` if the model counted them."""
-    if given.tokens > MOST_TOKENS:
+    if answered.tokens > MOST_TOKENS:
         what = "the counts of an answer's requests are too large"
         raise NightjarError(what, "new_tokens", "see the server's log")
     row = {
-        "answers": [before_full_stop(given.prediction) if settings.cut_at_full_stop else given.prediction],
-        "text": given.text,
-        "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in given.calls],
-        "new_tokens": given.tokens,
+        "answers": [
+            before_full_stop(answered.prediction) if settings.cut_at_full_stop else answered.prediction
+        ],
+        "text": answered.text,
+        "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in answered.calls],
+        "new_tokens": answered.tokens,
         **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
     }
-    return _unless_failed(row, given.failure)
+    return _unless_failed(row, answered.failure)
 
 
 def _unless_failed(row: Row, failure: str) -> Row:
@@ -325,12 +333,12 @@ def _unless_failed(row: Row, failure: str) -> Row:
 
 
 def before_full_stop(text: str) -> str:
-    """What stands before the first full stop of the stripped text: the published GPT-3 setting (run_gpt3.py)."""
+    """Return the stripped text before its first full stop: the published GPT-3 setting (run_gpt3.py)."""
     return text.strip().partition(".")[0]
 
 
 def recipe_of(job: Job) -> dict[str, Any]:
-    """How the weights were trained; neither evidence nor calls for untuned models and for adapters from elsewhere.
+    """Return the recipe of the weights: no evidence and no calls for untuned models and for adapters from elsewhere.
 
     Raises NightjarError for weights that no recipe trained.
     """
@@ -343,7 +351,10 @@ def recipe_of(job: Job) -> dict[str, Any]:
 
 
 def _calls(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> Calls:
-    """What the system says of calls, else its recipe. With call_top_k or max_calls 0, "on" is "disabled"."""
+    """Return how the system calls tools: as it says, else as its recipe.
+
+    With call_top_k or max_calls 0, "on" is "disabled".
+    """
     calls: Calls = job.system.calls or ("on" if recipe["calls"] else "off")
     if calls != "off" and "tools" not in kind.can:
         what = f"{job.system.system} calls tools, which {kind.title} cannot"
@@ -371,10 +382,10 @@ def _check_tasks(job: Job, kind: type[Model]) -> None:
     where = f"predict.{job.card.name}.temperature"
     tasks = {one.task_id: job.card.task(one.task_id).kind for one in job.questions}
     reasons = lacking(kind, tasks.values(), job.system.weights)
-    for task, own in tasks.items():
-        if own in reasons:
+    for task, kind_name in tasks.items():
+        if kind_name in reasons:
             fix = "leave this task out, or use another model"
-            raise NightjarError(f"{task}: {reasons[own]}", f"predict.systems.{job.item}", fix)
+            raise NightjarError(f"{task}: {reasons[kind_name]}", f"predict.systems.{job.item}", fix)
     if job.settings.temperature and "sample" in reasons:
         raise NightjarError(reasons["sample"], where, "set it to 0")
     if "sample" in tasks.values():

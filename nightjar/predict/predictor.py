@@ -1,4 +1,4 @@
-"""What a predictor is, and what it is made of."""
+"""The interface of a predictor, and the job that it is made of."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Job:
 
     @property
     def weights(self) -> Path:
-        own = Path(self.system.weights)
-        return self.base if own == paths.LANGUAGE_MODEL else own
+        weights = Path(self.system.weights)
+        return self.base if weights == paths.LANGUAGE_MODEL else weights
 
     @property
     def evidence(self) -> Path | None:
@@ -96,15 +96,15 @@ class Job:
 
     @property
     def inputs(self) -> list[Path]:
-        """What the answers are made from."""
+        """The files and folders that the answers are made from."""
         read = paths.LANGUAGE_MODEL if is_remote(self.system.weights) else Path(self.system.weights)
         return [self.source, *([self.evidence] if self.evidence else []), read]
 
     @property
     def adapter(self) -> Path | None:
         """The folder of an adapter or of a trained model; None for the language model and for other sources."""
-        own = Path(self.system.weights)
-        return None if own == paths.LANGUAGE_MODEL or is_remote(self.system.weights) else own
+        weights = Path(self.system.weights)
+        return None if weights == paths.LANGUAGE_MODEL or is_remote(self.system.weights) else weights
 
     @property
     def encoding(self) -> Encoding:
@@ -115,22 +115,22 @@ class Job:
         """The place of a setting of the system in the parameters."""
         return f"predict.systems.{self.item}.{name}"
 
-    def cache_key(self, **own: Any) -> dict[str, Any]:
-        """All that decides the answers of a model: `own`, and what is the same for every kind."""
+    def cache_key(self, **predictor_parts: Any) -> dict[str, Any]:
+        """Return all that decides the answers of a model: `predictor_parts`, and what every kind of predictor has."""
         if not is_remote(self.system.weights):
             from nightjar.models.load import device_name
 
-            own["machine"] = [device_name(), self.params.threads]
-        made = self.card.capability(TaskSource)
+            predictor_parts["machine"] = [device_name(), self.params.threads]
+        task_file = self.card.capability(TaskSource)
         return {
             "settings": self.settings.model_dump(),
             "seed": self.params.seed,
-            "card": [self.card.name, self.card.version, *([made.sha256] if made else [])],
+            "card": [self.card.name, self.card.version, *([task_file.sha256] if task_file else [])],
             "code": [
                 code("nightjar/models", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
                 *map(version, ("torch", "transformers", "peft")),
             ],
-            **own,
+            **predictor_parts,
         }
 
     def check_kind(self, fits: bool, what: str) -> None:
@@ -164,7 +164,7 @@ class Predictor(ABC):
         """The columns of a question beside its answer: its prompt and the model (`about`)."""
 
     def facts(self) -> Mapping[str, Any]:
-        """What is published beside the answers, once they are there."""
+        """Return the facts that are published beside the answers, once these are complete."""
         return {}
 
 
@@ -203,7 +203,7 @@ def lacking(kind: type[Model], tasks: Iterable[str] = (), source: str = "") -> d
 
 
 def ranking_of(card: QuestionCard) -> Ranking:
-    """How the card ranks. Raises NightjarError if it does not."""
+    """Return the ranking of the card. Raises NightjarError if it does not."""
     if (ranking := card.capability(Ranking)) is None:
         fix = "add the capability Ranking to the card"
         raise NightjarError("its card has no ranked answers", f"benchmark {card.name}", fix)
@@ -218,12 +218,12 @@ def ranked_row(
     for text, weight in texts:
         sums[text] = sums.get(text, 0) + weight
     answers = ranking_of(card).ranked(sums.items(), settings)
-    found = {
+    record = {
         "texts": sums,
         "answers": dict(answers),
         "without_full_stop": sum(weight for text, weight in sums.items() if "." not in text),
     }
-    return {"answers": [answer for answer, _ in answers], "text": json.dumps(found, ensure_ascii=False)}
+    return {"answers": [answer for answer, _ in answers], "text": json.dumps(record, ensure_ascii=False)}
 
 
 def benchmark_of(params: Params, folder: Path) -> str:
@@ -237,15 +237,15 @@ def folder_of(system: str) -> Path:
     named = paths.TRAINED / system
     folder = named if named.is_dir() and "/" not in system else Path(system)
     if not (folder / RECIPE).is_file():
-        there = sorted(path.parent.name for path in paths.TRAINED.glob(f"*/{RECIPE}"))
-        fix = f"systems are {', '.join(there)}" if there else "run: nightjar rebuild train"
+        trained = sorted(path.parent.name for path in paths.TRAINED.glob(f"*/{RECIPE}"))
+        fix = f"systems are {', '.join(trained)}" if trained else "run: nightjar rebuild train"
         what = f"no {RECIPE} in this directory" if folder.is_dir() else "no such trained system"
         raise NightjarError(what, repr(system), fix)
     return folder
 
 
 def is_error(row: Mapping[str, Any]) -> bool:
-    """Whether there is no answer because of an error that may pass, so that the question can be asked again."""
+    """Return whether an error that may pass is the reason for no answer, so that the question can be asked again."""
     return str(row.get(FAILURE, "")).partition(":")[0] in _PASSING
 
 

@@ -55,21 +55,23 @@ class ReaderPredictor(Predictor):
         self._read = read = _inputs(job, self._recipe, self._base.tokens)
         self._ids = ids = [one.ids(self._base.tokens, self._recipe.text_maxlength) for one in read]
         self.keys = len(read)
-        made = zip(self.questions, ids, read, strict=True)
-        questions_digest = digest({"all": [[*one.key, own, list(it.prior)] for one, own, it in made]})
+        question_ids = zip(self.questions, ids, read, strict=True)
+        questions_digest = digest(
+            {"all": [[*one.key, text_ids, list(it.prior)] for one, text_ids, it in question_ids]}
+        )
         self.cache_key = job.cache_key(base=self._base.sha256, readers=record, questions=questions_digest)
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        job, wanted = self._job, set(numbers)
+        job, requested = self._job, set(numbers)
         for task in dict.fromkeys(self.questions[number].task_id for number in numbers):
             # Whole tasks, because an answer may depend on its batch in the last bits of its score.
-            own = [number for number, one in enumerate(self.questions) if one.task_id == task]
+            task_numbers = [number for number, one in enumerate(self.questions) if one.task_id == task]
             sha256 = restore(self._base.reader, self._recipe.trains, job.weights / safe_name(task))
             texts = reading_of(job.card, self._recipe.form).targets(task)
             for number, name, seconds in _answers(
-                self._base, self._recipe, own, self._ids, self._read, texts
+                self._base, self._recipe, task_numbers, self._ids, self._read, texts
             ):
-                if number in wanted:
+                if number in requested:
                     written = {"answers": [name], "text": name, "calls": [], "new_tokens": 0}
                     yield number, {**written, "seconds": seconds, "adapter_sha256": sha256}
 
@@ -90,19 +92,23 @@ def _answers(
     targets = base.tokens.targets(texts, base.reader.start).to(base.device)
     half = recipe.precision == "bfloat16"
     for batch in like_length([sum(map(len, ids[number])) for number in numbers], PASS_TOKENS):
-        own, started = [numbers[place] for place in batch], time.monotonic()
+        batch_numbers, started = [numbers[place] for place in batch], time.monotonic()
         with torch.inference_mode(), torch.autocast(base.device.type, torch.bfloat16, enabled=half):
-            states = iter(encode(base.reader, [one for number in own for one in ids[number]]))
-            taken = [[next(states) for _ in ids[number]] for number in own]
-            priors = [read[number].prior for number in own] if recipe.fusion == "rag_sequence" else None
-            scores = answer_scores(base.reader, taken, priors, targets, all_answers(targets, len(own)))
-        seconds = round((time.monotonic() - started) / len(own), 6)
-        for number, place in zip(own, scores.argmax(dim=1).tolist(), strict=True):
+            states = iter(encode(base.reader, [one for number in batch_numbers for one in ids[number]]))
+            taken = [[next(states) for _ in ids[number]] for number in batch_numbers]
+            priors = (
+                [read[number].prior for number in batch_numbers] if recipe.fusion == "rag_sequence" else None
+            )
+            scores = answer_scores(
+                base.reader, taken, priors, targets, all_answers(targets, len(batch_numbers))
+            )
+        seconds = round((time.monotonic() - started) / len(batch_numbers), 6)
+        for number, place in zip(batch_numbers, scores.argmax(dim=1).tolist(), strict=True):
             yield number, targets.names[place], seconds
 
 
 def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
-    """What the readers read of each question: passages, or labelled examples of its task."""
+    """Return the inputs of the readers for each question: passages, or labelled examples of its task."""
     reading, questions, seed = reading_of(job.card, recipe.form), job.questions, recipe.seed
     if not recipe.shots_per_label:
         return with_passages(

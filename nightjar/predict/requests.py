@@ -20,7 +20,7 @@ from nightjar.params import Params
 from nightjar.params.chat import Chat
 from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark
-from nightjar.predict.chat import messages_of, shown
+from nightjar.predict.chat import messages_of, prompt_text
 from nightjar.predict.predictor import encoding_of
 
 if TYPE_CHECKING:
@@ -48,32 +48,36 @@ def requests_of(
     With `chat` it has messages, and with the `template` of a model the text that this makes of them. A text whose
     likelihood is computed stays as it is.
     """
-    found = []
+    requests = []
     for question in questions:
         rows, task = evidence.get(question.key, ())[:passages], card.task(question.task_id)
         asking = Asking(encoding, tokenizer, rows, tokenizer.encoder_decoder)
         talk = messages_of(card, question, asking, chat) if chat and task.kind != "perplexity" else ()
-        prompt = shown(talk) if talk else card.prompt(question, asking)
+        prompt = prompt_text(talk) if talk else card.prompt(question, asking)
         if talk and template:
             prompt = template.text(talk)
-        own = tokenizer.encode(prompt)
+        prompt_ids = tokenizer.encode(prompt)
         if tokenizer.encoder_decoder:
             # A text that was cut to length may have more tokens when read again: it is cut once more (ni_collator.py).
-            own = tokenizer.fit(own, encoding.max_source_length)
-        most = limit(card, question.task_id, settings)
-        end = stops(card, question.task_id, settings)
-        found.append(Request(prompt, own, most, end, question.day, frozenset(task.forbidden_tools), talk))
-    return found
+            prompt_ids = tokenizer.fit(prompt_ids, encoding.max_source_length)
+        max_new_tokens = limit(card, question.task_id, settings)
+        stop = stops(card, question.task_id, settings)
+        requests.append(
+            Request(
+                prompt, prompt_ids, max_new_tokens, stop, question.day, frozenset(task.forbidden_tools), talk
+            )
+        )
+    return requests
 
 
 def evidence_of(retrieved: Path | None) -> Evidence:
     """The passages of the artifact `retrieved` for test questions; none without an artifact."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    passages: dict[tuple[str, str], list[dict[str, Any]]] = {}
     rows = tables.read_rows(retrieved, contracts.EVIDENCE) if retrieved else []
     for row in sorted(rows, key=lambda row: row["rank"]):
         if row["split"] == "test":
-            found.setdefault((row["task_id"], row["id"]), []).append(row)
-    return found
+            passages.setdefault((row["task_id"], row["id"]), []).append(row)
+    return passages
 
 
 def stops(card: QuestionCard, task_id: str, settings: PredictBenchmark) -> list[str]:
@@ -83,8 +87,8 @@ def stops(card: QuestionCard, task_id: str, settings: PredictBenchmark) -> list[
 
 def limit(card: QuestionCard, task_id: str, settings: PredictBenchmark) -> int:
     """The most tokens of an answer to a question of the task."""
-    own = card.task(task_id).max_new_tokens if settings.task_limits else None
-    return settings.max_new_tokens if own is None else min(own, settings.max_new_tokens)
+    task_limit = card.task(task_id).max_new_tokens if settings.task_limits else None
+    return settings.max_new_tokens if task_limit is None else min(task_limit, settings.max_new_tokens)
 
 
 def write_prompts(
@@ -116,7 +120,7 @@ def write_prompts(
             "id": id,
             card.files.task: question.task_id,
             **({"messages": [it.as_json() for it in one.messages]} if chat else {"prompt": one.prompt}),
-            **({"choices": [it.answer for it in own]} if (own := card.choices(question)) else {}),
+            **({"choices": [it.answer for it in choices]} if (choices := card.choices(question)) else {}),
             "stop": one.stop,
             "max_tokens": one.max_new_tokens,
         }

@@ -22,7 +22,7 @@ ADAPTER = "adapter_config.json"
 
 @dataclass(frozen=True)
 class Source:
-    """What a user named: the weights of a system that answers with it, and the source of its language model.
+    """The model that a user named: the weights of a system that answers with it, and the source of its language model.
 
     The latter is that of the base of an adapter. A model without files has that of the project's language model, whose
     tokenizer limits the prompts. `evidence` is the number of passages in its prompts.
@@ -34,7 +34,7 @@ class Source:
 
     @property
     def remote(self) -> bool:
-        """Whether the model has no files here."""
+        """Tell that the model has no files on this machine."""
         return is_remote(self.weights)
 
     @property
@@ -42,34 +42,34 @@ class Source:
         """The folder of an adapter, or of a model that the stage train made; None for neither."""
         return None if self.remote or Path(self.weights) == paths.LANGUAGE_MODEL else Path(self.weights)
 
-    def base(self, made: Path) -> Path:
-        """The folder of the language model: where it is, or else `made`, where `prepare` puts it."""
+    def base(self, prepared: Path) -> Path:
+        """The folder of the language model: where it is, or else `prepared`, where `prepare` puts it."""
         folder = Path(self.language_model)
-        whole = (folder / "tokenizer.json").is_file() and any(folder.glob("*.safetensors"))
-        return folder if whole and not _elsewhere(self.language_model) else made
+        complete = (folder / "tokenizer.json").is_file() and any(folder.glob("*.safetensors"))
+        return folder if complete and not _elsewhere(self.language_model) else prepared
 
-    def prepare(self, made: Path) -> dict[str, Any] | None:
-        """Make the language model ready, in the folder `made` unless it is read where it is (`base`). Of that of a
+    def prepare(self, prepared: Path) -> dict[str, Any] | None:
+        """Make the language model ready, in the folder `prepared` unless it is read where it is (`base`). Of that of a
         model without files only the tokenizer is.
 
         Returns the facts of where it came from; None for the project's own, which has facts. Raises NightjarError for a
         model that is missing or damaged, and as `make_ready` does.
         """
-        source, own = self.language_model, paths.LANGUAGE_MODEL
-        if Path(source) == own and not own.is_dir():
+        source, project_folder = self.language_model, paths.LANGUAGE_MODEL
+        if Path(source) == project_folder and not project_folder.is_dir():
             what = "the project's language model is missing"
-            raise NightjarError(what, own, "run: nightjar rebuild base_model")
+            raise NightjarError(what, project_folder, "run: nightjar rebuild base_model")
         if self.adapter:
             check(self.adapter)
-        folder = self.base(made)
-        if self.remote and folder == made:
-            make_tokenizer_ready(ModelSource(source=source), made)
+        folder = self.base(prepared)
+        if self.remote and folder == prepared:
+            make_tokenizer_ready(ModelSource(source=source), prepared)
             return None
-        if folder == made:
-            return make_ready(ModelSource(source=source), made)
-        found = verify(folder)
-        known = folder.resolve() == own.resolve() and (folder / CHECKSUMS).is_file()
-        return None if known else facts(source, folder, folder, found, found)
+        if folder == prepared:
+            return make_ready(ModelSource(source=source), prepared)
+        checksums = verify(folder)
+        project_model = folder.resolve() == project_folder.resolve() and (folder / CHECKSUMS).is_file()
+        return None if project_model else facts(source, folder, folder, checksums, checksums)
 
 
 def name_of(source: str) -> str:
@@ -77,11 +77,11 @@ def name_of(source: str) -> str:
 
     Raises NightjarError for a source without files that names nothing.
     """
-    kind, _, rest = source.partition(":")
+    kind, _, name = source.partition(":")
     if is_remote(source):
         last = backend(source).name(*split(source))
     elif kind in ("hub", "package"):
-        last = rest.partition("@")[0]
+        last = name.partition("@")[0]
     else:
         last = Path(os.path.realpath(source)).name
     words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")[:100]
@@ -89,7 +89,7 @@ def name_of(source: str) -> str:
 
 
 def resolve(source: str) -> Source:
-    """What a source names; nothing is loaded or made.
+    """Return the model that a source names; nothing is loaded or made.
 
     Raises NightjarError for a damaged adapter, recipe or address, and for an adapter without a base or on another one.
     """
@@ -110,7 +110,7 @@ def _elsewhere(source: str) -> bool:
 
 
 def _is_trained(folder: Path) -> bool:
-    """Whether this is the directory of an adapter or of a model that the stage train made."""
+    """Return whether `folder` is that of an adapter or of a model that the stage train made."""
     return any((folder / name).is_file() for name in (ADAPTER, RECIPE))
 
 

@@ -30,19 +30,19 @@ class SpanPredictor(Predictor):
         prepare(job.params.seed, job.params.threads)
         self.questions, self._size = job.questions, job.settings.batch_size
         self._reader = reader = load(job.weights)
-        self._asked = [
+        self._question_texts = [
             (one.parts["question"], titled_passage(one.parts["title"], one.parts["passage"]))
             for one in job.questions
         ]
         self.keys = len(job.questions)
-        self.cache_key = job.cache_key(model=reader.sha256, questions=digest({"all": self._asked}))
+        self.cache_key = job.cache_key(model=reader.sha256, questions=digest({"all": self._question_texts}))
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         for first in range(0, len(numbers), self._size):
-            some, started = numbers[first : first + self._size], time.monotonic()
-            spans = self._reader.spans([self._asked[number] for number in some])
-            seconds = round((time.monotonic() - started) / len(some), 6)
-            for number, span in zip(some, spans, strict=True):
+            batch, started = numbers[first : first + self._size], time.monotonic()
+            spans = self._reader.spans([self._question_texts[number] for number in batch])
+            seconds = round((time.monotonic() - started) / len(batch), 6)
+            for number, span in zip(batch, spans, strict=True):
                 text = span.text if span.score > 0 else ""
                 yield (
                     number,
@@ -50,6 +50,6 @@ class SpanPredictor(Predictor):
                 )
 
     def about(self, number: int) -> Row:
-        question, passage = self._asked[number]
+        question, passage = self._question_texts[number]
         tokens = sum(len(one.ids) for one in self._reader.windows(question, passage))
         return about(f"{question}\n{passage}", tokens, self._reader.sha256)

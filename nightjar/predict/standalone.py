@@ -32,31 +32,31 @@ WITHOUT_INDEX = ("calculator", "calendar")
 def values_for(card: QuestionCard, data: Path) -> dict[str, Any]:
     """The values of params.yaml for a benchmark whose data are the folder or file `data`, without any system."""
     project = PARAMS_FILE.is_file()
-    found = read_yaml(PARAMS_FILE) if project else profiles.values(profiles.packaged(), PROFILE)
-    made = card.capability(TaskSource)
+    values = read_yaml(PARAMS_FILE) if project else profiles.values(profiles.packaged(), PROFILE)
+    task_source = card.capability(TaskSource)
     none = paths.NONE.as_posix()
-    found["benchmarks"] = {
+    values["benchmarks"] = {
         card.name: {
             **card.settings().model_dump(mode="json"),
-            "code": made.file.as_posix() if made else card.name,
+            "code": task_source.file.as_posix() if task_source else card.name,
             "data": data.as_posix(),
             "split": none,
             "encoder": none,
         }
     }
-    found["predict"]["systems"] = {}
-    if made:
+    values["predict"]["systems"] = {}
+    if task_source:
         longest = max((task.max_new_tokens or 0 for task in card.tasks.values()), default=0)
-        found["predict"][card.name] = {"max_new_tokens": longest}
-    found["predict"].setdefault(card.name, {})
+        values["predict"][card.name] = {"max_new_tokens": longest}
+    values["predict"].setdefault(card.name, {})
     # What the graph makes for its own questions.
     for group in ("retrieve", "rerank", "consistency"):
-        found[group]["benchmarks"] = {}
+        values[group]["benchmarks"] = {}
     if not project:
-        found["train"]["recipes"] = found["readers"]["recipes"] = {}
-        found["augment"]["tools"] = {name: found["augment"]["tools"][name] for name in WITHOUT_INDEX}
-        found["tools"][ALL_TOOLS] = {name: found["tools"][ALL_TOOLS][name] for name in WITHOUT_INDEX}
-    return found
+        values["train"]["recipes"] = values["readers"]["recipes"] = {}
+        values["augment"]["tools"] = {name: values["augment"]["tools"][name] for name in WITHOUT_INDEX}
+        values["tools"][ALL_TOOLS] = {name: values["tools"][ALL_TOOLS][name] for name in WITHOUT_INDEX}
+    return values
 
 
 @contextmanager
@@ -66,10 +66,10 @@ def questions_of(card: QuestionCard, params: Params) -> Iterator[Path]:
     Raises NightjarError if the data cannot be read, or nothing in them can be used.
     """
     group = params.benchmarks[card.name]
-    made = card.capability(TaskSource)
+    task_source = card.capability(TaskSource)
     settings = question_cards.settings(card, group.settings(), "--set")
     with TemporaryDirectory() as folder, build.opened(card, Path(group.data)) as (sources, refused):
-        output, code = Path(folder) / card.name, made.file if made else None
+        output, code = Path(folder) / card.name, task_source.file if task_source else None
         counts, _ = build.write_questions(
             card, sources, settings, params.seed, output, code, training=False, refused=refused
         )

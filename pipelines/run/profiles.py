@@ -19,7 +19,7 @@ from nightjar.core.files import write_text
 from nightjar.core.json_text import shown
 from nightjar.core.paths import PARAMS_BEFORE
 from nightjar.params import validate
-from nightjar.params.profiles import DEFAULTS, Change, changes, own, put
+from nightjar.params.profiles import DEFAULTS, Change, added_by_user, changes, put
 from nightjar.params.profiles import values as profile_values
 from pipelines.run.preflight import check_project
 
@@ -50,7 +50,7 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     new = parse(text, target)
     check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
     differences = list(changes(_old(target), new))
-    if write and own(root, differences):
+    if write and added_by_user(root, differences):
         write_text(root / PARAMS_BEFORE, read_text(target))
     if write:
         write_text(target, text)
