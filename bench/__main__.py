@@ -56,27 +56,27 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--input", type=Path, default=Path("data/sample/natural_instructions"))
     parser.add_argument("--output", type=Path, default=Path(".nightjar/bench.md"))
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS), metavar="NAME")
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     lines = ["| benchmark | what | against | times | of | beside |", "|---|---|---|---:|---|---|"]
     faults, seconds = [], 0.0
     with tempfile.TemporaryDirectory() as folder:
-        for name in given.only:
+        for name in arguments.only:
             log = Path(folder) / name
             log.touch()
-            done = timed(lambda name=name, log=log: run(name, given.input, log))  # type: ignore[misc]
+            done = timed(lambda name=name, log=log: run(name, arguments.input, log))  # type: ignore[misc]
             seconds += done.clock
             lines += [f"| {name} | {row} |" for row in log.read_text(encoding="utf-8").splitlines()]
             if done.result:
                 faults.append(f"{name}: {done.result}")
-    found = subprocess.run(
+    revision = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     )
-    commit = found.stdout.strip() or "unknown"
+    commit = revision.stdout.strip() or "unknown"
     machine = f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f} at the end"
     lines += ["", f"Commit {commit}, {machine}; {seconds / 60:.0f} min in all."]
     lines += [f"Not measured: {fault}." for fault in faults]
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-    given.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("", *lines, sep="\n")
     return 1 if faults else 0
 

@@ -70,11 +70,13 @@ def total(model: Any, ids: Sequence[int], first: int) -> float:
     return sum(float(table[place - 1, ids[place]]) for place in range(first, len(ids)))
 
 
-def margin(model: Any, prompt: Sequence[int], written: Sequence[int], end: int, count: int) -> float | None:
+def margin(
+    model: Any, prompt: Sequence[int], written: Sequence[int], end_token: int, count: int
+) -> float | None:
     """None if `written` is the model's greedy text; else how far apart the two tokens are where it first differs."""
     for place in range(min(len(written) + 1, count)):
         row = plain(model, [*prompt, *written[:place]])[-1]
-        token = written[place] if place < len(written) else end
+        token = written[place] if place < len(written) else end_token
         if token != (best := int(row.argmax())):
             return float(row[best] - row[token])
     return None
@@ -100,31 +102,31 @@ def compare(lm: LanguageModel, model: Any, prompts: Sequence[list[int]], new: in
 
 
 def of_families(lm: LanguageModel, names: Sequence[str], dtype: torch.dtype) -> bool:
-    """Whether tiny models of these families agree, and prints how far. `lm` lends its tokenizer."""
+    """Compare tiny models of these families and print how far they agree. `lm` lends its tokenizer."""
     results, engines, faults = list[Agreement](), Counter[Engine](), list[str]()
     for name in names:
-        model, other = (build(name).to(lm.device, dtype) for _ in range(2))
-        one = replace(lm, model=model, engine=Engine.PADDED)
+        model, reference = (build(name).to(lm.device, dtype) for _ in range(2))
+        adapted = replace(lm, model=model, engine=Engine.PADDED)
         try:
-            plain(other, PROMPTS[0])
+            plain(reference, PROMPTS[0])
         except Exception as error:
             print(f"transformers itself does not run {name} in {dtype}: {first_line(error)}")
             continue
         try:
-            one = replace(one, engine=choose_engine(one, Path(name)))
-            results.append(compare(one, other, PROMPTS, 5))
+            adapted = replace(adapted, engine=choose_engine(adapted, Path(name)))
+            results.append(compare(adapted, reference, PROMPTS, 5))
         except Exception as error:  # a model of any kind fails in its own way
             faults.append(f"{name}: {first_line(error)}")
             continue
-        engines[one.engine] += 1
+        engines[adapted.engine] += 1
         if not results[-1].within(TOLERANCES[dtype]):
-            faults.append(f"{name} ({one.engine}): {results[-1]}")
+            faults.append(f"{name} ({adapted.engine}): {results[-1]}")
     worst = Agreement(
-        max((one.choices for one in results), default=0.0),
-        max((one.loss for one in results), default=0.0),
-        sum(one.same for one in results),
-        sum(one.texts for one in results),
-        max((one.margin for one in results), default=0.0),
+        max((adapted.choices for adapted in results), default=0.0),
+        max((adapted.loss for adapted in results), default=0.0),
+        sum(adapted.same for adapted in results),
+        sum(adapted.texts for adapted in results),
+        max((adapted.margin for adapted in results), default=0.0),
     )
     report(f"{len(results)} families ({', '.join(f'{engines[it]} {it}' for it in Engine)})", dtype, worst)
     for fault in faults:
@@ -145,20 +147,20 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", type=Path, default=MODEL)
     parser.add_argument("--prompts", type=int, default=50)
     parser.add_argument("--families", type=int, default=200, help="the first so many")
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     prepare(seed=0, threads=2)
     print(f"{device_name()}, torch {torch.__version__}")
     with tempfile.TemporaryDirectory() as folder:
         tiny = load(language_model(Path(folder) / "model"))
-    names = [name for name in families() if name not in ENCODERS][: given.families]
+    names = [name for name in families() if name not in ENCODERS][: arguments.families]
     good = True
     for dtype in TOLERANCES:
         good = of_families(tiny, names, dtype) and good
     for dtype in TOLERANCES:
-        lm = load(given.model, str(dtype).removeprefix("torch."))
-        model: Any = AutoModelForCausalLM.from_pretrained(str(given.model), dtype=dtype)
-        agreed = compare(lm, model.to(lm.device).eval(), pieces(lm, given.prompts, 400), 32)
-        report(f"{given.model} ({lm.engine})", dtype, agreed)
+        lm = load(arguments.model, str(dtype).removeprefix("torch."))
+        model: Any = AutoModelForCausalLM.from_pretrained(str(arguments.model), dtype=dtype)
+        agreed = compare(lm, model.to(lm.device).eval(), pieces(lm, arguments.prompts, 400), 32)
+        report(f"{arguments.model} ({lm.engine})", dtype, agreed)
         good = agreed.within(TOLERANCES[dtype]) and good
     return 0 if good else 1
 

@@ -30,29 +30,29 @@ _TIME = re.compile(rf"\b({'|'.join((*WEEKDAYS, *MONTHS))}|[Tt]oday|[Yy]esterday|
 def plain(text: str) -> str:
     """A sentence whose tokens are separated by blanks, as it was printed: only signs move to their words."""
     tokens = text.split()
-    whole, quoted, joined = "", False, True
+    sentence, quoted, joined = "", False, True
     for place, token in enumerate(tokens):
         # Where a quotation of several sentences ends, none was opened in this one: '" , he said'.
         after = tokens[place + 1 : place + 2]
-        ends = not after or (after[0].islower() and whole.endswith((",", ".", "?", "!")))
+        ends = not after or (after[0].islower() and sentence.endswith((",", ".", "?", "!")))
         closes = token == '"' and (quoted or ends)
         if not (joined or closes or _LEFT.fullmatch(token)):
-            whole += " "
-        whole += token
+            sentence += " "
+        sentence += token
         opens = token == '"' and not closes
         quoted = opens or (quoted and not closes)
         joined = opens or token.endswith(("(", "$"))
-    return whole
+    return sentence
 
 
 def articles(source: Path) -> Iterator[tuple[date, list[str]]]:
     """Date and lines of each article, and the headline of the next."""
     day, lines = None, list[str]()
     for line, _ in tasks(source / "natural-instructions/tasks", [TASK]):
-        if found := _DATELINE.fullmatch(line):
+        if dateline := _DATELINE.fullmatch(line):
             if day is not None:
                 yield day, lines
-            day, lines = date.fromisoformat(found[1]), []
+            day, lines = date.fromisoformat(dateline[1]), []
         else:
             lines.append(line)
     if day is not None:

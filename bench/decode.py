@@ -54,12 +54,12 @@ class Padded:
         self.end = lm.tokenizer.end
 
     def answers(self, prompts: Sequence[list[int]], size: int, stop: str = STOP) -> list[list[int]]:
-        found: list[list[int]] = []
+        answer_rows: list[list[int]] = []
         for first in range(0, len(prompts), size):
             batch = prompts[first : first + size]
             width = max(map(len, batch))
-            ids = self._tensor([[self.end] * (width - len(own)) + own for own in batch])
-            mask = self._tensor([[0] * (width - len(own)) + [1] * len(own) for own in batch])
+            ids = self._tensor([[self.end] * (width - len(prompt)) + prompt for prompt in batch])
+            mask = self._tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in batch])
             with torch.inference_mode():
                 written = self.model.generate(
                     input_ids=ids,
@@ -70,15 +70,15 @@ class Padded:
                     tokenizer=self.tokenizer,
                     pad_token_id=self.end,
                 )
-            found += [self._own(row) for row in written[:, width:].tolist()]
-        return found
+            answer_rows += [self._unpadded(row) for row in written[:, width:].tolist()]
+        return answer_rows
 
     def _tensor(self, rows: list[list[int]]) -> torch.Tensor:
         return torch.tensor(rows, device=self.device)
 
-    def _own(self, ids: list[int]) -> list[int]:
+    def _unpadded(self, token_ids: list[int]) -> list[int]:
         """Without what pads an answer that ended before the others of its batch."""
-        return ids[: ids.index(self.end)] if self.end in ids else ids
+        return token_ids[: token_ids.index(self.end)] if self.end in token_ids else token_ids
 
 
 def floor(
@@ -101,19 +101,19 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=200)
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args()
-    prepare(params.load().seed, given.threads)
-    lm = load(given.model, given.precision)
-    other = Padded(given.model, lm)
-    prompts = pieces(lm, given.prompts)
-    warm = prompts[: given.batch]
-    generate(lm, warm, 2), other.answers(warm, given.batch)
-    ours = timed(lambda: generate(lm, prompts, NEW, [STOP], batch_size=given.batch))
-    theirs = timed(lambda: other.answers(prompts, given.batch))
-    answers = [list(own.ids) for own in ours.result]
-    same = sum(own == ids for own, ids in zip(answers, theirs.result, strict=True))
-    share = floor(lm, prompts, answers, given.batch) / ours.clock
-    print(f"{device_name()}, {given.precision}, {len(prompts)} prompts, {given.batch} at a time")
+    arguments = parser.parse_args()
+    prepare(params.load().seed, arguments.threads)
+    lm = load(arguments.model, arguments.precision)
+    reference = Padded(arguments.model, lm)
+    prompts = pieces(lm, arguments.prompts)
+    warm = prompts[: arguments.batch]
+    generate(lm, warm, 2), reference.answers(warm, arguments.batch)
+    ours = timed(lambda: generate(lm, prompts, NEW, [STOP], batch_size=arguments.batch))
+    theirs = timed(lambda: reference.answers(prompts, arguments.batch))
+    answers = [list(answer.ids) for answer in ours.result]
+    same = sum(answer == ids for answer, ids in zip(answers, theirs.result, strict=True))
+    share = floor(lm, prompts, answers, arguments.batch) / ours.clock
+    print(f"{device_name()}, {arguments.precision}, {len(prompts)} prompts, {arguments.batch} at a time")
     print(f"{len(prompts) / ours.clock:.2f} answers a second, {len(prompts) / theirs.clock:.2f} by generate")
     beside = f"{same} of {len(prompts)} answers the same; {100 * share:.0f}% of the floor by the clock"
     for measure in ("clock", "processor"):

@@ -51,18 +51,20 @@ class Run(BaseModel):
 
 def runs(path: Path = RUNS) -> dict[str, Run]:
     """All runs by name, in the order of the file."""
-    return {name: Run.model_validate(own) for name, own in parse(path.read_text("utf-8"), str(path)).items()}
+    return {
+        name: Run.model_validate(entry) for name, entry in parse(path.read_text("utf-8"), str(path)).items()
+    }
 
 
 def commit() -> str:
-    found = subprocess.run(
+    revision = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=PROJECT, capture_output=True, text=True, check=True
     )
-    return found.stdout.strip()
+    return revision.stdout.strip()
 
 
 def missing(run: Run, real: Path | None) -> str:
-    """What the run needs and this machine does not have; empty if nothing."""
+    """Return what the run needs and this machine does not have; empty if nothing."""
     if run.gpu:
         import torch
 
@@ -74,12 +76,12 @@ def missing(run: Run, real: Path | None) -> str:
     return f"{absent[0]} is missing" if absent else ""
 
 
-def clone(folder: Path, wanted: str, run: Run, real: Path | None) -> None:
+def clone(folder: Path, commit_id: str, run: Run, real: Path | None) -> None:
     """Make, or bring up to the commit, the clone that the run works in. What the commands make first is removed."""
     if not folder.exists():
         subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(folder)], check=True)
-    subprocess.run(["git", "fetch", "--quiet", "origin", wanted], cwd=folder, check=True)
-    subprocess.run(["git", "checkout", "--quiet", "--force", "--detach", wanted], cwd=folder, check=True)
+    subprocess.run(["git", "fetch", "--quiet", "origin", commit_id], cwd=folder, check=True)
+    subprocess.run(["git", "checkout", "--quiet", "--force", "--detach", commit_id], cwd=folder, check=True)
     for path in run.makes:
         shutil.rmtree(folder / path, ignore_errors=True)
     for path, source in run.links.items():
@@ -89,10 +91,10 @@ def clone(folder: Path, wanted: str, run: Run, real: Path | None) -> None:
             link.symlink_to(real / source)
 
 
-def execute(name: str, run: Run, wanted: str, real: Path | None) -> bool:
+def execute(name: str, run: Run, commit_id: str, real: Path | None) -> bool:
     """Run all commands; whether all ended well. The seconds are recorded with the commit and the device."""
     folder, log = FOLDER / name, FOLDER / f"{name}.log"
-    clone(folder, wanted, run, real)
+    clone(folder, commit_id, run, real)
     path = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", os.defpath)
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(folder)}
     began = time.monotonic()
@@ -105,7 +107,12 @@ def execute(name: str, run: Run, wanted: str, real: Path | None) -> bool:
             if status.returncode:
                 print(f"{name}: `{command}` failed with exit status {status.returncode}; see {log}")
                 return False
-    entry = {"name": name, "commit": wanted, "seconds": round(time.monotonic() - began), "device": device()}
+    entry = {
+        "name": name,
+        "commit": commit_id,
+        "seconds": round(time.monotonic() - began),
+        "device": device(),
+    }
     with (FOLDER / "done.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")
     return True
@@ -117,41 +124,43 @@ def device() -> str:
     return torch.cuda.get_device_name() if torch.cuda.is_available() else f"{os.cpu_count()} cores"
 
 
-def done(wanted: str) -> dict[str, int]:
+def done(commit_id: str) -> dict[str, int]:
     """The seconds of the runs that ended well at the commit."""
     path = FOLDER / "done.jsonl"
     rows = map(json.loads, path.read_text("utf-8").splitlines()) if path.exists() else []
-    return {row["name"]: row["seconds"] for row in rows if row["commit"] == wanted}
+    return {row["name"]: row["seconds"] for row in rows if row["commit"] == commit_id}
 
 
 def main(words: Sequence[str] | None = None) -> int:
     parser = options(__doc__)
-    known = runs()
-    parser.add_argument("names", nargs="*", metavar="NAME", help="these runs only: " + ", ".join(known))
+    all_runs = runs()
+    parser.add_argument("names", nargs="*", metavar="NAME", help="these runs only: " + ", ".join(all_runs))
     parser.add_argument("--list", action="store_true", help="run nothing")
     parser.add_argument("--minutes", type=float, default=120.0)
-    given = parser.parse_args(words)
-    if unknown := sorted(set(given.names) - set(known)):
-        parser.error(f"no such run: {', '.join(unknown)}; there are: {', '.join(known)}")
+    arguments = parser.parse_args(words)
+    if unknown := sorted(set(arguments.names) - set(all_runs)):
+        parser.error(f"no such run: {', '.join(unknown)}; there are: {', '.join(all_runs)}")
     if shutil.which("git") is None:
         parser.error("git is not installed")
     real = Path(os.environ["NIGHTJAR_REAL_DATA"]).resolve() if os.environ.get("NIGHTJAR_REAL_DATA") else None
-    wanted, began, failed = commit(), time.monotonic(), 0
-    table = Table("run", "section of docs/results.md", "minutes", "state", title=f"Evidence at {wanted[:7]}")
+    commit_id, began, failed = commit(), time.monotonic(), 0
+    table = Table(
+        "run", "section of docs/results.md", "minutes", "state", title=f"Evidence at {commit_id[:7]}"
+    )
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in given.names or known:
-        run = known[name]
-        left = given.minutes - (time.monotonic() - began) / 60
-        if name in (ended := done(wanted)):
+    for name in arguments.names or all_runs:
+        run = all_runs[name]
+        minutes_left = arguments.minutes - (time.monotonic() - began) / 60
+        if name in (ended := done(commit_id)):
             state = f"done in {ended[name] / 60:.0f} min"
         elif why := missing(run, real):
             state = f"left out: {why}"
-        elif given.list:
+        elif arguments.list:
             state = "to run"
-        elif run.minutes > left:
-            state = f"left out: {left:.0f} minutes are left"
-        elif execute(name, run, wanted, real):
-            state = f"done in {done(wanted)[name] / 60:.0f} min"
+        elif run.minutes > minutes_left:
+            state = f"left out: {minutes_left:.0f} minutes are left"
+        elif execute(name, run, commit_id, real):
+            state = f"done in {done(commit_id)[name] / 60:.0f} min"
         else:
             state, failed = "failed", failed + 1
         table.add_row(name, run.section, str(run.minutes), state)

@@ -1,4 +1,4 @@
-"""How often unchanged models would be called better or worse by a nightly verdict, and how often a decline is found.
+"""Rates of false nightly verdicts on unchanged models, and of declines that are found.
 
     python -m bench.false_alarms [--scores data/evaluate/supernatinst] [--nights 400] [--alpha 0.01]
 
@@ -38,16 +38,16 @@ Floats = NDArray[np.float64]
 def pool(folder: Path) -> Floats:
     """Scores of the answers that were given to each instance: instances x systems x metrics."""
     systems = [
-        one
-        for one in from_rows(tables.read_rows(folder, contracts.INSTANCE_SCORES))
-        if one.system not in ("copy_input", "copy_demo")
+        system
+        for system in from_rows(tables.read_rows(folder, contracts.INSTANCE_SCORES))
+        if system.system not in ("copy_input", "copy_demo")
     ]
     places = [at for at, key in enumerate(systems[0].keys) if key.track == "default"]
-    found = [np.stack([one.parts[metric][places] for metric in METRICS], axis=1) for one in systems]
-    return np.stack(found, axis=1)
+    parts = [np.stack([system.parts[metric][places] for metric in METRICS], axis=1) for system in systems]
+    return np.stack(parts, axis=1)
 
 
-def some(answers: Floats, instances: int, rng: np.random.Generator) -> Floats:
+def draw_instances(answers: Floats, instances: int, rng: np.random.Generator) -> Floats:
     """The answers to so many instances, drawn with repeats unless it is all of them."""
     return answers if instances == len(answers) else answers[rng.integers(0, len(answers), size=instances)]
 
@@ -68,11 +68,11 @@ def simulated_night(answers: Floats, share: float, rng: np.random.Generator) -> 
 
 
 def nights(answers: Floats, instances: int, share: float, number: int, alpha: float) -> tuple[int, int]:
-    """How many of `number` simulated nights had any false verdict, and how many a false "worse"."""
+    """Return how many of `number` simulated nights had any false verdict, and how many a false "worse"."""
     rng = np.random.default_rng([instances, round(1000 * share)])
     changed = worse = 0
     for _ in range(number):
-        pool = some(answers, instances, rng)
+        pool = draw_instances(answers, instances, rng)
         pairs = [pair for _ in range(SYSTEMS) for pair in simulated_night(pool, share, rng)]
         word = summary(decide(pairs, alpha))
         changed += word != "unchanged"
@@ -85,18 +85,18 @@ def series(
 ) -> dict[Cell, tuple[Metric, list[Floats]]]:
     """The scores of several nights; the first system loses a share `lost` of the instances every night."""
     count, kinds, metrics = answers.shape
-    rows, found = np.arange(count), dict[Cell, tuple[Metric, list[Floats]]]()
+    rows, score_series = np.arange(count), dict[Cell, tuple[Metric, list[Floats]]]()
     for system in range(SYSTEMS):
         usual, order = rng.integers(0, kinds, count), rng.random(count)
         scores = []
         for night in range(runs):
             drawn = np.where(rng.random(count) < share, rng.integers(0, kinds, count), usual)
-            kept = np.greater_equal(order, 0.0 if system else lost * night)
-            scores.append(answers[rows, drawn] * kept[:, None])
+            is_correct = np.greater_equal(order, 0.0 if system else lost * night)
+            scores.append(answers[rows, drawn] * is_correct[:, None])
         for metric in range(metrics):
             cell = Cell("made", str(system), "default", str(metric))
-            found[cell] = Metric(cell.metric), [one[:, [metric]] for one in scores]
-    return found
+            score_series[cell] = Metric(cell.metric), [one[:, [metric]] for one in scores]
+    return score_series
 
 
 def trends(
@@ -110,48 +110,53 @@ def trends(
     rng = np.random.default_rng([instances, *(round(1000 * it) for it in (share, lost)), runs])
     declined = stepped = 0
     for _ in range(number):
-        found = series(some(answers, instances, rng), runs, share, lost, rng)
-        declined += bool(verdict.declines(found, alpha))
+        score_series = series(draw_instances(answers, instances, rng), runs, share, lost, rng)
+        declined += bool(verdict.declines(score_series, alpha))
         if lost:
-            steps = [Contrast.between(measure, scores[-1], scores[-2]) for measure, scores in found.values()]
+            steps = [
+                Contrast.between(measure, scores[-1], scores[-2]) for measure, scores in score_series.values()
+            ]
             stepped += summary(decide(steps, alpha)) == "worse"
     return declined, stepped
 
 
-def shown(hits: int, trials: int) -> str:
+def percent(hits: int, trials: int) -> str:
     low, high = binomial_interval(hits, trials)
     return f"{100 * hits / trials:.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--scores", type=Path, default=Path("data/evaluate/supernatinst"))
     parser.add_argument("--nights", type=int, default=400)
     parser.add_argument("--alpha", type=float, default=0.01)
-    given = parser.parse_args(arguments)
-    answers = pool(given.scores)
-    distinct = np.mean([len(np.unique(one, axis=0)) for one in answers])
+    arguments = parser.parse_args(words)
+    answers = pool(arguments.scores)
+    distinct = np.mean([len(np.unique(answer_rows, axis=0)) for answer_rows in answers])
     print(f"{len(answers)} instances, {answers.shape[1]} answers each, {distinct:.1f} of them distinct")
-    print(f"{given.nights} nights, {SYSTEMS} systems x {len(METRICS)} metrics, alpha {given.alpha}")
+    print(f"{arguments.nights} nights, {SYSTEMS} systems x {len(METRICS)} metrics, alpha {arguments.alpha}")
     for instances, share in SETTINGS:
-        changed, worse = nights(answers, instances, share, given.nights, given.alpha)
-        falls = []
+        changed, worse = nights(answers, instances, share, arguments.nights, arguments.alpha)
+        declines = []
         for runs in (verdict.FEWEST, verdict.MOST):
-            declined, _ = trends(answers, (instances, share, 0.0, runs), given.nights, given.alpha)
-            falls.append(f"over {runs} nights {shown(declined, given.nights)}")
+            declined, _ = trends(answers, (instances, share, 0.0, runs), arguments.nights, arguments.alpha)
+            declines.append(f"over {runs} nights {percent(declined, arguments.nights)}")
         print(
             f"{instances} instances, {100 * share:g}% of answers drawn anew: any false verdict "
-            f"{shown(changed, given.nights)}, worse {shown(worse, given.nights)}, slow decline {', '.join(falls)}",
+            f"{percent(changed, arguments.nights)}, worse {percent(worse, arguments.nights)}, slow decline "
+            f"{', '.join(declines)}",
             flush=True,
         )
     points = 100 * answers.mean(axis=(0, 1))
     print(f"Declines of one system of {points.round(1).tolist()} points; {100 * NOISE:g}% drawn anew")
     for instances, lost in DECLINES:
-        declined, stepped = trends(answers, (instances, NOISE, lost, verdict.MOST), given.nights, given.alpha)
+        declined, stepped = trends(
+            answers, (instances, NOISE, lost, verdict.MOST), arguments.nights, arguments.alpha
+        )
         print(
             f"{instances} instances, {100 * lost:g}% of them lost every night ({lost * points.max():.2f} points): "
-            f"found over {verdict.MOST} nights {shown(declined, given.nights)}, "
-            f"by the last step {shown(stepped, given.nights)}",
+            f"found over {verdict.MOST} nights {percent(declined, arguments.nights)}, "
+            f"by the last step {percent(stepped, arguments.nights)}",
             flush=True,
         )
 

@@ -25,7 +25,7 @@ LONGEST_LINE = 2000
 
 @dataclass
 class Result:
-    """What came of the cases of one reader; `faults` are (case, what was wrong)."""
+    """Outcome of the cases of one reader; `faults` are (case, what was wrong)."""
 
     accepted: int = 0
     refused: int = 0
@@ -77,22 +77,22 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=100_000, help="of all readers together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--reader", action="append", help="only this one; may be repeated")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     logging.disable(logging.WARNING)
-    known = readers()
-    chosen = [reader for reader in known if not given.reader or reader.name in given.reader]
+    all_readers = readers()
+    chosen = [reader for reader in all_readers if not arguments.reader or reader.name in arguments.reader]
     if not chosen:
-        parser.error(f"no such reader; there are: {', '.join(reader.name for reader in known)}")
-    whole = sum(reader.share for reader in chosen)
+        parser.error(f"no such reader; there are: {', '.join(reader.name for reader in all_readers)}")
+    total_share = sum(reader.share for reader in chosen)
     faults: list[str] = []
     print("| reader | cases | accepted | refused | faults | slowest, ms |\n|---|---:|---:|---:|---:|---:|")
     for reader in chosen:
-        cases = round(given.cases * reader.share / whole)
+        cases = round(arguments.cases * reader.share / total_share)
         with tempfile.TemporaryDirectory() as folder:
-            found = run(reader, cases, given.seed, Path(folder))
-        counts = f"{cases:,} | {found.accepted:,} | {found.refused:,} | {len(found.faults)}"
-        print(f"| {reader.name} | {counts} | {1000 * found.slowest:.0f} |", flush=True)
-        faults += [f"{reader.name}, case {case}: {what}" for case, what in found.faults]
+            result = run(reader, cases, arguments.seed, Path(folder))
+        counts = f"{cases:,} | {result.accepted:,} | {result.refused:,} | {len(result.faults)}"
+        print(f"| {reader.name} | {counts} | {1000 * result.slowest:.0f} |", flush=True)
+        faults += [f"{reader.name}, case {case}: {what}" for case, what in result.faults]
     print("\n".join(faults[:100]), file=sys.stderr)
     return 1 if faults else 0
 

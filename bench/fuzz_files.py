@@ -1,4 +1,4 @@
-"""What bench/fuzz.py breaks: small valid files of every kind that Nightjar reads, with what reads them."""
+"""Files that bench/fuzz.py breaks: small valid files of every kind that Nightjar reads, with what reads them."""
 
 from __future__ import annotations
 
@@ -167,11 +167,11 @@ def _references(path: Path) -> None:
 
 
 def _sets(path: Path) -> None:
-    """What a page for judges is made of: answers, references with inputs and definitions."""
+    """Read the sets of a page for judges: answers, references with inputs and definitions."""
     texts = judge_sets.Texts(path.with_suffix(""), path)  # nothing is ingested
     judge_sets.match((judge_sets.read_set(str(path)), judge_sets.read_set("references")), texts)
-    found = texts.instances(texts.keys())
-    parts = [asdict(it) for it in found] + [asdict(it) for it in texts.tasks(found).values()]
+    instances = texts.instances(texts.keys())
+    parts = [asdict(it) for it in instances] + [asdict(it) for it in texts.tasks(instances).values()]
     json.dumps(parts, ensure_ascii=False).encode()
 
 
@@ -201,9 +201,9 @@ def _value(path: Path) -> None:
 def _ledger(path: Path) -> None:
     """An entry is read whole, or named by the check of the ledger and skipped by the rest."""
     root, skipped = path.parents[2], list[str]()
-    known, damage = ledger.entries(root, skipped.append), ledger.check(root)[1]
+    entries, damage = ledger.entries(root, skipped.append), ledger.check(root)[1]
     list(ledger.good(root))
-    if not known:
+    if not entries:
         if len(skipped) != 1 or not damage:
             raise AssertionError(f"damage that nobody reports: {skipped} {damage}")
         raise NightjarError(skipped[0], path, "restore it")
@@ -211,8 +211,8 @@ def _ledger(path: Path) -> None:
 
 def _facts(path: Path) -> None:
     root, name = path.parents[2], path.relative_to(path.parents[2]).as_posix()
-    known, faults = verify.read_facts(root, [name])
-    checks.check_stage([path.parent.name], [], known, 0, root)
+    facts, faults = verify.read_facts(root, [name])
+    checks.check_stage([path.parent.name], [], facts, 0, root)
     stage = type("Stage", (), {"metrics": (path.name,)})
     nightly_facts.of_stages(path.parent, [stage])  # type: ignore[list-item]
     report_facts.graph(report_facts.read(path.parent))
@@ -224,15 +224,15 @@ def _artifact(path: Path) -> None:
     refused = path.parents[1] / tables.REJECTED_FILE
     if not refused.exists():
         pq.write_table(contracts.REJECTED.schema.empty_table(), refused)
-    found = checks.check_stage([path.parents[1].name], [], None, 0, path.parents[2])
-    for it in found:
-        json.dumps(it.as_dict(), ensure_ascii=False)
-    if any(it.blocks for it in found):
-        raise NightjarError("; ".join(str(it) for it in found)[:500], path, "rebuild it")
+    findings = checks.check_stage([path.parents[1].name], [], None, 0, path.parents[2])
+    for finding in findings:
+        json.dumps(finding.as_dict(), ensure_ascii=False)
+    if any(finding.blocks for finding in findings):
+        raise NightjarError("; ".join(str(finding) for finding in findings)[:500], path, "rebuild it")
     tables.read_rows(path.parents[1], contracts.INSTANCES)
 
 
-def _own(path: Path) -> None:
+def _records(path: Path) -> None:
     """Nightjar's own records are never in the way: what is broken is passed over."""
     root = path.parents[1]
     for name in ("history.jsonl", "nightly.lock"):
@@ -243,7 +243,7 @@ def _own(path: Path) -> None:
 
 
 def _evaluation(path: Path) -> None:
-    """What a comparison, a report and a run that resumes read of an evaluation."""
+    """Read an evaluation as a comparison, a report and a run that resumes do."""
     (path.parent / "data/predict/supernatinst/mine").mkdir(parents=True, exist_ok=True)
     record = evaluation.read(path.parent)
     evaluation.predictions(path.parent, "supernatinst").relative_to(path.parent / "data/predict/supernatinst")
@@ -256,8 +256,8 @@ def _tool(path: Path) -> None:
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     syntax.remove(text)
     calls = list(syntax.find(text))
-    for found in calls:
-        calculator.evaluate(found.call.input)
+    for call in calls:
+        calculator.evaluate(call.call.input)
     calculator.evaluate(text)
     if calls:
         return
@@ -290,7 +290,7 @@ def readers() -> list[Reader]:
     instances = _parquet([{**INSTANCE, "id": f"i{n}"} for n in range(3)], contracts.INSTANCES.schema)
     entry = _parquet([_ledger_row()], contracts.LEDGER_RUN.schema)
     key = judge_files.Key.model_validate(KEY)
-    own = _lines([RAN, RAN]), json.dumps(LOCK).encode()
+    records = _lines([RAN, RAN]), json.dumps(LOCK).encode()
     return [
         of("task files", TASK, "input/task1.json", _task, 0.5),
         of("documents", DOCUMENTS, "input/d.jsonl", _corpus, 0.5),
@@ -308,7 +308,7 @@ def readers() -> list[Reader]:
         of("ledger entries", entry, "ledger/date=2026-07-01/x/run.parquet", _ledger, mutate=tables_of),
         of("facts", FACTS, "data/metrics/split.json", _facts),
         of("artifacts", instances, "data/a/instances/part.parquet", _artifact, mutate=tables_of),
-        of("own records", own, ".nightjar/record", _own, mutate=mutate_lines),
+        of("own records", records, ".nightjar/record", _records, mutate=mutate_lines),
         of("evaluation records", EVALUATION, "run/evaluation.json", _evaluation),
         of("tool calls", CALLS, "call", _tool, mutate=mutate_bytes),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What bench/fuzz.py breaks of models: one file of a tiny model, or what a server says through a loopback socket.
+"""Models that bench/fuzz.py breaks: one file of a tiny model, or what a server says through a loopback socket.
 
 The models are those of tests/tiny_models.py. What is not refused must answer a short text.
 """
@@ -126,11 +126,11 @@ def _completed(path: Path, reply: bytes) -> None:
     with _server(path, reply) as server:
 
         def write_on(prompt: str, tokens: int) -> Piece:
-            found = server.complete(prompt, tokens, ())
-            counts = (found.tokens, found.prompt_tokens)
-            if not is_text(found.text) or not all(n is None or 0 <= n <= MOST_TOKENS for n in counts):
-                raise AssertionError(f"an answer that cannot be recorded: {found}")
-            return Piece(found.text, found.tokens or 0, found.cut)
+            completion = server.complete(prompt, tokens, ())
+            counts = (completion.tokens, completion.prompt_tokens)
+            if not is_text(completion.text) or not all(n is None or 0 <= n <= MOST_TOKENS for n in counts):
+                raise AssertionError(f"an answer that cannot be recorded: {completion}")
+            return Piece(completion.text, completion.tokens or 0, completion.cut)
 
         answer(write_on, len, "Q", 20, Toolbox([Calculator()]), 1)
 
@@ -159,14 +159,14 @@ def _address(path: Path) -> None:
 
 
 def readers() -> list[Reader]:
-    """Those of model directories, then those of servers."""
+    """Return the readers of model directories, then those of servers."""
     jsons, tensors = mutate_json, mutate_safetensors
     lm, t5, encoder, adapter = "language_model", "encoder_decoder", "sentence_encoder", "adapter"
     recipe = json.dumps({"data": "train", "recipe": "mine", "calls": True, "evidence": 1}).encode()
     limits = json.dumps({"max_seq_length": 64, "do_lower_case": False}).encode()
     index = json.dumps({"metadata": {"total_size": 1}, "weight_map": {"a": WEIGHTS}}).encode()
     chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(COMPLETION), COMPLETION)
-    whole = (
+    replies = (
         _reply(b"200 OK", COMPLETION),
         b"HTTP/1.1 200 OK\r\n%bTransfer-Encoding: chunked\r\n\r\n%b" % (HEADERS, chunked),
         b"HTTP/1.0 200 OK\r\nSet-Cookie: a=b\r\n\r\n%b" % COMPLETION,
@@ -207,7 +207,7 @@ def readers() -> list[Reader]:
                lambda path: _completed(path, _reply(b"200 OK", path.read_bytes())), 0.3),
         Reader("refusals of servers", (REFUSAL,), jsons, "refusal", _refusal, 0.1),
         Reader("models of servers", (MODELS,), jsons, "models", _listed, 0.1),
-        Reader("answers as bytes", whole, mutate_bytes, "answer",
+        Reader("answers as bytes", replies, mutate_bytes, "answer",
                lambda path: _completed(path, path.read_bytes()), 0.3),
         Reader("addresses of servers", ADDRESSES, mutate_bytes, "address", _address),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, seconds, rows for the table of `python -m bench`, made repositories."""
+"""Parts that the benchmarks share: options, seconds, rows for the table of `python -m bench`, made repositories."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def report(
     """
     several = values if isinstance(values, Sequence) else (values,)
     low, high = f"{min(several):.2f}", f"{max(several):.2f}"
-    shown = low if low == high else f"{low} to {high}"
-    row = f"{what} | {against} | {shown} | {measure} | {beside}"
+    ratio_text = low if low == high else f"{low} to {high}"
+    row = f"{what} | {against} | {ratio_text} | {measure} | {beside}"
     print(f"ratio: {row}", flush=True)
     if path := os.environ.get(FILE):
         with Path(path).open("a", encoding="utf-8") as file:

@@ -67,24 +67,24 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, help="a folder with tasks/*.json, or the files")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--way", choices=WAYS, help="used for the process that measures one way")
-    given = parser.parse_args()
-    if given.way:
-        measure(given.way, given.input)
+    arguments = parser.parse_args()
+    if arguments.way:
+        measure(arguments.way, arguments.input)
         return
-    size = sum(file.stat().st_size for file in given.input.rglob("*.json")) / 1e6
+    size = sum(file.stat().st_size for file in arguments.input.rglob("*.json")) / 1e6
     runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
-    for _ in range(given.repeats):
+    for _ in range(arguments.repeats):
         for way in WAYS:
-            command = [sys.executable, "-m", "bench.ingest", "--input", str(given.input), "--way", way]
+            command = [sys.executable, "-m", "bench.ingest", "--input", str(arguments.input), "--way", way]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             runs[way].append(json.loads(done.stdout))
-    print(f"{size:.1f} MB; medians of {given.repeats} repeats")
-    for way, found in runs.items():
-        seconds, memory = (statistics.median(run[name] for run in found) for name in ("seconds", "memory"))
+    print(f"{size:.1f} MB; medians of {arguments.repeats} repeats")
+    for way, way_runs in runs.items():
+        seconds, memory = (statistics.median(run[name] for run in way_runs) for name in ("seconds", "memory"))
         print(f"{way:9} {seconds:6.2f} s {size / seconds:7.1f} MB/s, peak {memory:.0f} MB")
         if way != "nightjar":
-            pairs = zip(found, runs["nightjar"], strict=True)
-            times = [other["seconds"] / ours["seconds"] for other, ours in pairs]
+            pairs = zip(way_runs, runs["nightjar"], strict=True)
+            times = [theirs["seconds"] / ours["seconds"] for theirs, ours in pairs]
             report("ingest of task files", way, "clock", times, f"{size:.1f} MB")
 
 

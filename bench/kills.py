@@ -55,8 +55,8 @@ STAGES = {
 }  # fmt: skip
 
 
-def whole(text: bytes) -> bool:
-    """Whether an output is all that its stage writes."""
+def is_complete(text: bytes) -> bool:
+    """Tell whether an output is all that its stage writes."""
     first = text.partition(b"\n")[0].split(b" ")
     if len(first) != 3:
         return False
@@ -91,16 +91,16 @@ class Project(Repository):
             return json.load(answer)
 
     def processes(self, beside: int) -> list[int]:
-        """What runs in the project's folder, without the server and `beside`."""
-        server, found = json.loads((self.root / paths.SERVER).read_text())["pid"], []
+        """Return the processes that run in the project's folder, without the server and `beside`."""
+        server, process_ids = json.loads((self.root / paths.SERVER).read_text())["pid"], []
         for process in psutil.process_iter():
             try:
-                here = Path(process.cwd()) == self.root and process.status() != psutil.STATUS_ZOMBIE
-                if here and process.pid != beside and os.getpgid(process.pid) != server:
-                    found.append(process.pid)
+                inside = Path(process.cwd()) == self.root and process.status() != psutil.STATUS_ZOMBIE
+                if inside and process.pid != beside and os.getpgid(process.pid) != server:
+                    process_ids.append(process.pid)
             except (psutil.Error, OSError):
                 continue
-        return found
+        return process_ids
 
     def runs(self) -> set[str]:
         return {path.name for path in (self.root / paths.RUNS).glob("*")}
@@ -150,38 +150,38 @@ def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | N
 
 
 def broken(project: Project, printed: str) -> Counter[str]:
-    """What is not as it is to be after a kill."""
-    found: Counter[str] = Counter()
+    """Count the faults that a kill left behind."""
+    faults: Counter[str] = Counter()
     try:
         locked = project.lock()
     except Exception:  # torn in the middle: no YAML, or no stages
         return Counter({"dvc.lock broken": 1})
     for name in NEEDS:
         path = project.root / f"{name}.out"
-        if path.exists() and not whole(path.read_bytes()):
-            found["half-written outputs"] += 1
+        if path.exists() and not is_complete(path.read_bytes()):
+            faults["half-written outputs"] += 1
     for name in re.findall(r"^(\w): ran ", printed, re.MULTILINE):
         text = (project.root / f"{name}.out").read_bytes()
         if locked.get(name, {}).get("outs", [{}])[0].get("md5") != hashlib.md5(text).hexdigest():
-            found["stages lost"] += 1
-    return found
+            faults["stages lost"] += 1
+    return faults
 
 
 def same_as_serial(project: Project, seed: int) -> bool:
-    """Whether a rebuild to the end gives what `dvc repro` gives in a copy that never saw a kill: bytes and entries."""
+    """Tell whether a rebuild to its end gives the bytes and entries of `dvc repro` in a copy without kills."""
     project.call(*NIGHTJAR, "rebuild")
     serial = project.root.with_name("serial")
     shutil.rmtree(serial, ignore_errors=True)
-    other = Project(serial, seed)
-    other.call(*DVC, "repro", "--quiet")
+    serial_project = Project(serial, seed)
+    serial_project.call(*DVC, "repro", "--quiet")
     files = [f"{name}.out" for name in NEEDS]
     equal = all((project.root / name).read_bytes() == (serial / name).read_bytes() for name in files)
-    return equal and project.lock() == other.lock()
+    return equal and project.lock() == serial_project.lock()
 
 
 @dataclass
-class Found:
-    """What came of the kills so far, by way."""
+class KillOutcome:
+    """Outcome of the kills so far, by way."""
 
     ended: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     runs: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -210,28 +210,28 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=120)
     parser.add_argument("--every", type=int, default=20, help="compare with a serial run after so many")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    draw, found, turn, seed = random.Random(given.seed), Found(), 0, 0
+    arguments = parser.parse_args()
+    draw, outcome, turn, seed = random.Random(arguments.seed), KillOutcome(), 0, 0
     with tempfile.TemporaryDirectory() as name:
         project = Project(Path(name).resolve() / "project")
         with project.server(4897):
             length = timed(lambda: project.start().communicate(timeout=120)).clock
-            while turn < given.kills:
+            while turn < arguments.kills:
                 way, seed = list(WAYS)[turn % len(WAYS)], seed + 1
                 project.write(seed)
                 killed = kill(project, way, draw.uniform(0, length))
                 if killed is None:
                     continue
                 seconds, printed, run = killed
-                found.ended[way].append(seconds)
-                found.runs[way].append(run)
-                found.broken += broken(project, printed)
+                outcome.ended[way].append(seconds)
+                outcome.runs[way].append(run)
+                outcome.broken += broken(project, printed)
                 turn += 1
-                if turn % given.every == 0 or turn == given.kills:
-                    found.compared += 1
-                    found.differ += not same_as_serial(project, seed)
+                if turn % arguments.every == 0 or turn == arguments.kills:
+                    outcome.compared += 1
+                    outcome.differ += not same_as_serial(project, seed)
                     print(f"after {turn} kills:")
-                    found.show(project)
+                    outcome.show(project)
 
 
 if __name__ == "__main__":

@@ -25,16 +25,16 @@ QUESTION = ["track", "task_id", "id"]
 
 
 def right(scores: pd.DataFrame, system: str) -> pd.Series:
-    """How often the repetitions of a system are right, by question. Raises NightjarError if it was not evaluated."""
+    """Return how often the repetitions of a system are right, by question. A system without scores is an error."""
     names = repetitions(sorted(set(scores["system"]))).get(system)
     if names is None:
         raise NightjarError(f"no system {system}", EVALUATED, "give one that was evaluated")
-    own = scores[scores["system"].isin(names)]
-    wide = own.pivot_table(index=[*QUESTION, "system"], columns="part", values="unscaled")
+    system_scores = scores[scores["system"].isin(names)]
+    wide = system_scores.pivot_table(index=[*QUESTION, "system"], columns="part", values="unscaled")
     wide = wide.reindex(columns=["accuracy", "predicted", "gold"])
     # CoLA has no accuracy, but the label that was given and the right one.
-    found = wide["accuracy"].fillna(wide["predicted"].eq(wide["gold"]).astype(float))
-    return found.groupby(QUESTION).mean()
+    accuracies = wide["accuracy"].fillna(wide["predicted"].eq(wide["gold"]).astype(float))
+    return accuracies.groupby(QUESTION).mean()
 
 
 def lines(
@@ -52,8 +52,10 @@ def lines(
         means = f"{100 * first.mean():.1f} | {100 * second.mean():.1f} | {100 * (second - first).mean():+.1f}"
         cells = [f"{track} | {len(rows)} | {means} [{100 * low:+.1f}, {100 * high:+.1f}]"]
         for share in shares:
-            own = rows[rows["rerank"] == share]["right"]
-            cells.append(f"{100 * own.mean():.0f} ({len(own)})" if len(own) else "–")
+            right_answers = rows[rows["rerank"] == share]["right"]
+            cells.append(
+                f"{100 * right_answers.mean():.0f} ({len(right_answers)})" if len(right_answers) else "–"
+            )
         yield f"| {' | '.join(cells)} |"
 
 
@@ -61,11 +63,11 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--system", required=True)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        scores = read(EVALUATED / given.benchmark, contracts.INSTANCE_SCORES).to_pandas()
-        consistency = read(paths.CONSISTENCY / given.benchmark, contracts.CONSISTENCY).to_pandas()
-        print(*lines(scores, consistency, given.system, Bootstrap()), sep="\n")
+        scores = read(EVALUATED / arguments.benchmark, contracts.INSTANCE_SCORES).to_pandas()
+        consistency = read(paths.CONSISTENCY / arguments.benchmark, contracts.CONSISTENCY).to_pandas()
+        print(*lines(scores, consistency, arguments.system, Bootstrap()), sep="\n")
     except NightjarError as error:
         parser.error(str(error))
 

@@ -74,10 +74,10 @@ def choices(folder: Path, count: int, source: random.Random) -> list[Row]:
         lines = (folder / f"stsa.binary.{name}").read_text(encoding="utf-8").splitlines()
         return [(WORDS[line[0]], f"Review: {line[2:].strip()}\nIt was") for line in lines]
 
-    shown = "".join(f"{review} {word}\n\n" for word, review in source.sample(read("train"), 8))
+    demonstrations = "".join(f"{review} {word}\n\n" for word, review in source.sample(read("train"), 8))
     test = read("test")
     chosen = source.sample(test, min(count, len(test)))
-    return [{"prompt": shown + review, "answer": word} for word, review in chosen]
+    return [{"prompt": demonstrations + review, "answer": word} for word, review in chosen]
 
 
 def problems(file: Path, count: int, source: random.Random) -> list[Row]:
@@ -95,12 +95,14 @@ def problems(file: Path, count: int, source: random.Random) -> list[Row]:
 def mixed(count: int, source: random.Random) -> list[Row]:
     texts = (json.loads(line)["text"] for line in CORPUS.read_text(encoding="utf-8").splitlines())
     words = " ".join(texts).split()
-    found: list[Row] = []
+    question_rows: list[Row] = []
     for _ in range(count):
         length = round(math.exp(source.uniform(math.log(10), math.log(300))))
         start = source.randrange(len(words) - length - 1)
-        found.append({"prompt": " ".join(words[start : start + length]), "answer": words[start + length + 1]})
-    return found
+        question_rows.append(
+            {"prompt": " ".join(words[start : start + length]), "answer": words[start + length + 1]}
+        )
+    return question_rows
 
 
 def write_task(folder: Path, name: str, rows: Sequence[Row]) -> None:
@@ -122,8 +124,12 @@ def write_task(folder: Path, name: str, rows: Sequence[Row]) -> None:
         theirs |= {"doc_to_choice": list(WORDS.values()), "metric_list": [{"metric": "acc"}]}
     else:
         ours |= {"stop": ["\n"], "max_new_tokens": NEW[name]}
-        asked = {"until": ["\n"], "max_gen_toks": NEW[name], "do_sample": False}
-        theirs |= {"output_type": "generate_until", "doc_to_target": "answer", "generation_kwargs": asked}
+        generation_settings = {"until": ["\n"], "max_gen_toks": NEW[name], "do_sample": False}
+        theirs |= {
+            "output_type": "generate_until",
+            "doc_to_target": "answer",
+            "generation_kwargs": generation_settings,
+        }
         theirs["metric_list"] = [{"metric": "exact_match"}]
     (folder / "ours").mkdir(exist_ok=True)
     data_beside = folder / "ours" / data.name
@@ -134,13 +140,13 @@ def write_task(folder: Path, name: str, rows: Sequence[Row]) -> None:
 
 
 def equal(name: str, ours: Path, theirs: Path) -> tuple[int, int, int]:
-    """How many answers are equal, how many of the others are ties, and how many there are."""
-    own = {row["id"]: row for row in map(json.loads, ours.read_text(encoding="utf-8").splitlines())}
+    """Return the number of equal answers, of ties among the others, and of all answers."""
+    our_rows = {row["id"]: row for row in map(json.loads, ours.read_text(encoding="utf-8").splitlines())}
     (file,) = theirs.glob("*/samples_*.jsonl")
     same = ties = 0
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     for row in rows:
-        answer = own[row["doc"]["id"]]
+        answer = our_rows[row["doc"]["id"]]
         if name != "choices":
             same += answer["resps"][0][0] == row["resps"][0][0]
             continue
@@ -166,31 +172,31 @@ def main() -> None:
     )
     parser.add_argument("--reviews", type=Path, default=ROOT / "data/sample/classification")
     parser.add_argument("--problems", type=Path, default=ROOT / "data/sample/tool_use/svamp/SVAMP.json")
-    given = parser.parse_args()
-    harness, source = environment_of(given.venv), random.Random(7)
+    arguments = parser.parse_args()
+    harness, source = environment_of(arguments.venv), random.Random(7)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         offline = dict.fromkeys(("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"), "1")
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(given.threads))
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(arguments.threads))
         environment = {**os.environ, **offline, **threads, "HF_HOME": str(folder / "hub")}
-        model, made = (
-            str(given.model.resolve()),
+        model, question_makers = (
+            str(arguments.model.resolve()),
             {
-                "choices": lambda: choices(given.reviews, given.questions, source),
-                "problems": lambda: problems(given.problems, given.questions, source),
-                "mixed": lambda: mixed(given.questions, source),
+                "choices": lambda: choices(arguments.reviews, arguments.questions, source),
+                "problems": lambda: problems(arguments.problems, arguments.questions, source),
+                "mixed": lambda: mixed(arguments.questions, source),
             },
         )
-        for task in given.tasks:
-            write_task(folder, task, made[task]())
+        for task in arguments.tasks:
+            write_task(folder, task, question_makers[task]())
             ours = [*NIGHTJAR, "evaluate", "--model", model, "--task", str(folder / f"ours/{task}.yaml")]
             ours += [
                 "--precision",
                 "float32",
                 "--threads",
-                str(given.threads),
+                str(arguments.threads),
                 "--batch-size",
-                str(given.batch),
+                str(arguments.batch),
             ]
             theirs = [
                 str(harness),
@@ -201,7 +207,7 @@ def main() -> None:
                 f"pretrained={model},dtype=float32",
             ]
             theirs += ["--device", "cpu", "--tasks", task, "--include_path", str(folder / "theirs")]
-            theirs += ["--batch_size", given.their_batch, "--log_samples"]
+            theirs += ["--batch_size", arguments.their_batch, "--log_samples"]
             runs = {}
             for who, words, place, limit in (
                 ("ours", ours, "--output", "1"),
@@ -221,11 +227,11 @@ def main() -> None:
                 who: runs[who, "whole"].processor - runs[who, "start"].processor for who in ("ours", "theirs")
             }
             beside = f"{same} of {count} answers equal" + (f", {ties} ties" if ties else "")
-            against = f"lm-eval, batches of {given.their_batch}"
+            against = f"lm-eval, batches of {arguments.their_batch}"
             memory = f"{runs['ours', 'whole'].memory:,} MB against {runs['theirs', 'whole'].memory:,}"
             report(f"{task}, without start-up", against, "processor", work["theirs"] / work["ours"], beside)
-            whole = runs["theirs", "whole"].processor / runs["ours", "whole"].processor
-            report(f"{task}, whole command", against, "processor", whole, memory)
+            command_ratio = runs["theirs", "whole"].processor / runs["ours", "whole"].processor
+            report(f"{task}, whole command", against, "processor", command_ratio, memory)
             start = runs["theirs", "start"].processor / runs["ours", "start"].processor
             report(f"{task}, start-up", against, "processor", start, "a run of one question")
 

@@ -35,25 +35,25 @@ STAGES = ("augment@calculator", "predict@supernatinst-untuned")
 def cluster() -> Iterator[Cluster]:
     """Two nodes of one processor each, and a head without any."""
     small: dict[str, Any] = {"object_store_memory": 80_000_000, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
+    ray_cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
     try:
         for _ in range(2):
-            made.add_node(num_cpus=1, **small)
-        made.wait_for_nodes()
-        yield made
+            ray_cluster.add_node(num_cpus=1, **small)
+        ray_cluster.wait_for_nodes()
+        yield ray_cluster
     finally:
-        made.shutdown()
+        ray_cluster.shutdown()
 
 
-def lose(made: Cluster, folder: Path, over: threading.Event) -> None:
+def lose(ray_cluster: Cluster, folder: Path, rebuilt: threading.Event) -> None:
     """Kill the first worker node while it runs a share and there is work in a checkpoint of the project."""
-    raylet = psutil.Process(made.list_all_nodes()[1].all_processes["raylet"][0].process.pid)
-    while not over.wait(0.05):
+    raylet = psutil.Process(ray_cluster.list_all_nodes()[1].all_processes["raylet"][0].process.pid)
+    while not rebuilt.wait(0.05):
         begun = any(part.stat().st_size for part in (folder / paths.CHECKPOINTS).rglob("*-of-*.jsonl"))
         under = raylet.children(recursive=True)
-        if begun and any("--shard" in one.cmdline() for one in under):
-            for one in [raylet, *under]:
-                one.kill()
+        if begun and any("--shard" in process.cmdline() for process in under):
+            for process in [raylet, *under]:
+                process.kill()
             return
 
 
@@ -67,10 +67,10 @@ def rebuild(folder: Path, stage: str) -> float:
 
 def outputs(folder: Path, stage: str) -> dict[str, bytes]:
     """The bytes of all files that the stage writes, its facts included."""
-    made = graphs.read(folder).stages[stage]
+    graph_stage = graphs.read(folder).stages[stage]
     files = [
         file
-        for out in (*made.outs, *made.metrics)
+        for out in (*graph_stage.outs, *graph_stage.metrics)
         for file in [folder / out, *(folder / out).rglob("*")]
         if file.is_file()
     ]
@@ -79,14 +79,14 @@ def outputs(folder: Path, stage: str) -> dict[str, bytes]:
 
 def shared(folder: Path, stage: str, shares: int) -> tuple[float, int]:
     """Rebuild one stage in shares on a cluster that loses a node: the seconds, and how many shares were lost."""
-    with cluster() as made:
-        over = threading.Event()
-        killer = threading.Thread(target=lose, args=(made, folder, over))
-        settings = [f"--set=shards.count={shares}", f"--set=shards.address={made.address}"]
+    with cluster() as ray_cluster:
+        rebuilt = threading.Event()
+        killer = threading.Thread(target=lose, args=(ray_cluster, folder, rebuilt))
+        settings = [f"--set=shards.count={shares}", f"--set=shards.address={ray_cluster.address}"]
         subprocess.run([*NIGHTJAR, "use", "sample", *settings], cwd=folder, check=True)
         killer.start()
         seconds = rebuild(folder, stage)
-        over.set()
+        rebuilt.set()
         killer.join()
     logs = (folder / paths.LOGS).rglob(f"{stage}.shards.log")
     return seconds, sum(log.read_text("utf-8").count("was lost") for log in logs)
@@ -96,19 +96,19 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("stages", nargs="*", default=STAGES, metavar="STAGE")
     parser.add_argument("--shares", type=int, default=4)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ |= {"PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
-    one, good = Path.cwd(), True
+    project, good = Path.cwd(), True
     with tempfile.TemporaryDirectory() as name:
         many = Path(name, "many")
-        shutil.copytree(one, many, symlinks=True, ignore=shutil.ignore_patterns("tmp", "prefect"))
-        for stage in given.stages:
-            alone = rebuild(one, stage)
-            seconds, lost = shared(many, stage, given.shares)
-            same = outputs(one, stage) == outputs(many, stage) != {}
+        shutil.copytree(project, many, symlinks=True, ignore=shutil.ignore_patterns("tmp", "prefect"))
+        for stage in arguments.stages:
+            alone = rebuild(project, stage)
+            seconds, lost = shared(many, stage, arguments.shares)
+            same = outputs(project, stage) == outputs(many, stage) != {}
             good &= same and lost > 0
             print(
-                f"{stage}: {given.shares} shares, {lost} lost; bytes {'the same' if same else 'DIFFERENT'}; "
+                f"{stage}: {arguments.shares} shares, {lost} lost; bytes {'the same' if same else 'DIFFERENT'}; "
                 f"{seconds:.0f} s, one process {alone:.0f} s",
                 flush=True,
             )

@@ -37,8 +37,10 @@ print(statistics.median(seconds[1:]))
 def seconds(model: Path, passes: int, more: dict[str, str]) -> float:
     """The median of the passes of a process, by the clock."""
     words = [sys.executable, "-c", CHILD, str(model), str(passes)]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GOMP_", "OMP_"))}
-    done = subprocess.run(words, env=kept | more, stdout=subprocess.PIPE, text=True, check=True)
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GOMP_", "OMP_"))
+    }
+    done = subprocess.run(words, env=environment | more, stdout=subprocess.PIPE, text=True, check=True)
     return float(done.stdout)
 
 
@@ -47,13 +49,13 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=MODEL)
     parser.add_argument("--passes", type=int, default=15)
     parser.add_argument("--rounds", type=int, default=2)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     ratios = defaultdict(list)
-    for _ in range(given.rounds):
+    for _ in range(arguments.rounds):
         for beside in ("alone", "beside a busy program"):
             busy = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if beside != "alone" else None
             try:
-                ours, theirs = (seconds(given.model, given.passes, more) for more in ({}, DEFAULT))
+                ours, theirs = (seconds(arguments.model, arguments.passes, more) for more in ({}, DEFAULT))
             finally:
                 if busy:
                     busy.kill()

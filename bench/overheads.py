@@ -1,4 +1,4 @@
-"""What the Prefect driver costs beside plain DVC, and whether that is within its limits.
+"""Cost of the Prefect driver beside plain DVC, and whether it is within its limits.
 
     python -m bench.overheads [--repeats 5] [--stages 10]
 
@@ -38,7 +38,7 @@ def _chains(folder: Path) -> Repository:
                 "outs": [f"{name}.out"],
                 "metrics": [f"{name}.json"],
             }
-    made = Repository(folder, stages)
+    repository = Repository(folder, stages)
     group = {"group": {name: {"x": 1} for name in stages}}
     (folder / "params.yaml").write_text(json.dumps(group), encoding="utf-8")
     for place in ("source", "code"):
@@ -46,13 +46,13 @@ def _chains(folder: Path) -> Repository:
         for number in range(FILES):
             text = f"{place} {number} " * (BYTES // 10)
             (folder / place / f"{number}.txt").write_text(text, encoding="utf-8")
-    made.call(*DVC, "repro", "--quiet")
-    return made
+    repository.call(*DVC, "repro", "--quiet")
+    return repository
 
 
 def nothing_to_do(folder: Path, repeats: int) -> bool:
     """Print the medians of looking and finding nothing to do; whether the rebuild is within its limit."""
-    made = _chains(folder)
+    repository = _chains(folder)
     commands = {
         "dvc status": (*DVC, "status", "--quiet"),
         "nightjar plan": (*NIGHTJAR, "plan"),
@@ -61,11 +61,11 @@ def nothing_to_do(folder: Path, repeats: int) -> bool:
     took: dict[str, list[Timed[object]]] = {name: [] for name in commands}
     for _ in range(repeats):
         for name, command in commands.items():
-            took[name].append(made.call(*command))  # type: ignore[arg-type]
+            took[name].append(repository.call(*command))  # type: ignore[arg-type]
     print(f"nothing to do, {CHAINS * LENGTH} stages, median of {repeats}:")
-    for name, found in took.items():
+    for name, timings in took.items():
         clock, processor = (
-            statistics.median(getattr(it, one) for it in found) for one in ("clock", "processor")
+            statistics.median(getattr(it, one) for it in timings) for one in ("clock", "processor")
         )
         print(f"  {name:17} {clock:6.2f} s by the clock, {processor:5.2f} s of processor")
     # Of each turn the difference: what else the machine does weighs on both alike.
@@ -89,20 +89,23 @@ def a_stage(folder: Path, stages: int) -> bool:
         rebuilt = mine.call(*NIGHTJAR, "rebuild", "--jobs", "1")
     repro = plain.call(*DVC, "repro", "--quiet")
     print(f"a stage beyond its command, {stages} in a chain:")
-    each = []
-    for made, took in ((mine, rebuilt), (plain, repro)):
+    seconds_each = []
+    for repository, took in ((mine, rebuilt), (plain, repro)):
         # From the end of the first command to the end of the last: all that happens between two commands.
-        ends = [float((made.root / f"s{number}.out").read_text()) for number in (0, stages - 1)]
-        each.append((ends[1] - ends[0]) / (stages - 1) - 1)
+        ends = [float((repository.root / f"s{number}.out").read_text()) for number in (0, stages - 1)]
+        seconds_each.append((ends[1] - ends[0]) / (stages - 1) - 1)
         more = f"{took.clock - stages:.2f} s in all, {took.processor:.2f} s of processor"
-        print(f"  {made.root.name:9} {each[-1]:6.2f} s each; with the start and end {more}")
-    ratio, beside = (1 + each[1]) / (1 + each[0]), f"{each[0]:.2f} s beyond the command"
+        print(f"  {repository.root.name:9} {seconds_each[-1]:6.2f} s each; with the start and end {more}")
+    ratio, beside = (
+        (1 + seconds_each[1]) / (1 + seconds_each[0]),
+        f"{seconds_each[0]:.2f} s beyond the command",
+    )
     report("a stage of one second", "dvc repro", "clock", ratio, beside)
-    return _within("seconds beyond the command", each[:1], STAGE)
+    return _within("seconds beyond the command", seconds_each[:1], STAGE)
 
 
-def _within(what: str, found: Sequence[float], limit: float) -> bool:
-    value = statistics.median(found)
+def _within(what: str, values: Sequence[float], limit: float) -> bool:
+    value = statistics.median(values)
     print(f"  {value:+.2f} {what}, allowed {limit:.2f}: {'met' if value <= limit else 'NOT met'}", flush=True)
     return value <= limit
 
@@ -111,10 +114,10 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--stages", type=int, default=10, help="length of the chain of sleeping stages")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        met = [nothing_to_do(folder / "made", given.repeats), a_stage(folder, given.stages)]
+        met = [nothing_to_do(folder / "made", arguments.repeats), a_stage(folder, arguments.stages)]
     sys.exit(0 if all(met) else 1)
 
 

@@ -40,12 +40,12 @@ def main() -> None:
     parser.add_argument("--paragraphs", type=int, default=600)
     parser.add_argument("--inputs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=42)
-    given = parser.parse_args()
-    if given.output.exists():
-        parser.error(f"{given.output} exists: give a new folder")
-    given.output.mkdir(parents=True)
-    with (given.output / "documents.jsonl").open("w", encoding="utf-8") as file:
-        texts = documents(given.input, given.paragraphs, given.inputs, given.seed)
+    arguments = parser.parse_args()
+    if arguments.output.exists():
+        parser.error(f"{arguments.output} exists: give a new folder")
+    arguments.output.mkdir(parents=True)
+    with (arguments.output / "documents.jsonl").open("w", encoding="utf-8") as file:
+        texts = documents(arguments.input, arguments.paragraphs, arguments.inputs, arguments.seed)
         for number, (name, text) in enumerate(texts):
             row = {"id": f"{name}-{number:05d}", "title": "", "text": text}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -206,21 +206,21 @@ def tables(text: str) -> Iterator[tuple[str, list[Row]]]:
                 yield heading, rows
             head, rows = [], []
         elif not head:
-            head = list(_whole(cells))
+            head = list(_full_names(cells))
         elif not set("".join(cells)) <= set("-: "):
             if not cells[0] and rows:
                 cells[0] = rows[-1][head[0]]
             rows.append(dict(zip(head, cells, strict=False)))
 
 
-def _whole(names: Sequence[str]) -> Iterator[str]:
+def _full_names(names: Sequence[str]) -> Iterator[str]:
     """`max incorrect 1 | 3` are the columns `max incorrect: 1` and `max incorrect: 3`."""
     before = ""
     for name in names:
-        found = re.fullmatch(r"(\D+) (\d+)", name)
-        if found:
-            before = found[1]
-        number = found[2] if found else name
+        numbered = re.fullmatch(r"(\D+) (\d+)", name)
+        if numbered:
+            before = numbered[1]
+        number = numbered[2] if numbered else name
         yield f"{before}: {number}" if before and number.isdigit() else name
 
 
@@ -229,10 +229,10 @@ Point = tuple[float, float, float]
 
 def point(cell: str, interval: str = "") -> Point | None:
     """Value and bounds of a cell, such as `25.3 [20.3, 30.3]`; the bounds are the value where there are none."""
-    found = VALUE.match(f"{cell} {interval}".strip())
-    if found is None:
+    number = VALUE.match(f"{cell} {interval}".strip())
+    if number is None:
         return None
-    value, low, high = (float((it or found[1]).replace(",", "").replace("−", "-")) for it in found.groups())
+    value, low, high = (float((it or number[1]).replace(",", "").replace("−", "-")) for it in number.groups())
     return value, low, high
 
 
@@ -249,43 +249,43 @@ def points(plot: Plot, text: str) -> dict[str, dict[str, Point]]:
     """The points of a plot by label and legend text."""
     where, value = plot.where
     needed = [*plot.series, plot.label, *filter(None, [plot.interval, where])]
-    found: dict[str, dict[str, Point]] = {}
+    label_points: dict[str, dict[str, Point]] = {}
     for row in _rows(text, plot.section, needed):
         label = row[plot.label].strip("`*")
-        if label in found or (value and row[where] != value) or (plot.rows and label not in plot.rows):
+        if label in label_points or (value and row[where] != value) or (plot.rows and label not in plot.rows):
             continue
         drawn = {
-            legend: it
+            legend: drawn_point
             for column, (legend, _) in plot.series.items()
-            if (it := point(row[column], row.get(plot.interval, "")))
+            if (drawn_point := point(row[column], row.get(plot.interval, "")))
         }
         if drawn:
             n = f" (n {row['n']})" if "n" in row else ""
-            found[label] = drawn
-            found[label + n] = found.pop(label)
-    return found
+            label_points[label] = drawn
+            label_points[label + n] = label_points.pop(label)
+    return label_points
 
 
 def gains(text: str) -> dict[str, dict[str, Point]]:
     """The points of the README's plot: each benchmark before and after."""
-    found = {}
+    gain_points = {}
     for gain in GAINS:
         pair: dict[str, Point] = {}
         for when, names, column in zip(BEFORE_AFTER, gain.rows, gain.columns, strict=True):
             rows = _rows(text, gain.section, [*names, column, *filter(None, [gain.interval])])
-            row = next(it for it in rows if names.items() <= it.items())
-            it = point(row[column], row.get(gain.interval, ""))
-            if it is None:
+            row = next(drawn_point for drawn_point in rows if names.items() <= drawn_point.items())
+            drawn_point = point(row[column], row.get(gain.interval, ""))
+            if drawn_point is None:
                 raise NightjarError(
                     f"no number: {row[column]}", f"{RESULTS}, {gain.section}", "see bench.pictures"
                 )
-            pair[when] = it
-        found[gain.label] = pair
-    return found
+            pair[when] = drawn_point
+        gain_points[gain.label] = pair
+    return gain_points
 
 
 def draw(
-    found: dict[str, dict[str, Point]], colours: dict[str, str], title: str, zero: bool = False
+    label_points: dict[str, dict[str, Point]], colours: dict[str, str], title: str, zero: bool = False
 ) -> bytes:
     """An SVG file: a row for each label, a point with its interval for each series, equal bytes for equal points."""
     import matplotlib
@@ -296,10 +296,10 @@ def draw(
     # Text as text: small files, and the reader's own font.
     with pyplot.rc_context({"svg.hashsalt": "nightjar", "svg.fonttype": "none", "font.family": "sans-serif"}):
         step = 0.24
-        height = 1.0 + sum(0.16 + step * len(of) for of in found.values())
+        height = 1.0 + sum(0.16 + step * len(of) for of in label_points.values())
         figure, axes = pyplot.subplots(figsize=(7.6, height), layout="constrained")
         at, ticks = 0.0, []
-        for of in found.values():
+        for of in label_points.values():
             ticks.append(at + step * (len(of) - 1) / 2)
             for legend, (value, low, high) in of.items():
                 axes.plot([low, high], [at, at], color=colours[legend], linewidth=2)
@@ -309,7 +309,7 @@ def draw(
                 )
                 at += step
             at += 0.16
-        axes.set_yticks(ticks, list(found))
+        axes.set_yticks(ticks, list(label_points))
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
         axes.spines[["top", "right", "left"]].set_visible(False)
@@ -381,10 +381,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--screenshots", action="store_true", help="also of the report and the Prefect UI")
-    wanted = parser.parse_args()
+    arguments = parser.parse_args()
     for name, data in plots(RESULTS.read_text(encoding="utf-8")).items():
         (PLOTS / name).write_bytes(data)
-    if wanted.screenshots:
+    if arguments.screenshots:
         screenshots(Path())
 
 

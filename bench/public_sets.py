@@ -19,7 +19,7 @@ def words(text: str) -> str:
 
 
 def trained(subject: str) -> bool:
-    """Whether the statements of a subject of T-REx are documents; otherwise they are evaluated."""
+    """Tell whether the statements of a subject of T-REx are documents; otherwise they are evaluated."""
     return hashlib.blake2b(subject.encode()).digest()[0] % 2 == 0
 
 
@@ -27,8 +27,8 @@ def tasks(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Inputs and first outputs of the instances of tasks."""
     for name in names:
         for path in sorted(folder.glob(f"{name}*.json")):
-            for one in json.loads(path.read_text("utf-8"))["Instances"]:
-                yield one["input"].strip(), one["output"][0].strip()
+            for instance in json.loads(path.read_text("utf-8"))["Instances"]:
+                yield instance["input"].strip(), instance["output"][0].strip()
 
 
 def trex(source: Path) -> Iterator[tuple[Path, str, dict[str, Any], list[str], str | None]]:
@@ -36,14 +36,14 @@ def trex(source: Path) -> Iterator[tuple[Path, str, dict[str, Any], list[str], s
     for path in sorted((source / "tool-benchmarks/lama/TREx").glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             row, sentences, statement = json.loads(line), list[str](), None
-            for one in row["evidences"]:
-                whole = one["masked_sentence"].replace("[MASK]", one["obj_surface"])
-                sentences.append(whole)
+            for evidence in row["evidences"]:
+                completed = evidence["masked_sentence"].replace("[MASK]", evidence["obj_surface"])
+                sentences.append(completed)
                 try:
-                    before_mask(one["masked_sentence"], "[MASK]")
+                    before_mask(evidence["masked_sentence"], "[MASK]")
                 except InvalidRow:
                     continue
-                statement = statement or whole
+                statement = statement or completed
             yield path, line, row, sentences, statement
 
 

@@ -47,8 +47,8 @@ def seconds(run: Callable[[], object], device: torch.device) -> float:
 def product_rate(device: torch.device, dtype: torch.dtype) -> float:
     """Operations a second of a matrix product."""
     size = 4096 if device.type == "cuda" else 1024
-    left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
-    return 2 * size**3 * 10 / seconds(lambda: [left @ right for _ in range(10)], device)
+    first, second = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
+    return 2 * size**3 * 10 / seconds(lambda: [first @ second for _ in range(10)], device)
 
 
 def bandwidth(device: torch.device) -> float:
@@ -59,9 +59,9 @@ def bandwidth(device: torch.device) -> float:
 
 def training(lm: LanguageModel, rows: Sequence[Sequence[int]], dtype: torch.dtype, blocks: bool) -> None:
     """One pass forward and back over packed rows."""
-    made = to(pack([[(row[:1], row[1:])] for row in rows]), lm.device)
-    assert isinstance(made, Packed)
-    loss_of(lm.model, replace(made, blocks=blocks), dtype).backward()
+    packed = to(pack([[(row[:1], row[1:])] for row in rows]), lm.device)
+    assert isinstance(packed, Packed)
+    loss_of(lm.model, replace(packed, blocks=blocks), dtype).backward()
     lm.model.zero_grad()
 
 
@@ -72,19 +72,21 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=1024)
     parser.add_argument("--rows", type=int, default=4)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    given = parser.parse_args()
-    prepare(seed=0, threads=given.threads)
-    lm = load(given.model, given.precision)
+    arguments = parser.parse_args()
+    prepare(seed=0, threads=arguments.threads)
+    lm = load(arguments.model, arguments.precision)
     device, dtype = lm.device, lm.model.dtype
     weights = sum(one.numel() for one in lm.model.parameters())
     draw = torch.Generator().manual_seed(0)
-    ids = torch.randint(10, lm.model.config.vocab_size, (given.rows, given.length), generator=draw).tolist()
+    ids = torch.randint(
+        10, lm.model.config.vocab_size, (arguments.rows, arguments.length), generator=draw
+    ).tolist()
     product, read = product_rate(device, dtype), bandwidth(device)
     print(
         f"{device_name()}, {dtype}: matrix product {product / 1e12:.2f} TFLOP/s, memory {read / 1e9:.0f} GB/s, "
         f"{weights / 1e6:.0f}M parameters"
     )
-    tokens = given.rows * given.length
+    tokens = arguments.rows * arguments.length
     lm.model.train()
     for blocks in (False, True) if device.type == "cuda" else (False,):
         learnt = seconds(partial(training, lm, ids, dtype, blocks), device)

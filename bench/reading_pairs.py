@@ -53,13 +53,13 @@ class Pair:
 
     def squad(self, id: str) -> dict[str, Any]:
         """As an article of SQuAD with one paragraph and one question."""
-        asked = {
+        question_row = {
             "id": id,
             "question": self.question,
             "answers": [{"text": text, "answer_start": start} for start, text in self.answers],
             "is_impossible": not self.answers,
         }
-        return {"title": self.title, "paragraphs": [{"context": self.passage, "qas": [asked]}]}
+        return {"title": self.title, "paragraphs": [{"context": self.passage, "qas": [question_row]}]}
 
 
 @dataclass
@@ -74,43 +74,43 @@ class Fact:
 
 def around(passage: str, start: int, answer: str) -> tuple[str, int]:
     """At most PASSAGE_WORDS words of a passage with the answer in their middle, and where it starts in them."""
-    places = [found.span() for found in re.finditer(r"\S+", passage)]
+    places = [word.span() for word in re.finditer(r"\S+", passage)]
     first = sum(end <= start for _, end in places)
     length = sum(begin < start + len(answer) for begin, _ in places) - first
-    left = max(0, min(first - (PASSAGE_WORDS - length) // 2, len(places) - PASSAGE_WORDS))
-    begin, end = places[left][0], places[min(left + PASSAGE_WORDS, len(places)) - 1][1]
+    first_word = max(0, min(first - (PASSAGE_WORDS - length) // 2, len(places) - PASSAGE_WORDS))
+    begin, end = places[first_word][0], places[min(first_word + PASSAGE_WORDS, len(places)) - 1][1]
     return passage[begin:end], start - begin
 
 
 def named_in(passage: str, all: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Where a passage has names, which are given by `words`, and how it has them."""
+    """Yield where a passage has names, which are given by `words`, and how it has them."""
     for name in filter(None, sorted(all)):
         form = r"\W+".join(name.split())
-        if found := re.search(rf"\b{form}\b", passage, re.IGNORECASE):
-            yield found.start(), found[0]
+        if name_match := re.search(rf"\b{form}\b", passage, re.IGNORECASE):
+            yield name_match.start(), name_match[0]
 
 
 def names(text: str, all: Iterable[str]) -> bool:
-    """Whether a text has one of the names, which are given by `words`."""
-    whole = f" {words(text)} "
-    return any(f" {name} " in whole for name in all if name)
+    """Tell whether a text has one of the names, which are given by `words`."""
+    padded_text = f" {words(text)} "
+    return any(f" {name} " in padded_text for name in all if name)
 
 
 def evaluated_questions(source: Path) -> set[str]:
     """The open questions of the evaluation, by `words`."""
     benchmarks = source / "tool-benchmarks"
-    asked = [
+    question_texts = [
         row["qText"]
         for path in sorted((benchmarks / "webquestions").glob("*.json"))
         for row in json.loads(path.read_text("utf-8"))
     ]
     for path in sorted((benchmarks / "nq-open").glob("*.jsonl")):
-        asked += [json.loads(line)["question"] for line in path.read_text("utf-8").splitlines()]
-    return set(map(words, asked))
+        question_texts += [json.loads(line)["question"] for line in path.read_text("utf-8").splitlines()]
+    return set(map(words, question_texts))
 
 
 class Facts:
-    """What T-REx says of the subjects that are not evaluated."""
+    """Facts of T-REx on the subjects that are not evaluated."""
 
     def __init__(self, source: Path) -> None:
         self.facts: dict[tuple[str, str], Fact] = {}
@@ -131,8 +131,8 @@ class Facts:
         subject, object = row["sub_label"], row["obj_label"]
         fact = self.facts.setdefault((words(subject), relation), Fact(subject, relation, [], {words(object)}))
         fact.objects.add(words(object))
-        for one, (sentence, free) in zip(row["evidences"], sentences, strict=True):
-            answer, masked = one["obj_surface"], one["masked_sentence"]
+        for evidence, (sentence, free) in zip(row["evidences"], sentences, strict=True):
+            answer, masked = evidence["obj_surface"], evidence["masked_sentence"]
             fact.objects.add(words(answer))
             if free and answer.strip() and "[MASK]" in masked:
                 # "Scottish" is a worse answer to "Where was he born?" than "Scotland", and "He was born" says less.
@@ -153,29 +153,31 @@ class Facts:
 
 def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: list[str]) -> Pair | None:
     """A question about a fact, to a sentence that answers it for another subject, which it names."""
-    for other in chance.sample(others, min(len(others), 10)):
-        own = {words(fact.subject), *fact.objects}
-        free = [one for good, one, *_ in other.sentences if good and not names(one, own)]
-        if free and words(other.subject) != words(fact.subject):
+    for stranger in chance.sample(others, min(len(others), 10)):
+        fact_names = {words(fact.subject), *fact.objects}
+        free = [
+            sentence for good, sentence, *_ in stranger.sentences if good and not names(sentence, fact_names)
+        ]
+        if free and words(stranger.subject) != words(fact.subject):
             passage, _ = around(chance.choice(free), 0, "")
-            asked = chance.choice(questions).format(fact.subject)
-            return Pair(fact.relation, other.subject, asked, passage, ())
+            question = chance.choice(questions).format(fact.subject)
+            return Pair(fact.relation, stranger.subject, question, passage, ())
     return None
 
 
 def reading(source: Path) -> Iterator[Pair]:
     """The pairs of the reading tasks whose answer is a part of the passage."""
     for name, form in READING.items():
-        known = set()
+        seen_texts = set()
         for text, output in tasks(source / "natural-instructions/tasks", [name]):
-            found, answer = re.fullmatch(form, text, re.DOTALL), output.rstrip(".").strip()
-            if not found or not 1 <= len(answer.split()) <= ANSWER_WORDS:
+            task_match, answer = re.fullmatch(form, text, re.DOTALL), output.rstrip(".").strip()
+            if not task_match or not 1 <= len(answer.split()) <= ANSWER_WORDS:
                 continue
-            place = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", found[1], re.IGNORECASE)
-            if place and found.groups() not in known:
-                known.add(found.groups())
-                passage, start = around(found[1], place.start(), place[0])
-                yield Pair(name.rstrip("_"), "", found[2].strip(), passage, ((start, place[0]),))
+            place = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", task_match[1], re.IGNORECASE)
+            if place and task_match.groups() not in seen_texts:
+                seen_texts.add(task_match.groups())
+                passage, start = around(task_match[1], place.start(), place[0])
+                yield Pair(name.rstrip("_"), "", task_match[2].strip(), passage, ((start, place[0]),))
 
 
 def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
@@ -186,41 +188,47 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
     by_relation: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts.facts.values():
         by_relation[fact.relation].append(fact)
-    kept = [fact for own in by_relation.values() for fact in chance.sample(own, min(len(own), A_RELATION))]
-    chance.shuffle(kept)
+    drawn_facts = [
+        fact
+        for part_pairs in by_relation.values()
+        for fact in chance.sample(part_pairs, min(len(part_pairs), A_RELATION))
+    ]
+    chance.shuffle(drawn_facts)
 
-    def fitting(made: Iterable[Pair | None]) -> list[Pair]:
-        return [pair for pair in made if pair and words(pair.question) not in evaluated]
+    def fitting(drawn_pairs: Iterable[Pair | None]) -> list[Pair]:
+        return [pair for pair in drawn_pairs if pair and words(pair.question) not in evaluated]
 
     def answered(chosen: Iterable[Fact]) -> list[Pair]:
         return fitting(facts.answered(fact, chance, questions[fact.relation]) for fact in chosen)
 
-    def unanswered(chosen: list[Fact], most: int) -> list[Pair]:
+    def unanswered(chosen: list[Fact], limit: int) -> list[Pair]:
         others: dict[str, list[Fact]] = defaultdict(list)
         for fact in chosen:
             others[fact.relation].append(fact)
-        made = (mistaken(one, others[one.relation], chance, questions[one.relation]) for one in chosen)
-        return fitting(made)[:most]
+        drawn_pairs = (mistaken(one, others[one.relation], chance, questions[one.relation]) for one in chosen)
+        return fitting(drawn_pairs)[:limit]
 
-    known = [fact for fact in kept if fact.relation not in HELD_OUT]
-    subjects = {words(fact.subject) for fact in known[:DEV]}
+    seen_facts = [fact for fact in drawn_facts if fact.relation not in HELD_OUT]
+    subjects = {words(fact.subject) for fact in seen_facts[:DEV]}
     parts: dict[str, list[Pair]] = {}
     for name in ("dev", "train"):
-        chosen = [fact for fact in known if (words(fact.subject) in subjects) == (name == "dev")]
-        own = answered(chosen)
-        own = own[: DEV - DEV // UNANSWERED] if name == "dev" else own + fitting(reading(source))
+        chosen = [fact for fact in seen_facts if (words(fact.subject) in subjects) == (name == "dev")]
+        part_pairs = answered(chosen)
+        part_pairs = (
+            part_pairs[: DEV - DEV // UNANSWERED] if name == "dev" else part_pairs + fitting(reading(source))
+        )
         # One without an answer for each three with one.
-        own += unanswered(chosen, len(own) // (UNANSWERED - 1))
-        chance.shuffle(own)
-        parts[name] = own
+        part_pairs += unanswered(chosen, len(part_pairs) // (UNANSWERED - 1))
+        chance.shuffle(part_pairs)
+        parts[name] = part_pairs
     chance = random.Random(f"{seed} reading test")
-    parts["test"] = answered(fact for fact in kept if fact.relation in HELD_OUT)[:TEST]
+    parts["test"] = answered(fact for fact in drawn_facts if fact.relation in HELD_OUT)[:TEST]
     return parts
 
 
 def write(source: Path, folder: Path, seed: int) -> None:
     """The files of the parts in a folder that is there."""
-    for name, own in pairs(source, seed).items():
-        data = [pair.squad(f"{name}-{number:05d}-{pair.kind}") for number, pair in enumerate(own)]
+    for name, part_pairs in pairs(source, seed).items():
+        data = [pair.squad(f"{name}-{number:05d}-{pair.kind}") for number, pair in enumerate(part_pairs)]
         text = json.dumps({"version": "1", "data": data}, ensure_ascii=False)
         (folder / f"{name}.json").write_text(text + "\n", "utf-8")

@@ -42,8 +42,8 @@ def sentences(count: int) -> tuple[list[tuple[str, str]], list[str], list[str]]:
     if not root:
         rng = np.random.default_rng(4)
         labels = ["positive", "negative"] * (SHOTS // 2)
-        shown = list(zip(random_texts(SHOTS, 20, rng), labels, strict=True))
-        return shown, random_texts(count, 20, rng), random_texts(count, 25, rng)
+        demonstrations = list(zip(random_texts(SHOTS, 20, rng), labels, strict=True))
+        return demonstrations, random_texts(count, 20, rng), random_texts(count, 25, rng)
 
     def lines(name: str) -> list[tuple[str, str]]:
         with (Path(root) / "classification" / name).open(encoding="utf-8") as stream:
@@ -51,36 +51,36 @@ def sentences(count: int) -> tuple[list[tuple[str, str]], list[str], list[str]]:
             return [(text, "positive" if label == "1" else "negative") for label, text in rows]
 
     with (Path(root) / "corpora/wikitext-2/valid.txt").open(encoding="utf-8") as stream:
-        found = (piece.strip() for line in stream for piece in re.split(r"(?<=[.!?]) ", line))
+        pieces = (piece.strip() for line in stream for piece in re.split(r"(?<=[.!?]) ", line))
         # As in the stage, every text once: equal ones would be a tie that rounding decides.
-        corpus = list(islice(dict.fromkeys(piece for piece in found if 40 < len(piece) < 300), count))
+        corpus = list(islice(dict.fromkeys(piece for piece in pieces if 40 < len(piece) < 300), count))
     return lines("stsa.binary.train")[:SHOTS], [text for text, _ in lines("stsa.binary.test")[:count]], corpus
 
 
 def plain_embed(lm: LanguageModel, rows: Sequence[Ids]) -> Vectors:
     """The vectors of whole prompts, one at a time."""
-    found = []
+    vectors = []
     for row in rows:
         with torch.inference_mode():
             states = lm.model.base_model(input_ids=torch.tensor([row.tolist()]), use_cache=False)
-        found.append(torch.nn.functional.normalize(states.last_hidden_state[0, -1].float(), dim=0).numpy())
-    return np.stack(found)
+        vectors.append(torch.nn.functional.normalize(states.last_hidden_state[0, -1].float(), dim=0).numpy())
+    return np.stack(vectors)
 
 
 def tied(order: Sequence[int], vectors: Vectors, question: int, places: NDArray[np.int64]) -> bool:
-    """Whether `order`, the best places by other vectors, is one by `vectors` too but for differences of ROUNDING."""
+    """Tell whether `order`, the best places by other vectors, is one by `vectors` too but for ROUNDING."""
     products = vectors[places].astype(np.float64) @ vectors[question].astype(np.float64)
     ordered = products[list(order)]
-    missing = np.delete(products, list(order))
-    return bool(np.all(np.diff(ordered) <= ROUNDING) and missing.max() - ordered.min() <= ROUNDING)
+    absent = np.delete(products, list(order))
+    return bool(np.all(np.diff(ordered) <= ROUNDING) and absent.max() - ordered.min() <= ROUNDING)
 
 
 def floor(lm: LanguageModel, tokens: int) -> float:
     """Seconds in which matrix products of the model's size take as many operations as so many tokens."""
     size = int(lm.model.config.hidden_size)
-    left, right = (torch.randn(1024, size, dtype=lm.model.dtype) for _ in range(2))
-    left @ right.T
-    seconds = timed(lambda: [left @ right.T for _ in range(50)]).processor
+    states, weight_matrix = (torch.randn(1024, size, dtype=lm.model.dtype) for _ in range(2))
+    states @ weight_matrix.T
+    seconds = timed(lambda: [states @ weight_matrix.T for _ in range(50)]).processor
     weights = sum(it.numel() for name, it in lm.model.base_model.named_parameters() if "embed" not in name)
     return 2 * tokens * weights * seconds / (50 * 2 * 1024 * size * 1024)
 
@@ -88,40 +88,55 @@ def floor(lm: LanguageModel, tokens: int) -> float:
 def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> None:
     """`count` questions, each with the same `count` candidates: every text once, both ways."""
     lm = load(model, precision)
-    shown, asked, corpus = sentences(count)
+    labelled_texts, question_texts, corpus = sentences(count)
     texts = registry.card("classification").capability(Reranking)
     assert texts is not None
-    demonstrations = [{"id": str(n), "text": it, "label": label} for n, (it, label) in enumerate(shown)]
-    one = Question("classification", "sst2", "0", {}, (), shared={"demonstrations": demonstrations})
-    ask, prefixes = texts.query, texts.prefixes(one)
+    demonstrations = [
+        {"id": str(n), "text": it, "label": label} for n, (it, label) in enumerate(labelled_texts)
+    ]
+    question = Question("classification", "sst2", "0", {}, (), shared={"demonstrations": demonstrations})
+    ask, prefixes = texts.query, texts.prefixes(question)
 
     def ours() -> tuple[int, int, Vectors]:
-        made = prompts(lm.tokenizer, lambda it: ask("sst2", it), prefixes, [*asked, *corpus], 512)
-        base = shared_prefix(lm, made.rows)
+        prompt_rows = prompts(
+            lm.tokenizer, lambda it: ask("sst2", it), prefixes, [*question_texts, *corpus], 512
+        )
+        base = shared_prefix(lm, prompt_rows.rows)
         shared = len(base.ids) if base else 0
-        return shared, sum(len(row) - shared for row in made.rows), embed(lm, made.rows, base, batch_tokens)
+        return (
+            shared,
+            sum(len(row) - shared for row in prompt_rows.rows),
+            embed(lm, prompt_rows.rows, base, batch_tokens),
+        )
 
     def plain() -> Vectors:
         prefix = prefixes[
-            prompts(lm.tokenizer, lambda it: ask("sst2", it), prefixes, [*asked, *corpus], 512).left_out
+            prompts(
+                lm.tokenizer, lambda it: ask("sst2", it), prefixes, [*question_texts, *corpus], 512
+            ).left_out
         ]
-        rows = [np.array(lm.tokenizer.encode(prefix + ask("sst2", it)), np.int32) for it in (*asked, *corpus)]
+        rows = [
+            np.array(lm.tokenizer.encode(prefix + ask("sst2", it)), np.int32)
+            for it in (*question_texts, *corpus)
+        ]
         return plain_embed(lm, rows)
 
     fast, slow = timed(ours), timed(plain)
-    (shared, tokens, found), expected = fast.result, slow.result
-    places = np.arange(len(asked), len(asked) + len(corpus))
+    (shared, tokens, fast_vectors), expected = fast.result, slow.result
+    places = np.arange(len(question_texts), len(question_texts) + len(corpus))
     orders = [
-        [reorder(it[n], it, places)[0][:FIRST].tolist() for n in range(len(asked))]
-        for it in (found, expected)
+        [reorder(it[n], it, places)[0][:FIRST].tolist() for n in range(len(question_texts))]
+        for it in (fast_vectors, expected)
     ]
     same = float(np.mean([a == b for a, b in zip(*orders, strict=True)]))
     ties = float(np.mean([tied(order, expected, n, places) for n, order in enumerate(orders[0])]))
-    print(f"{precision}: {len(found)} texts, {shared} tokens shared, {tokens / len(found):.1f} of their own")
+    print(
+        f"{precision}: {len(fast_vectors)} texts, {shared} tokens shared, {tokens / len(fast_vectors):.1f} of their own"
+    )
     share = f"{100 * floor(lm, tokens) / fast.processor:.0f}% of the floor"
     ratio = slow.processor / fast.processor
     report(f"reranking, {precision}", "one whole prompt at a time", "processor", ratio, share)
-    difference = np.abs(found - expected).max()
+    difference = np.abs(fast_vectors - expected).max()
     print(f"  vectors differ by {difference:.1e}, the same first {FIRST} in {same:.1%} of questions,")
     print(f"  and in {ties:.1%} but for exchanges of candidates whose products differ by at most {ROUNDING}")
 
@@ -132,10 +147,10 @@ def main() -> None:
     parser.add_argument("--precision", nargs="*", choices=PRECISIONS, default=list(PRECISIONS))
     parser.add_argument("--texts", type=int, default=60, help="questions, and as many candidates")
     parser.add_argument("--batch-tokens", type=int, default=8192)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     prepare(seed=0, threads=1)
-    for precision in given.precision:
-        reranking(given.model, precision, given.texts, given.batch_tokens)
+    for precision in arguments.precision:
+        reranking(arguments.model, precision, arguments.texts, arguments.batch_tokens)
 
 
 if __name__ == "__main__":

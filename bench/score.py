@@ -23,14 +23,17 @@ from nightjar.benchmarks.text import metrics
 
 def copied(folder: Path, count: int) -> tuple[list[str], list[list[str]]]:
     """`count` answers with one reference each, as the copying baselines give them."""
-    source, found = random.Random(7), list[tuple[str, str]]()
+    source, answer_pairs = random.Random(7), list[tuple[str, str]]()
     for file in task_files(folder):
         instances = json.loads(file.read_bytes())["Instances"]
-        outputs = [one["output"] if isinstance(one["output"], list) else [one["output"]] for one in instances]
+        outputs = [
+            instance["output"] if isinstance(instance["output"], list) else [instance["output"]]
+            for instance in instances
+        ]
         for number, instance in enumerate(instances):
-            other = source.choice(outputs)[-1]
-            found.append((instance["input"] if number % 2 else other, outputs[number][0]))
-    chosen = source.sample(found, min(count, len(found)))
+            copied_output = source.choice(outputs)[-1]
+            answer_pairs.append((instance["input"] if number % 2 else copied_output, outputs[number][0]))
+    chosen = source.sample(answer_pairs, min(count, len(answer_pairs)))
     return [answer for answer, _ in chosen], [[reference] for _, reference in chosen]
 
 
@@ -39,8 +42,8 @@ def main() -> int:
     parser = options(__doc__)
     parser.add_argument("--input", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=100_000)
-    given = parser.parse_args()
-    answers, references = copied(given.input, given.pairs)
+    arguments = parser.parse_args()
+    answers, references = copied(arguments.input, arguments.pairs)
     ours = timed(lambda: metrics.score(answers, references))
     plain = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
     theirs = timed(lambda: [plain.score(r[0], text) for text, r in zip(answers, references, strict=True)])

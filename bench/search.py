@@ -53,56 +53,68 @@ def inputs(tasks: Path, every: int) -> list[str]:
 
 def sentences(tasks: Path, count: int) -> list[str]:
     """`count` different sentences of at least three words, drawn by a fixed seed."""
-    found = {text for one in inputs(tasks, 4) for _, text in cut_sentences(one, 200) if text.count(" ") > 1}
-    drawn = sorted(found)
+    distinct = {
+        text
+        for input_text in inputs(tasks, 4)
+        for _, text in cut_sentences(input_text, 200)
+        if text.count(" ") > 1
+    }
+    drawn = sorted(distinct)
     random.Random(0).shuffle(drawn)
     return drawn[:count]
 
 
 def lexical(options: argparse.Namespace) -> None:
     drawn = sentences(options.tasks, options.count + options.queries)
-    corpus, asked = drawn[options.queries :], drawn[: options.queries]
-    print(f"{len(corpus)} sentences, {len(asked)} queries, best {BEST}")
+    corpus, queries = drawn[options.queries :], drawn[: options.queries]
+    print(f"{len(corpus)} sentences, {len(queries)} queries, best {BEST}")
     for mode, split in (("words", words), ("published", blank_separated)):
         index = LexicalIndex.build(corpus, mode)  # type: ignore[arg-type]
         reference = BM25Okapi([split(text) for text in corpus])
-        ours = timed(lambda index=index: index.search(asked, BEST))  # type: ignore[misc]
-        few, worst, found = asked[:: max(1, len(asked) // 20)], 0.0, ours.result  # the reference is slow
+        ours = timed(lambda index=index: index.search(queries, BEST))  # type: ignore[misc]
+        few, worst, ranking_result = (
+            queries[:: max(1, len(queries) // 20)],
+            0.0,
+            ours.result,
+        )  # the reference is slow
         theirs = timed(lambda: [reference.get_scores(split(query)) for query in few])  # noqa: B023
         scores = theirs.result
         ranking = timed(lambda: [np.argsort(row)[::-1][:BEST] for row in scores])  # noqa: B023
         for row, query in enumerate(few):
-            place = asked.index(query)
+            place = queries.index(query)
             # Passages with score 0 share no word, or words that say nothing: their order is the mode's.
-            kept = found.scores[place] > 0
-            own, expected = found.scores[place][kept], np.sort(scores[row])[::-1][: kept.sum()]
-            for other in (scores[row][found.ids[place][kept]], expected):
-                worst = max(worst, np.abs(other - own).max(initial=0))
+            nonzero = ranking_result.scores[place] > 0
+            our_scores, expected = (
+                ranking_result.scores[place][nonzero],
+                np.sort(scores[row])[::-1][: nonzero.sum()],
+            )
+            for their_scores in (scores[row][ranking_result.ids[place][nonzero]], expected):
+                worst = max(worst, np.abs(their_scores - our_scores).max(initial=0))
         agreed = f"scores differ by at most {worst:.0e}"
         seconds = (theirs.processor + ranking.processor) / len(few)
-        ratio = seconds * len(asked) / ours.processor
+        ratio = seconds * len(queries) / ours.processor
         report(f"bm25 {mode}", "rank_bm25", "processor", ratio, agreed)
         if mode == "words" and find_spec("bm25s") and find_spec("numba"):
-            compiled(index, corpus, asked)
+            compiled(index, corpus, queries)
 
 
-def compiled(index: LexicalIndex, corpus: list[str], asked: list[str]) -> None:
+def compiled(index: LexicalIndex, corpus: list[str], queries: list[str]) -> None:
     """The same queries by bm25s in float64, compiled by numba before it is timed. Its idf is another variant's."""
-    other = importlib.import_module("bm25s").BM25(method="atire", dtype="float64", backend="numba")
-    other.index([words(text) for text in corpus], show_progress=False)
+    their_index = importlib.import_module("bm25s").BM25(method="atire", dtype="float64", backend="numba")
+    their_index.index([words(text) for text in corpus], show_progress=False)
 
-    def retrieve(most: int) -> None:
-        known = [[word for word in words(query) if word in other.vocab_dict] for query in asked]
-        other.retrieve(known, k=most, show_progress=False, n_threads=1)
+    def retrieve(limit: int) -> None:
+        query_words = [[word for word in words(query) if word in their_index.vocab_dict] for query in queries]
+        their_index.retrieve(query_words, k=limit, show_progress=False, n_threads=1)
 
-    for most in (10, BEST):
-        retrieve(most)
+    for limit in (10, BEST):
+        retrieve(limit)
         ratios = []
         for _ in range(5):
-            theirs = timed(lambda most=most: retrieve(most))  # type: ignore[misc]
-            ours = timed(lambda most=most: index.search(asked, most))  # type: ignore[misc]
+            theirs = timed(lambda limit=limit: retrieve(limit))  # type: ignore[misc]
+            ours = timed(lambda limit=limit: index.search(queries, limit))  # type: ignore[misc]
             ratios.append(theirs.processor / ours.processor)
-        report(f"bm25 best {most}", "bm25s with numba", "processor", ratios)
+        report(f"bm25 best {limit}", "bm25s with numba", "processor", ratios)
 
 
 def encode(options: argparse.Namespace) -> None:
@@ -116,9 +128,9 @@ def encode(options: argparse.Namespace) -> None:
     model = AutoModel.from_pretrained(options.encoder, local_files_only=True).eval()
 
     def in_order() -> NDArray[np.float32]:
-        found = []
+        vectors = []
         for at in range(0, len(texts), BATCH):
-            given = tokenizer(
+            batch = tokenizer(
                 texts[at : at + BATCH],
                 truncation=True,
                 max_length=encoder.max_length,
@@ -126,10 +138,10 @@ def encode(options: argparse.Namespace) -> None:
                 return_tensors="pt",
             )
             with torch.inference_mode():
-                states = model(**given).last_hidden_state
-            mask = given["attention_mask"][:, :, None]
-            found.append(torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=1).numpy())
-        return np.concatenate(found)
+                states = model(**batch).last_hidden_state
+            mask = batch["attention_mask"][:, :, None]
+            vectors.append(torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=1).numpy())
+        return np.concatenate(vectors)
 
     theirs = timed(in_order)
     agreed = f"vectors differ by at most {np.abs(ours.result - theirs.result).max():.0e}"
@@ -155,17 +167,17 @@ def product(queries: NDArray[np.float32], corpus: NDArray[np.float32]) -> NDArra
     return np.asarray(np.take_along_axis(best, order, axis=1))
 
 
-def recall(found: NDArray[np.int64], expected: NDArray[np.int64]) -> float:
-    pairs = zip(found.tolist(), expected.tolist(), strict=True)
+def recall(ids: NDArray[np.int64], expected: NDArray[np.int64]) -> float:
+    pairs = zip(ids.tolist(), expected.tolist(), strict=True)
     return float(np.mean([len(set(ours) & set(theirs)) / BEST for ours, theirs in pairs]))
 
 
 def exact(options: argparse.Namespace) -> None:
     drawn = clustered(options.count + options.queries, options.dimension, np.random.default_rng(1))
-    corpus, asked = drawn[options.queries :], drawn[: options.queries]
+    corpus, queries = drawn[options.queries :], drawn[: options.queries]
     index = DenseIndex.build([corpus])
-    ours = timed(lambda: index.search(asked, BEST))
-    theirs = timed(lambda: product(asked, corpus))
+    ours = timed(lambda: index.search(queries, BEST))
+    theirs = timed(lambda: product(queries, corpus))
     agreed = f"{recall(ours.result.ids, theirs.result):.2%} of the best {BEST}"
     report(f"exact, {len(corpus)}", "numpy", "processor", theirs.processor / ours.processor, agreed)
 
@@ -175,9 +187,9 @@ def kinds(options: argparse.Namespace) -> None:
         drawn = np.load(options.vectors)[: options.count + options.queries]
     else:
         drawn = clustered(options.count + options.queries, options.dimension, np.random.default_rng(1))
-    asked, corpus = drawn[: options.queries], drawn[options.queries :]
-    expected = DenseIndex.build([corpus]).search(asked, BEST).ids
-    print(f"{len(corpus)} vectors of {corpus.shape[1]} numbers, {len(asked)} queries")
+    queries, corpus = drawn[: options.queries], drawn[options.queries :]
+    expected = DenseIndex.build([corpus]).search(queries, BEST).ids
+    print(f"{len(corpus)} vectors of {corpus.shape[1]} numbers, {len(queries)} queries")
     print(f"{'kind':<8}{f'recall@{BEST}':>12}{'queries/s':>12}{'build s':>10}{'bytes a vector':>16}")
     for kind in options.kinds:
         built = timed(lambda kind=kind: DenseIndex.build([corpus], kind))  # type: ignore[misc]
@@ -185,8 +197,8 @@ def kinds(options: argparse.Namespace) -> None:
             built.result.save(Path(folder), {})
             size = (Path(folder) / "vectors.faiss").stat().st_size / len(corpus)
             loaded = DenseIndex.load(Path(folder), {})
-            searched = timed(lambda loaded=loaded: loaded.search(asked, BEST))  # type: ignore[misc]
-        share, speed = recall(searched.result.ids, expected), len(asked) / searched.processor
+            searched = timed(lambda loaded=loaded: loaded.search(queries, BEST))  # type: ignore[misc]
+        share, speed = recall(searched.result.ids, expected), len(queries) / searched.processor
         print(f"{kind:<8}{share:>12.3f}{speed:>12.0f}{built.processor:>10.1f}{size:>16.0f}", flush=True)
 
 

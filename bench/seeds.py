@@ -32,27 +32,29 @@ EVALUATED = Path("data/evaluate")
 
 def of_seeds(metric: Metric, count: int) -> Statistic:
     """The mean over `count` repetitions of a metric's statistic: (draws, n, repetitions x parts) to (draws,)."""
-    one = metric.statistic
+    single = metric.statistic
 
     def summed(values: Floats) -> Floats:
         draws, n, _ = values.shape
-        each = values.reshape(draws, n, count, -1).swapaxes(1, 2).reshape(draws * count, n, -1)
-        return one.summed(each).reshape(draws, count, n, -1).swapaxes(1, 2).reshape(draws, n, -1)
+        draw_values = values.reshape(draws, n, count, -1).swapaxes(1, 2).reshape(draws * count, n, -1)
+        return single.summed(draw_values).reshape(draws, count, n, -1).swapaxes(1, 2).reshape(draws, n, -1)
 
     def value(sums: Floats, n: int) -> Floats:
-        found: Floats = np.mean([one.value(part, n) for part in np.split(sums, count, axis=1)], axis=0)
-        return found
+        mean_values: Floats = np.mean(
+            [single.value(part, n) for part in np.split(sums, count, axis=1)], axis=0
+        )
+        return mean_values
 
     return Statistic("mean over seeds", None, summed, value)
 
 
 def repetitions(systems: Sequence[str]) -> dict[str, list[str]]:
     """The systems that repeat a recipe, by its name."""
-    found: dict[str, list[str]] = {}
+    recipe_systems: dict[str, list[str]] = {}
     for name in systems:
         stem = re.sub(r"_\d+$", "", name)
-        found.setdefault(stem if stem in systems else name, []).append(name)
-    return found
+        recipe_systems.setdefault(stem if stem in systems else name, []).append(name)
+    return recipe_systems
 
 
 def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Metric, dict[str, Floats]]]:
@@ -64,27 +66,29 @@ def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Met
         contracts.INSTANCE_SCORES,
         ["system", "track", "task_id", "id", "part", "unscaled"],
     )
-    found: dict[str, tuple[Metric, dict[str, Floats]]] = {}
+    track_columns: dict[str, tuple[Metric, dict[str, Floats]]] = {}
     for track in sorted(pc.unique(table["track"]).to_pylist()):
-        own = table.filter(pc.equal(table["track"], track)).to_pandas()
-        parts = set(own["part"])
+        track_rows = table.filter(pc.equal(table["track"], track)).to_pandas()
+        parts = set(track_rows["part"])
         scored = [one for one in card.metrics if parts.issuperset(one.parts) and name in (None, one.name)]
         if not scored:
             continue
         metric = scored[0]
-        wide = own.pivot_table(
+        wide = track_rows.pivot_table(
             index=["task_id", "id"], columns=["system", "part"], values="unscaled"
         ).sort_index()
-        systems = {name: wide[name][list(metric.parts)].to_numpy() for name in sorted(set(own["system"]))}
-        found[track] = metric, systems
-    if not found:
+        systems = {
+            name: wide[name][list(metric.parts)].to_numpy() for name in sorted(set(track_rows["system"]))
+        }
+        track_columns[track] = metric, systems
+    if not track_columns:
         raise NightjarError(f"no scores of {name}", EVALUATED / benchmark, "give a metric of the benchmark")
-    return found
+    return track_columns
 
 
 def lines(card: Card, benchmark: str, against: str, name: str | None, bootstrap: Bootstrap) -> list[str]:
     """Lines of a Markdown table: a row for each track and recipe."""
-    made = [
+    table_lines = [
         f"| task | n | system | seeds | score | {against} - system | p |",
         "|---|---:|---|---:|---:|---:|---:|",
     ]
@@ -92,8 +96,8 @@ def lines(card: Card, benchmark: str, against: str, name: str | None, bootstrap:
         groups = repetitions(list(systems))
         if against not in groups:
             raise NightjarError(f"no system {against}", EVALUATED / benchmark, "give one that was evaluated")
-        made += _rows(card.track_title(track), metric, systems, groups, against, bootstrap)
-    return made
+        table_lines += _rows(card.track_title(track), metric, systems, groups, against, bootstrap)
+    return table_lines
 
 
 def _rows(
@@ -104,35 +108,35 @@ def _rows(
     against: str,
     bootstrap: Bootstrap,
 ) -> list[str]:
-    most = max(map(len, groups.values()))
-    statistic = of_seeds(metric, most)
+    seed_count = max(map(len, groups.values()))
+    statistic = of_seeds(metric, seed_count)
 
     def joined(name: str) -> Floats:
-        own = [systems[one] for one in groups[name]]
-        if most % len(own):
-            own = own[:1]
-        return np.concatenate([own[place % len(own)] for place in range(most)], axis=1)
+        seed_parts = [systems[seed_name] for seed_name in groups[name]]
+        if seed_count % len(seed_parts):
+            seed_parts = seed_parts[:1]
+        return np.concatenate([seed_parts[place % len(seed_parts)] for place in range(seed_count)], axis=1)
 
     digits = 1 if metric.scale > 1 else 3
-    first, made = joined(against), []
+    first, table_rows = joined(against), []
     for name in groups:
-        other = joined(name)
-        value = metric.scale * float(statistic(other[None])[0])
-        low, high = (metric.scale * end for end in bootstrap.interval(other, statistic))
+        parts = joined(name)
+        value = metric.scale * float(statistic(parts[None])[0])
+        low, high = (metric.scale * bound for bound in bootstrap.interval(parts, statistic))
         cells = ["", ""]
         if name != against:
-            gain = metric.scale * float((statistic(first[None]) - statistic(other[None]))[0])
-            ends = bootstrap.interval_of_difference(first, other, statistic)
-            p = permutation_p(statistic, first, other, bootstrap.stream())
+            gain = metric.scale * float((statistic(first[None]) - statistic(parts[None]))[0])
+            ends = bootstrap.interval_of_difference(first, parts, statistic)
+            p = permutation_p(statistic, first, parts, bootstrap.stream())
             cells = [
                 f"{gain:+.{digits}f} [{metric.scale * ends[0]:+.{digits}f}, {metric.scale * ends[1]:+.{digits}f}]",
                 f"{p:.4f}",
             ]
-        made.append(
-            f"| {title} | {len(other)} | {name} | {len(groups[name])} | "
+        table_rows.append(
+            f"| {title} | {len(parts)} | {name} | {len(groups[name])} | "
             f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] | {' | '.join(cells)} |"
         )
-    return made
+    return table_rows
 
 
 def main() -> None:
@@ -141,10 +145,10 @@ def main() -> None:
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--against", required=True, metavar="SYSTEM")
     parser.add_argument("--metric", metavar="NAME")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        card = registry.card(given.benchmark)
-        print("\n".join(lines(card, given.benchmark, given.against, given.metric, Bootstrap())))
+        card = registry.card(arguments.benchmark)
+        print("\n".join(lines(card, arguments.benchmark, arguments.against, arguments.metric, Bootstrap())))
     except NightjarError as error:
         parser.error(str(error))
 

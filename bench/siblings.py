@@ -25,16 +25,16 @@ LIMIT = 1.45
 TROUBLE = re.compile(r"unable to acquire lock|is busy|rwlock", re.IGNORECASE)
 
 
-def rebuild(made: Repository, jobs: int, turn: int) -> tuple[float, list[str]]:
+def rebuild(repository: Repository, jobs: int, turn: int) -> tuple[float, list[str]]:
     """One rebuild of everything: seconds by the clock, and what went wrong."""
-    (made.root / "source.txt").write_text(f"{turn}\n")
-    done = made.run(*NIGHTJAR, "rebuild", "--jobs", str(jobs))
+    (repository.root / "source.txt").write_text(f"{turn}\n")
+    done = repository.run(*NIGHTJAR, "rebuild", "--jobs", str(jobs))
     faults = [] if not done.result.returncode else [f"exit status: {done.result.stderr.strip()}"]
-    for log in sorted((made.root / ".nightjar/logs").rglob("*.log")):
+    for log in sorted((repository.root / ".nightjar/logs").rglob("*.log")):
         faults += [f"{log.name}: {line}" for line in log.read_text().splitlines() if TROUBLE.search(line)]
-    shutil.rmtree(made.root / ".nightjar/logs", ignore_errors=True)
-    faults += [f"{name} is not up to date" for name in graphs.read(made.root).changed()]
-    for output in sorted(made.root.glob("*.out")):
+    shutil.rmtree(repository.root / ".nightjar/logs", ignore_errors=True)
+    faults += [f"{name} is not up to date" for name in graphs.read(repository.root).changed()]
+    for output in sorted(repository.root.glob("*.out")):
         if output.read_text() != f"{turn}\n{output.stem}\n":
             faults.append(f"{output.name} is not that of this run")
     return done.clock, faults
@@ -46,22 +46,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=1)
-    given = parser.parse_args()
-    ideal = math.ceil(given.stages / given.jobs) * given.seconds
+    arguments = parser.parse_args()
+    ideal = math.ceil(arguments.stages / arguments.jobs) * arguments.seconds
     took, faulty = [], 0
-    command = f"sleep {given.seconds}; cp source.txt ${{item}}.out; echo ${{item}} >> ${{item}}.out"
-    each = {"cmd": command, "deps": ["source.txt"], "outs": ["${item}.out"]}
+    command = f"sleep {arguments.seconds}; cp source.txt ${{item}}.out; echo ${{item}} >> ${{item}}.out"
+    stage_template = {"cmd": command, "deps": ["source.txt"], "outs": ["${item}.out"]}
     with tempfile.TemporaryDirectory() as folder:
-        made = Repository(Path(folder), {"sibling": {"foreach": list(range(given.stages)), "do": each}})
-        with made.server(4323):
-            for turn in range(given.repeats):
-                seconds, faults = rebuild(made, given.jobs, turn)
+        repository = Repository(
+            Path(folder), {"sibling": {"foreach": list(range(arguments.stages)), "do": stage_template}}
+        )
+        with repository.server(4323):
+            for turn in range(arguments.repeats):
+                seconds, faults = rebuild(repository, arguments.jobs, turn)
                 took.append(seconds)
                 faulty += bool(faults)
                 print(f"run {turn + 1}: {seconds:.1f} s", *faults, sep="\n  ", flush=True)
     median = statistics.median(took)
     beside = f"{faulty} runs with an error; {median / ideal:.2f} times the ideal {ideal:g} s, allowed {LIMIT}"
-    report(f"{given.stages} stages side by side", "the ideal", "clock", ideal / median, beside)
+    report(f"{arguments.stages} stages side by side", "the ideal", "clock", ideal / median, beside)
     raise SystemExit(1 if faulty else 0)
 
 

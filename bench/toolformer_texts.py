@@ -52,10 +52,10 @@ def word_problems(source: Path) -> Iterator[str]:
             yield f"{problem} The answer is {float(answer):g}."
 
 
-def drawn(seed: int, texts: Iterable[str], most: int) -> list[str]:
-    """At most `most` of the distinct texts of fitting length, in random order."""
+def drawn(seed: int, texts: Iterable[str], limit: int) -> list[str]:
+    """At most `limit` of the distinct texts of fitting length, in random order."""
     distinct = sorted({text for text in texts if 5 <= len(text.split()) <= WORDS})
-    return random.Random(seed).sample(distinct, min(most, len(distinct)))
+    return random.Random(seed).sample(distinct, min(limit, len(distinct)))
 
 
 def documents(source: Path, seed: int) -> Iterator[tuple[str, str]]:
@@ -69,8 +69,8 @@ def documents(source: Path, seed: int) -> Iterator[tuple[str, str]]:
     for text in drawn(seed, statements, STATEMENTS):
         yield "statement", text
     rows = json.loads((benchmarks / "webquestions/trainmodel.json").read_text("utf-8"))
-    asked = (f"Answer the following question: {row['qText']} {row['answers'][0]}." for row in rows)
-    for text in drawn(seed, asked, QUESTIONS):
+    question_texts = (f"Answer the following question: {row['qText']} {row['answers'][0]}." for row in rows)
+    for text in drawn(seed, question_texts, QUESTIONS):
         yield "question", text
     wikitext = (source / "corpora/wikitext-2/valid.txt").read_text("utf-8").splitlines()
     paragraphs = (line.strip() for line in wikitext if "<unk>" not in line and not line.startswith(" ="))
@@ -90,12 +90,12 @@ def passages(source: Path) -> Iterator[tuple[str, str]]:
     for *_, row, sentences, statement in trex(source):
         statements.update([words(statement)] if statement else [])
         subjects.setdefault(row["sub_label"], {}).update(dict.fromkeys(sentences))
-    for subject, own in subjects.items():
-        for text in own:
+    for subject, subject_sentences in subjects.items():
+        for text in subject_sentences:
             if words(text) not in statements:
                 yield subject, text
     for row in google_re(source):
-        yield from ((row["sub_label"], one["snippet"]) for one in row["evidences"])
+        yield from ((row["sub_label"], evidence["snippet"]) for evidence in row["evidences"])
 
 
 def evaluation(source: Path, output: Path) -> None:
@@ -119,25 +119,25 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="PATH")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--seed", type=int, default=42)
-    given = parser.parse_args()
-    if given.output.exists():
-        parser.error(f"{given.output} exists: give a new folder")
+    arguments = parser.parse_args()
+    if arguments.output.exists():
+        parser.error(f"{arguments.output} exists: give a new folder")
     for name in ("documents", "passages", "reading", "evaluation/lama/TREx", "evaluation/wikitext"):
-        (given.output / name).mkdir(parents=True)
-    with (given.output / "documents/documents.jsonl").open("w", encoding="utf-8") as file:
-        own = [(kind, text, None) for kind, text in documents(given.input, given.seed)]
-        dated = [("dated", text, day) for day, text in dated_texts.drawn(given.input, given.seed)]
-        for number, (kind, text, day) in enumerate((*own, *dated)):
+        (arguments.output / name).mkdir(parents=True)
+    with (arguments.output / "documents/documents.jsonl").open("w", encoding="utf-8") as file:
+        undated = [(kind, text, None) for kind, text in documents(arguments.input, arguments.seed)]
+        dated = [("dated", text, day) for day, text in dated_texts.drawn(arguments.input, arguments.seed)]
+        for number, (kind, text, day) in enumerate((*undated, *dated)):
             row = {"id": f"{kind}-{number:05d}", "title": "", "text": text}
             if day is not None:
                 row["url"] = f"https://example.com/{day:%Y/%m/%d}/{row['id']}"
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    with (given.output / "passages/passages.jsonl").open("w", encoding="utf-8") as file:
-        for number, (title, text) in enumerate(dict.fromkeys(passages(given.input))):
+    with (arguments.output / "passages/passages.jsonl").open("w", encoding="utf-8") as file:
+        for number, (title, text) in enumerate(dict.fromkeys(passages(arguments.input))):
             row = {"id": f"passage-{number:06d}", "title": title, "text": text}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    reading_pairs.write(given.input, given.output / "reading", given.seed)
-    evaluation(given.input, given.output / "evaluation")
+    reading_pairs.write(arguments.input, arguments.output / "reading", arguments.seed)
+    evaluation(arguments.input, arguments.output / "evaluation")
 
 
 if __name__ == "__main__":
