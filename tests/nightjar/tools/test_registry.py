@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -32,15 +31,6 @@ from tests.in_process import captured
 
 Installed = Callable[..., None]
 
-OWN_MODULE = """
-from nightjar.prompts.tool_prompts import CALL_NAMES, head
-from nightjar.tools.tool import Tool
-
-class WordList(Tool):
-    name, version, instructions = CALL_NAMES["word_list"], "1", head("word_list")
-    def run(self, requests):
-        return [f"{it.input} has {len(it.input)} letters" for it in requests]
-"""
 MODULE = """
 from nightjar.core.config import Model
 from nightjar.tools import Tool
@@ -128,29 +118,6 @@ def test_own_tools(installed: Installed) -> None:
         tool = tool_class(name)
         assert (tool.name, tool.instructions) == (CALL_NAMES[name], head(name))
         tool.settings()  # every setting has a default
-
-
-def test_a_tool_is_its_class_its_prompt_and_a_line(tmp_path: Path) -> None:
-    """A copy of the library gets a class, a prompt whose calls have quotes, and a line in the table of tools."""
-    shutil.copytree(ROOT / "nightjar", tmp_path / "nightjar", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "nightjar/tools/word_list.py").write_text(OWN_MODULE)
-    registry = tmp_path / "nightjar/tools/registry.py"
-    line = 'BUILT_IN = {\n    "word_list": "nightjar.tools.word_list:WordList",'
-    registry.write_text(registry.read_text().replace("BUILT_IN = {", line))
-    prompt = 'Look up "[Words(word)]".\n\nInput: It is big.\nOutput: It is [Words("big")] big.\n'
-    (tmp_path / "nightjar/prompts/texts/word_list.txt").write_text(prompt)
-    code = (
-        "from nightjar.tools import make, names, syntax; from nightjar.tools.registry import call_text\n"
-        "call = syntax.Call('Words', 'big')\n"
-        "print(names(), make('word_list').name, syntax.write(call), syntax.find(syntax.write(call))[0].call == call)\n"
-        "print(call_text('Words(\"big\")', None), make('word_list').instructions == PROMPT + '\\n')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", f"PROMPT = {prompt!r}\n{code}"], cwd=tmp_path, capture_output=True, text=True
-    )
-    names_line, results = done.stdout.splitlines()
-    assert names_line == f'{("word_list", *BUILT_IN)} Words  [Words("big")] True', done.stderr
-    assert results == "big has 3 letters True"
 
 
 def test_a_setting_is_read_and_a_wrong_one_is_one_line() -> None:
