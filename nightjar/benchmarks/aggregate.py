@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.average import average, average_difference
-from nightjar.benchmarks.capabilities import Floats
+from nightjar.benchmarks.average import main_metrics, mean_difference, mean_of_tasks, mean_score
+from nightjar.benchmarks.capabilities import Average, Floats
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core.errors import NightjarError
@@ -67,12 +67,24 @@ def interval(metric: Metric, values: Floats, bootstrap: Bootstrap) -> tuple[floa
     return scaled(metric, low), scaled(metric, high)
 
 
+def reported_mean(card: Card, scores: Sequence[SystemScores]) -> Average | None:
+    """The mean of tasks that a table of these systems' scores has as a row; None if it has none."""
+    pairs = (
+        (track, metric.name)
+        for system in scores
+        for track, places in by_track(system).items()
+        for metric in card.metrics
+        if len(system.of(metric, places))
+    )
+    return mean_of_tasks(card, main_metrics(card, pairs))
+
+
 def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> list[dict[str, Any]]:
     """Rows of contracts.SCORES: every system, track, level and metric that has instances, in this order.
 
-    The card's average comes last of each system, as a track of its own.
+    The mean of tasks comes last of each system, as a track of its own.
     """
-    table = []
+    table, mean = [], reported_mean(card, scores)
     columns = ("benchmark", "system", "track", "level", "name", "metric")
     for system in scores:
         tracks = by_track(system)
@@ -91,11 +103,9 @@ def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) 
                         "high": high,
                     }
                     table.append(dict(zip(columns, of, strict=True)) | estimated)
-        if card.average:
-            name = card.average.name
-            of = (card.name, system.system, name, "overall", "overall", name)
-            if found := average(card, system, tracks, bootstrap):
-                table.append(dict(zip(columns, of, strict=True)) | found)
+        if mean and (score := mean_score(card, mean, system, tracks, bootstrap)):
+            of = (card.name, system.system, mean.name, "overall", "overall", mean.name)
+            table.append(dict(zip(columns, of, strict=True)) | score)
     return table
 
 
@@ -122,15 +132,15 @@ def compare(
     The bootstrap draws instances, not scores, so that what makes an instance hard for both cancels out. See
     `difference` for the columns. Raises NightjarError if two systems were not scored on the same instances.
     """
-    by_name = {one.system: one for one in scores}
-    table = []
+    by_name = {scored.system: scored for scored in scores}
+    table, mean = [], reported_mean(card, scores)
+    card_levels = [level for level in levels if level in card.levels]
     for system, baseline in pairs:
         ours = by_name[system]
         theirs = aligned(ours, by_name[baseline])
         tracks = by_track(ours)
         for track, places in tracks.items():
-            wanted = [level for level in levels if level in card.levels]
-            for (level, name), members in group(ours.keys, places, wanted).items():
+            for (level, name), members in group(ours.keys, places, card_levels).items():
                 cell = {"benchmark": card.name, "system": system, "baseline": baseline, "track": track}
                 cell |= {"level": level, "name": name}
                 for metric in card.metrics:
@@ -138,12 +148,10 @@ def compare(
                     if len(both[0]):
                         estimated = difference(metric, *both, bootstrap)
                         table.append({**cell, "metric": metric.name, **estimated})
-        if card.average:
-            name = card.average.name
-            of = (system, baseline, name, "overall", "overall", name)
-            if found := average_difference(card, ours, theirs, tracks, bootstrap):
-                columns = ("system", "baseline", "track", "level", "name", "metric")
-                table.append({"benchmark": card.name} | dict(zip(columns, of, strict=True)) | found)
+        if mean and (tested := mean_difference(card, mean, (ours, theirs), tracks, bootstrap)):
+            columns = ("system", "baseline", "track", "level", "name", "metric")
+            of = (system, baseline, mean.name, "overall", "overall", mean.name)
+            table.append({"benchmark": card.name} | dict(zip(columns, of, strict=True)) | tested)
     return table
 
 

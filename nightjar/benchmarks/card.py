@@ -102,9 +102,13 @@ class Card(QuestionCard):
         titles = {name: task.title or name for name, task in self.tasks.items() if name != OTHERS}
         return titles | ({self.average.name: self.metric(self.average.name).title} if self.average else {})
 
+    def is_mean(self, track: str) -> bool:
+        """Return whether a track of a table of scores is the mean of tasks: it has the name of a metric."""
+        return track in self._metrics and track not in self.tasks
+
     def track_title(self, track: str) -> str:
         """The title of a track; its name if it has none."""
-        return self.tracks.get(track, track)
+        return self.tracks.get(track, "mean of tasks" if self.is_mean(track) else track)
 
     def with_encoder(self, folder: Path | None) -> Card:
         """The card that scores with the sentence encoder in `folder` too; itself for None.

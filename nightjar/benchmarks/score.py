@@ -14,8 +14,9 @@ from nightjar.benchmarks.aggregate import (
     difference,
     group,
     interval,
+    reported_mean,
 )
-from nightjar.benchmarks.average import average, average_difference
+from nightjar.benchmarks.average import mean_difference, mean_score
 from nightjar.benchmarks.capabilities import Analysis, Explain, Progress
 from nightjar.benchmarks.card import Card
 from nightjar.benchmarks.evaluation import prompting_of
@@ -53,8 +54,8 @@ def score_files(
 
     If several tracks occur, "by_track" gives {"n", "metrics", "by_category", "by_task", "intervals"} of each alone.
     Where each task is a track, "by_track" is always there, and `metrics` and `intervals` have the main metric of each
-    task under the name of the task. Where the card has an average of tasks and all of them have scores, it is there
-    too under its name, and "average" has its {"n", "value", "low", "high"}.
+    task under the name of the task. The mean of tasks that the leaderboard shows is there too, under the name of its
+    metric, and "average" has its {"metric", "n", "value", "low", "high"}.
     A reference without a prediction scores as an empty answer, or is left out where the card says so; it is counted in
     `missing`.
 
@@ -75,19 +76,19 @@ def score_files(
     if details is not None:
         check_output(details, inputs)
     questions = files.read_references(card, references)
-    given = files.read_answers(card, predictions, questions)
+    answers = files.read_answers(card, predictions, questions)
     if nothing := nothing_to_score(card, questions, str(predictions)):
         raise nothing
     # After the files are checked: an encoder takes long to load.
     card = card.with_encoder(encoder)
-    scored = score(card, "", questions, given)
+    scored = score(card, "", questions, answers)
     bootstrap = Bootstrap(samples=samples) if samples else None
     tracks = by_track(scored)
     result: dict[str, Any] = {
         "benchmark": benchmark,
         "tracks": list(tracks),
         "n": len(questions),
-        "missing": given.count(None),
+        "missing": answers.count(None),
         **_tables(card, scored, range(len(questions)), bootstrap),
     }
     if len(tracks) > 1 or card.files.by_task:
@@ -97,11 +98,12 @@ def score_files(
         }
         if card.files.by_task:
             result |= _by_task(card, result["by_track"])
-            if found := average(card, scored, tracks, bootstrap):
-                result["average"] = found
-                _add_average(card, result)
+            mean = reported_mean(card, [scored])
+            if mean and (mean_row := mean_score(card, mean, scored, tracks, bootstrap)):
+                result["average"] = {"metric": mean.name} | mean_row
+                _add_average(result)
     if details is not None:
-        _write_details(card, details, scored, questions, given, inputs)
+        _write_details(card, details, scored, questions, answers, inputs)
     return result
 
 
@@ -118,24 +120,25 @@ def compare_files(
     the permutation test (both None below 20 instances), and how many instances a does better, worse and equally well
     on. `by_category` has the same of each category, with the `metric` that is published for it; its p-values are not
     corrected for their number. If several tracks occur, "by_track" gives both of each track alone. What has no
-    prediction scores as empty, and is counted. Where the card has an average of tasks, "average" has the same of it.
+    prediction scores as empty, and is counted. "average" has the same of the mean of tasks that the leaderboard shows,
+    and names its "metric".
     Raises NightjarError as `score_files` does.
     """
     card = registry.card(benchmark)
     a, b, references = as_path(a), as_path(b), as_optional_path(references)
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
-    given = [files.read_answers(card, path, questions) for path in (a, b)]
+    answers = {name: files.read_answers(card, path, questions) for name, path in (("a", a), ("b", b))}
     if nothing := nothing_to_score(card, questions):
         raise nothing
-    ours, theirs = (score(card, name, questions, answers) for name, answers in zip("ab", given, strict=True))
+    ours, theirs = (score(card, name, questions, texts) for name, texts in answers.items())
     bootstrap = Bootstrap(samples=samples)
     tracks = by_track(ours)
     result: dict[str, Any] = {
         "benchmark": benchmark,
         "tracks": list(tracks),
         "n": len(questions),
-        "missing": {name: answers.count(None) for name, answers in zip("ab", given, strict=True)},
+        "missing": {name: texts.count(None) for name, texts in answers.items()},
         "prompts": {"a": prompting_of(a), "b": prompting_of(b)},
         "confidence": bootstrap.confidence,
         **_differences(card, ours, theirs, range(len(questions)), bootstrap),
@@ -144,9 +147,11 @@ def compare_files(
         result["by_track"] = {
             track: _differences(card, ours, theirs, places, bootstrap) for track, places in tracks.items()
         }
-    if card.average and (found := average_difference(card, ours, theirs, tracks, bootstrap)):
-        both = {name: average(card, one, tracks, None) for name, one in (("a", ours), ("b", theirs))}
-        result["average"] = {name: one["value"] for name, one in both.items() if one} | found
+    mean = reported_mean(card, [ours, theirs])
+    if mean and (tested := mean_difference(card, mean, (ours, theirs), tracks, bootstrap)):
+        means = {scored.system: mean_score(card, mean, scored, tracks, None) for scored in (ours, theirs)}
+        values = {name: row["value"] for name, row in means.items() if row}
+        result["average"] = {"metric": mean.name} | values | tested
     return result
 
 
@@ -158,48 +163,54 @@ def parts(result: Mapping[str, Any]) -> dict[str, Any]:
 def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What `score_files` returned as one flat table, each track alone, with the columns of contracts.SCORES.
 
-    `low` and `high` are None without intervals.
+    `low` and `high` are None without intervals. The mean of tasks comes last.
     """
     card = registry.card(result["benchmark"])
     rows = []
     for track, part in parts(result).items():
-        cells = [("overall", "overall", part["n"], part["metrics"], part.get("intervals", {}).get("metrics"))]
+        intervals = part.get("intervals", {})
+        groups = [("overall", "overall", part["n"], part["metrics"], intervals.get("metrics"))]
         for level in ("category", "task"):
-            ends = part.get("intervals", {}).get(f"by_{level}", {})
-            for name, row in part[f"by_{level}"].items():
-                cells.append((level, name, row["n"], row, ends.get(name)))
-        for level, name, n, values, between in cells:
+            level_ends = intervals.get(f"by_{level}", {})
+            for name, values in part[f"by_{level}"].items():
+                groups.append((level, name, values["n"], values, level_ends.get(name)))
+        for level, name, n, values, ends in groups:
             for metric in [it.name for it in card.metrics if it.name in values]:
-                low, high = (between and between[metric]) or (None, None)
+                low, high = (ends and ends[metric]) or (None, None)
                 cell = {"track": track, "level": level, "name": name, "metric": metric, "n": n}
                 rows.append(cell | {"value": values[metric], "low": low, "high": high})
-    if card.average and (found := result.get("average")):
-        rows.append(_average_cell(card.average.name) | found)
+    if mean := result.get("average"):
+        rows.append(_mean_names(mean) | {name: mean[name] for name in ("n", "value", "low", "high")})
     return rows
 
 
 def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What `compare_files` returned as one flat table, each track alone; `difference` is a - b."""
+    """What `compare_files` returned as one flat table, each track alone; `difference` is a - b.
+
+    The mean of tasks comes last.
+    """
     card = registry.card(result["benchmark"])
-    rows = []
+    cells = []
     for track, part in parts(result).items():
-        cells = [("overall", "overall", part["metrics"])]
-        cells += [("category", name, cell) for name, cell in part["by_category"].items()]
-        for level, name, cell in cells:
-            for metric in [it.name for it in card.metrics if it.name in cell]:
-                found = cell[metric]
-                row = {"track": track, "level": level, "name": name, "metric": metric}
-                row |= {"n": found["n"], "a": found["a"], "b": found["b"], "difference": found["value"]}
-                rows.append(row | {key: found[key] for key in _TESTED})
-    if card.average and (found := result.get("average")):
-        row = _average_cell(card.average.name) | {"n": found["n"], "a": found["a"], "b": found["b"]}
-        rows.append(row | {"difference": found["value"]} | {key: found[key] for key in _TESTED})
-    return rows
+        groups = [("overall", "overall", part["metrics"])]
+        groups += [("category", name, tested) for name, tested in part["by_category"].items()]
+        for level, name, by_metric in groups:
+            for metric in [it.name for it in card.metrics if it.name in by_metric]:
+                names = {"track": track, "level": level, "name": name, "metric": metric}
+                cells.append((names, by_metric[metric]))
+    if mean := result.get("average"):
+        cells.append((_mean_names(mean), mean))
+    return [
+        names
+        | {"n": tested["n"], "a": tested["a"], "b": tested["b"], "difference": tested["value"]}
+        | {name: tested[name] for name in _TESTED}
+        for names, tested in cells
+    ]
 
 
-def _average_cell(name: str) -> dict[str, Any]:
-    """What the row of an average has in the columns that name it."""
-    return {"track": name, "level": "overall", "name": "overall", "metric": name}
+def _mean_names(mean: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of the row of the mean of tasks."""
+    return {"track": mean["metric"], "level": "overall", "name": "overall", "metric": mean["metric"]}
 
 
 def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,22 +221,21 @@ def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
         for track, part in by_track.items()
         if part["metrics"]
     }
-    found: dict[str, Any] = {"metrics": {track: by_track[track]["metrics"][main[track]] for track in main}}
+    tables: dict[str, Any] = {"metrics": {track: by_track[track]["metrics"][main[track]] for track in main}}
     first = next(iter(by_track.values()))
     if "intervals" in first:
         ends = {track: by_track[track]["intervals"]["metrics"][main[track]] for track in main}
-        found["intervals"] = {**first["intervals"], "metrics": ends}
-    return found
+        tables["intervals"] = {**first["intervals"], "metrics": ends}
+    return tables
 
 
-def _add_average(card: Card, result: dict[str, Any]) -> None:
+def _add_average(result: dict[str, Any]) -> None:
     """Put the average beside the tasks' main metrics, under its name."""
-    assert card.average is not None
-    found = result["average"]
-    result["metrics"][card.average.name] = found["value"]
+    mean = result["average"]
+    result["metrics"][mean["metric"]] = mean["value"]
     if "intervals" in result:
-        ends = None if found["low"] is None else [found["low"], found["high"]]
-        result["intervals"]["metrics"][card.average.name] = ends
+        ends = None if mean["low"] is None else [mean["low"], mean["high"]]
+        result["intervals"]["metrics"][mean["metric"]] = ends
 
 
 def _tables(

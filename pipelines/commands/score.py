@@ -54,11 +54,7 @@ def _print_scores(result: dict[str, Any]) -> None:
     left_out = ", left out" if card.files.unanswered == "left out" else ""
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
     if card.files.by_task:
-        # The mean over the tasks comes last.
-        tasks = [
-            *(row["track"] for row in rows[:-1]),
-            "all tasks" if "average" in result else rows[-1]["track"],
-        ]
+        tasks = ["mean of tasks" if card.is_mean(row["track"]) else row["track"] for row in rows]
         by_task = [{"task": task} | row for task, row in zip(tasks, rows, strict=True)]
         _say_metrics(result, by_task, "task")
         return
@@ -148,8 +144,8 @@ def _print_differences(result: dict[str, Any]) -> None:
     say_head(result, "".join(lacking))
     if card.files.by_task:
         lines = [{"task": task} | line for task, part in by_track.items() for line in _lines(part)]
-        if card.average and (found := result.get("average")):
-            lines.append({"task": "", "metric": card.average.name, **_line(found)})
+        if mean := result.get("average"):
+            lines.append({"task": "mean of tasks", "metric": mean["metric"], **_line(mean)})
         say_table(lines)
         return
     for track, part in by_track.items():

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.mean_verdicts import judge_all
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
@@ -41,16 +42,17 @@ def verdicts(
     """
     now = verdict.cells(instances, measures)
     if reference is None:
-        return verdict.judge(now, {}, dict.fromkeys(now, "there is no earlier good run"), settings.alpha)
+        return judge_all(now, {}, dict.fromkeys(now, "there is no earlier good run"), settings.alpha)
     ours, theirs = _same_questions(facts, instances, reference)
     present, before = verdict.cells(ours, measures), verdict.cells(theirs, measures)
-    other = {cell: _differs(facts, reference, cell) for cell in present.keys() & before.keys()}
-    rows = verdict.judge(present, before, {cell: why for cell, why in other.items() if why}, settings.alpha)
-    found = _declines(now, facts, earlier, settings.alpha)
+    differences = {cell: _differs(facts, reference, cell) for cell in present.keys() & before.keys()}
+    other_evaluations = {cell: reason for cell, reason in differences.items() if reason}
+    rows = judge_all(present, before, other_evaluations, settings.alpha)
+    declines = _declines(now, facts, earlier, settings.alpha)
     for row in rows:
         cell = verdict.Cell(*(row[name] for name in verdict.Cell._fields))
-        if row["verdict"] == "unchanged" and cell in found:
-            row |= {"verdict": "worse", "reason": found[cell]}
+        if row["verdict"] == "unchanged" and cell in declines:
+            row |= {"verdict": "worse", "reason": declines[cell]}
     return rows
 
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import by_track, group
-from nightjar.benchmarks.average import average
+from nightjar.benchmarks.average import main_metrics, mean_of_tasks, mean_score
+from nightjar.benchmarks.capabilities import Average
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, Places, SystemScores, from_rows
 from nightjar.core import contracts, paths, tables
@@ -68,7 +69,7 @@ def trace_number(root: Path, name: str) -> Row:
     benchmark, _, others = name.partition("/")
     scored = paths.SCORES / benchmark
     check_in_workspace(root, scored)
-    rows = tables.read_rows(root / scored, contracts.SCORES)
+    rows = score_rows = tables.read_rows(root / scored, contracts.SCORES)
     system, _, others = others.partition("/")
     rows = _named(rows, "system", system, name, benchmark)
     metrics = {row["metric"] for row in rows}
@@ -78,19 +79,20 @@ def trace_number(root: Path, name: str) -> Row:
     rows = _named(rows, "metric", metric, name, f"{benchmark}/{system}")
     rows = _of_group(rows, others.removeprefix(metric).removeprefix("/"), f"{benchmark}/{system}/{metric}")
     card = registry.card(benchmark)
+    pairs = ((row["track"], row["metric"]) for row in score_rows if row["level"] == "overall")
+    mean = mean_of_tasks(card, main_metrics(card, pairs))
     params = read_yaml(root / PARAMS_FILE) if (root / PARAMS_FILE).is_file() else {}
     where = pc.field("system") == system
     (scores,) = from_rows(tables.read(root / scored, contracts.INSTANCE_SCORES, where=where).to_pylist())
     artifacts = dict[Path, None]()
     numbers = []
     for row in rows:
-        measured, recomputed = _measured(card, scores, row)
+        mean_of_row = mean if mean and mean.name == row["track"] else None
+        measured, recomputed = _measured(card, scores, row, mean_of_row)
         columns = ("track", "level", "name", "n", "value", "low", "high")
         number = {column: row[column] for column in columns}
         of = card.metric(metric)
-        statistic = (
-            "mean of tasks" if card.average and row["track"] == card.average.name else of.statistic.name
-        )
+        statistic = "mean of tasks" if mean_of_row else of.statistic.name
         number |= {"statistic": statistic, "scale": of.scale, "recomputed": recomputed}
         numbers.append(number | _Way(root, params, row, measured, artifacts).steps())
     entries = lock_entries(root, artifacts)
@@ -135,20 +137,25 @@ def _listed(names: Collection[str]) -> str:
     return ", ".join(listed[:LISTED_NAMES]) + (f" and {omitted} more" if omitted > 0 else "")
 
 
-def _measured(card: Card, scores: SystemScores, row: Row) -> tuple[list[Measured], float | None]:
-    """The metrics and instances that a row of contracts.SCORES is made of, and its value from them."""
+def _measured(
+    card: Card, scores: SystemScores, row: Row, mean: Average | None
+) -> tuple[list[Measured], float | None]:
+    """The metrics and instances that a row of contracts.SCORES is made of, and its value from them.
+
+    `mean` is what the row of a mean of tasks is the mean of, None for other rows.
+    """
     tracks = by_track(scores)
-    if card.average and row["track"] == card.average.name:
+    if mean:
         by_task = (
             next(
                 ((it, members) for it in card.metrics if (members := _having(scores, it, tracks[track]))),
                 None,
             )
-            for track in card.average.tracks
+            for track in mean.tracks
             if track in tracks
         )
-        mean = average(card, scores, tracks, None)
-        return list(filter(None, by_task)), mean["value"] if mean else None
+        score = mean_score(card, mean, scores, tracks, None)
+        return list(filter(None, by_task)), score["value"] if score else None
     metric = card.metric(row["metric"])
     groups = group(scores.keys, tracks.get(row["track"], ()), card.levels)
     places = groups.get((row["level"], row["name"]), ())

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.average import averaged, difference_of, mean_title, value_of
-from nightjar.benchmarks.capabilities import Average, Matching
+from nightjar.benchmarks.capabilities import Matching
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
+from nightjar.benchmarks.mean_verdicts import judge_all
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
-from nightjar.statistics import Bootstrap, enough, verdict
-from nightjar.statistics.bootstrap import DECIMALS
+from nightjar.statistics import verdict
 from stages.report import numbers
 from stages.report.benchmark.instances import Key
 from stages.report.read.results import HEADLINE
@@ -27,7 +26,6 @@ from stages.report.site import Site
 ALPHA, EXAMPLES = 0.05, 5
 
 Rows = list[dict[str, Any]]
-Cells = Mapping[verdict.Cell, verdict.Scored]
 # The files of a comparison.
 PAGE, VALUES = "index.html", "comparison.json"
 
@@ -35,18 +33,15 @@ PAGE, VALUES = "index.html", "comparison.json"
 def compare(now: Path, before: Path) -> dict[str, Any]:
     """The comparison of two data folders, as JSON values: `numbers`, `answers` and `prompts`.
 
-    `numbers` has the rows of `verdict.judge` for the first metrics of every track and system, and for the mean of the
-    tasks of a benchmark. `answers` has a row for each benchmark and system that both have. The folders have the
-    artifacts of the stages questions, predict and evaluate. `prompts` has a row for each system that was asked in
-    another way (`params.predict.prompting`), as far as both folders have its facts.
+    `numbers` has the rows of `judge_all` for the first metrics of every track and system. `answers` has a row for each
+    benchmark and system that both have. The folders have the artifacts of the stages questions, predict and evaluate.
+    `prompts` has a row for each system that was asked in another way (`params.predict.prompting`), as far as both
+    folders have its facts.
     Raises NightjarError if a folder has no evaluation or a table is missing.
     """
     scored = [_scores(folder) for folder in (now, before)]
     ours, theirs = (verdict.cells(rows, _measures) for rows in scored)
-    judged = [*verdict.judge(ours, theirs, {}, ALPHA), *_means(ours, theirs)]
-    known = [row for row in judged if row["p"] is not None]
-    higher = [registry.card(row["benchmark"]).metric(row["metric"]).higher_is_better for row in known]
-    verdict.correct(known, higher, ALPHA)
+    judged = judge_all(ours, theirs, {}, ALPHA)
     answers, prompts = [], []
     for name in _benchmarks(now):
         systems = sorted({row["system"] for row in scored[0] if row["benchmark"] == name})
@@ -89,69 +84,6 @@ def _scores(folder: Path) -> Rows:
 def _measures(benchmark: str, names: Collection[str]) -> list[Metric]:
     """The first metrics of the card that a track has, those of the report's headline."""
     return [it for it in registry.card(benchmark).metrics if set(it.parts) <= set(names)][:HEADLINE]
-
-
-def _means(ours: Cells, theirs: Cells) -> Rows:
-    """A row of `verdict.judge` for the mean of the tasks of each benchmark that has one, and of each system.
-
-    Instances are resampled, and swapped between the versions, within a task; p is that of the permutation test.
-    """
-    rows = []
-    for benchmark, system in sorted({(cell.benchmark, cell.system) for cell in (*ours, *theirs)}):
-        card = registry.card(benchmark)
-        reported = _mean_of(card, ours) or _mean_of(card, theirs)
-        if reported is None:
-            continue
-        main, mean = reported
-        now, before = (_tasks(card, system, mean, cells) for cells in (ours, theirs))
-        pairs = {it: verdict.pair(now.get(it), before.get(it)) for it in mean.tracks}
-        why = next(((it, card.track_title(at)) for at, it in pairs.items() if isinstance(it, str)), ("",) * 2)
-        n = sum(len(it.ids) for it in now.values())
-        if not why[0] and not enough(n):
-            why = verdict.few(n), ""
-        name = mean.name if mean is card.average else mean_title(card, main, mean)
-        row: dict[str, Any] = {
-            **verdict.Cell(benchmark, system, name, mean.name)._asdict(),
-            **dict.fromkeys(("value", "low", "high", "p", "p_corrected", "better", "worse", "equal")),
-            "verdict": "not comparable",
-            "reason": (", in " if ":" in why[0] else ": ").join(filter(None, why)),
-            "n": n,
-            "now": _mean_value(card, mean, now),
-            "before": _mean_value(card, mean, before),
-        }
-        if not row["reason"]:
-            both = {
-                it: (card.metric(now[it].measure.name), (now[it].values, before[it].values)) for it in pairs
-            }
-            found = difference_of(both, DECIMALS, Bootstrap())
-            row |= {key: value for key, value in found.items() if key in row}
-        if (row["now"], row["before"]) != (None, None):
-            rows.append(row)
-    return rows
-
-
-def _mean_of(card: Card, found: Cells) -> tuple[Mapping[str, Metric], Average] | None:
-    """The main metric of each track, and the mean that a version's leaderboard shows; None if it shows none."""
-    present = {(cell.track, cell.metric) for cell in found if cell.benchmark == card.name}
-    tracks = {track for track, _ in present}
-    order = [*(track for track in card.tracks if track in tracks), *sorted(tracks - set(card.tracks))]
-    main = {track: next(it for it in card.metrics if (track, it.name) in present) for track in order}
-    mean = averaged(card, main)
-    return (main, mean) if mean else None
-
-
-def _tasks(card: Card, system: str, mean: Average, found: Cells) -> dict[str, verdict.Scored]:
-    """The scores of a system by the main metric of each task, of tasks that it has."""
-    cells = [verdict.Cell(card.name, system, track, it.name) for track in mean.tracks for it in card.metrics]
-    return {cell.track: found[cell] for cell in reversed(cells) if cell in found}
-
-
-def _mean_value(card: Card, mean: Average, found: Mapping[str, verdict.Scored]) -> float | None:
-    if len(found) < len(mean.tracks):
-        return None
-    return round(
-        value_of({at: (card.metric(it.measure.name), (it.values,)) for at, it in found.items()}), DECIMALS
-    )
 
 
 def _main_values(rows: Rows, benchmark: str) -> dict[tuple[str, str, str], tuple[str, float]]:

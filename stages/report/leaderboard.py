@@ -7,19 +7,14 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from nightjar.benchmarks.aggregate import aligned, by_track
-from nightjar.benchmarks.average import average, average_difference, averaged, mean_title
-from nightjar.benchmarks.capabilities import Average
-from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.sections import Interval
+from nightjar.benchmarks.card import Card
 from nightjar.core.display import counted_as
-from nightjar.statistics import MINIMUM, Bootstrap
 from stages.report import numbers
 from stages.report.benchmark import differences
 from stages.report.benchmark.page import Benchmark, Number
 from stages.report.plots import kinds
 from stages.report.plots.spec import ROLES, Plot, shortened, table
-from stages.report.read.results import Results, Row
+from stages.report.read.results import Results
 
 FILE = "leaderboard.csv"
 
@@ -37,62 +32,37 @@ class Column(Number):
     chats: Mapping[str, str]
 
 
-def column(one: Benchmark) -> Column:
-    """The card's average; else the mean of comparable tasks where each task is a track; else the first track."""
-    card, found = one.systems.card, one.results
-    if card.average and card.average.name in found.tracks:
-        return _of_track(one, card.average.name)
-    main = {track: found.overall(track)[0].metric for track in found.tracks}
-    mean = averaged(card, main)
-    return _mean(one, main, mean) if mean else _of_track(one, found.tracks[0])
+def column(benchmark: Benchmark) -> Column:
+    """Return the mean of tasks, where each task is a track; else the number of the first track."""
+    results, systems = benchmark.results, benchmark.systems
+    card, reference = systems.card, systems.models[0]
+    track = results.mean or results.tracks[0]
+    row = results.overall(track)[0]
+    paired = {system: results.difference(track, "overall", row, system, reference) for system in row.lanes}
+    differences = {system: difference for system, difference in paired.items() if difference}
+    best = results.best(track, "overall", row)
+    title = numbers.heading(row.metric)
+    if results.mean and not (card.average and card.average.name == track):
+        title = f"{title}, {results.mean_title()}"
+    elif not results.mean and len(card.tracks) > 1:
+        title = f"{title}, {card.track_title(track)}"
+    published = _published(card, track, bool(results.mean))
+    return Column(title, row, reference, differences, best, card, published, systems.roles, systems.chats)
 
 
-def _of_track(one: Benchmark, track: str) -> Column:
-    row, reference, found = one.results.overall(track)[0], one.systems.models[0], one.results
-    paired = {system: found.difference(track, "overall", row, system, reference) for system in row.lanes}
-    published = {
-        it.system: (it.values[track], it.source) for it in one.systems.card.papers.rows if track in it.values
+def _published(card: Card, track: str, is_mean: bool) -> dict[str, tuple[float, str]]:
+    """Return the published values of a track with their sources, by system.
+
+    Of a mean that no paper has under its name, those are the averages that papers print of their tasks.
+    """
+    values = {row.system: (row.values[track], row.source) for row in card.papers.rows if track in row.values}
+    if values or not is_mean:
+        return values
+    return {
+        row.system: (row.average, f"{row.source}, average of {len(row.values)} tasks")
+        for row in card.papers.rows
+        if row.average is not None
     }
-    known = {system: it for system, it in paired.items() if it}
-    best = found.best(track, "overall", row)
-    title, of = numbers.heading(row.metric), one.systems
-    own = len(one.systems.card.tracks) < 2 or (
-        one.systems.card.average and one.systems.card.average.name == track
-    )
-    title = title if own else f"{title}, {one.systems.card.track_title(track)}"
-    return Column(title, (), row, reference, known, best, of.card, published, of.roles, of.chats)
-
-
-def _mean(one: Benchmark, main: Mapping[str, Metric], mean: Average) -> Column:
-    """The mean of the main metrics of tasks, which is no average of the card's own."""
-    tracks, card = mean.tracks, one.systems.card
-    card, bootstrap = card.with_capabilities(mean), Bootstrap()
-    by_name = {it.system: it for it in one.scores}
-
-    def difference(system: str, other: str) -> dict[str, Any] | None:
-        ours, theirs = by_name[system], aligned(by_name[system], by_name[other])
-        return average_difference(card, ours, theirs, by_track(ours), bootstrap)
-
-    lanes, n, reference = {}, 0, one.systems.models[0]
-    for system, ours in by_name.items():
-        if value := average(card, ours, by_track(ours), bootstrap):
-            lanes[system], n = Interval(value["value"], value["low"], value["high"]), value["n"]
-    others = [system for system in lanes if system != reference] if reference in lanes else []
-    paired = {system: found for system in others if (found := difference(system, reference))}
-    published = {
-        it.system: (it.average, f"{it.source}, average of {len(it.values)} tasks")
-        for it in card.papers.rows
-        if it.average is not None
-    }
-    row = Row("overall", "overall", card.metric(mean.name), n, lanes)
-    roles, best = one.systems.roles, ""
-    if n >= MINIMUM and len(ranked := row.ranked(roles)) > 1:
-        against = (difference(ranked[0], other) for other in ranked[1:])
-        best = ranked[0] if all(found and found["significant"] for found in against) else ""
-    title = f"{numbers.heading(row.metric)}, {mean_title(card, main, mean)}"
-    return Column(
-        title, tracks, row, reference, paired, best, one.systems.card, published, roles, one.systems.chats
-    )
 
 
 def sentences(columns: Sequence[Column], data: str) -> list[str]:

@@ -111,13 +111,12 @@ _INDENT = 3 * "\u00a0"
 
 @dataclass(frozen=True)
 class Number:
-    """The one number of a benchmark: its title, the tracks that it is the mean of, if any, and its row.
+    """The one number of a benchmark: its title and its row.
 
     `differences` are those from `reference` by system, `best` the system that is significantly the best, "" for none.
     """
 
     title: str
-    tracks: Sequence[str]
     row: Row
     reference: str
     differences: Mapping[str, Mapping[str, Any]]
@@ -150,7 +149,7 @@ def context(one: Benchmark, number: Number | None, params: Params) -> dict[str, 
         "title": card.title,
         "source": card.source,
         "unscored": one.unscored,
-        "opposites": findings.opposites(found, number.row if number and number.tracks else None),
+        "opposites": findings.opposites(found, number.row if number and found.mean else None),
         "heat": _heat(found) if found.tracks else None,
         "forest": _forest(found, number) if number else None,
         "explorer": instances.file(card),
@@ -231,7 +230,7 @@ def _forest(found: Results, number: Number) -> Plot:
         for row in found.headline(track)
         for title in [initial(card.track_title(track))]
     ][:_PANELS]
-    if number.tracks or card.average:
+    if found.mean:
         rows = [(number.title, f"n = {numbers.count(number.row.n)}", number.row.metric, number.row.lanes)]
     label = f"Scores of every system with {CONFIDENCE:.0%} intervals, {card.title}"
     return kinds.forest(f"forest-{card.name}", label, rows, found.roles, 270)

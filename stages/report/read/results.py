@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.average import main_metrics, mean_of_tasks, mean_title
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.sections import Interval, initial
 from nightjar.core import contracts, tables
@@ -59,7 +60,10 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Results:
-    """The scores of one benchmark by track, level, name and metric; systems in their written order."""
+    """The scores of one benchmark by track, level, name and metric; systems in their written order.
+
+    `mean` is the track of the mean of tasks, "" if there is none; it comes last.
+    """
 
     def __init__(
         self,
@@ -76,9 +80,11 @@ class Results:
                 row
             )
         self.systems = list(dict.fromkeys(row["system"] for row in scores))
-        listed = list(card.tracks)
         present = {row["track"] for row in scores}
-        self.tracks = [track for track in listed if track in present] + sorted(present - set(listed))
+        self.mean = next(filter(card.is_mean, sorted(present)), "")
+        listed = [track for track in card.tracks if track in present and track != self.mean]
+        means = [self.mean] if self.mean else []
+        self.tracks = [*listed, *sorted(present - {*listed, *means}), *means]
         self._categories = categories
         self._cells: dict[tuple[str, str, str, str], dict[str, tuple[Interval, int]]] = {}
         for row in scores:
@@ -159,6 +165,12 @@ class Results:
 
     def _title(self, level: str, name: str) -> str:
         return self.card.task(name).title or name if level == "task" else category_title(name)
+
+    def mean_title(self) -> str:
+        """Return the title of the mean of tasks, with the tasks that have another metric; "" if there is none."""
+        main = main_metrics(self.card, {(track, metric) for track, _, _, metric in self._cells})
+        mean = mean_of_tasks(self.card, main)
+        return mean_title(self.card, main, mean) if mean else ""
 
 
 def read(card: Card, path: Path, roles: Mapping[str, str] | None = None) -> Results:

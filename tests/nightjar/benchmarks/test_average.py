@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.aggregate import aggregate, by_track, compare
-from nightjar.benchmarks.average import average, average_difference, averaged, mean_title
+from nightjar.benchmarks.aggregate import aggregate, by_track, compare, reported_mean
+from nightjar.benchmarks.average import mean_difference, mean_of_tasks, mean_score, mean_title
 from nightjar.benchmarks.capabilities import Average
 from nightjar.benchmarks.card import Card, Metric
 from nightjar.benchmarks.scores import Key, SystemScores
@@ -26,6 +26,7 @@ CARD: Card = replace(
     ),
     capabilities=(Average("score", ("a", "b")),),
 )
+MEAN = Average("score", ("a", "b"))
 BOOTSTRAP = Bootstrap(seed=7, samples=4000, confidence=0.95)
 SIZES = {"a": 30, "b": 60}
 
@@ -50,7 +51,7 @@ def test_the_interval_resamples_within_each_task() -> None:
     places = by_track(ours)
     rng = np.random.default_rng(0)
     drawn = [plain(ours, {t: rng.choice(p, len(p)) for t, p in places.items()}) for _ in range(8000)]
-    found = average(CARD, ours, places, BOOTSTRAP)
+    found = mean_score(CARD, MEAN, ours, places, BOOTSTRAP)
     assert found is not None
     assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.5)
 
@@ -58,7 +59,7 @@ def test_the_interval_resamples_within_each_task() -> None:
 def test_the_difference_and_its_test_swap_within_instances() -> None:
     ours, theirs = system("x", 1, 0.2), system("y", 2)
     places = by_track(ours)
-    found = average_difference(CARD, ours, theirs, places, BOOTSTRAP)
+    found = mean_difference(CARD, MEAN, (ours, theirs), places, BOOTSTRAP)
     assert found is not None
     seen = plain(ours, places) - plain(theirs, places)
     assert found["value"] == pytest.approx(seen, abs=1e-4)
@@ -83,15 +84,17 @@ def test_the_difference_and_its_test_swap_within_instances() -> None:
 
 def test_there_is_none_without_all_tasks_and_no_interval_of_few_instances() -> None:
     few = system("x", 1, sizes={"a": 5, "b": 14})
-    found = average(CARD, few, by_track(few), BOOTSTRAP)
+    found = mean_score(CARD, MEAN, few, by_track(few), BOOTSTRAP)
     assert found is not None and found["low"] is None and found["high"] is None
-    other = average_difference(CARD, few, system("y", 2, sizes={"a": 5, "b": 14}), by_track(few), BOOTSTRAP)
+    other = mean_difference(
+        CARD, MEAN, (few, system("y", 2, sizes={"a": 5, "b": 14})), by_track(few), BOOTSTRAP
+    )
     assert other is not None and (other["low"], other["p"], other["significant"]) == (None, None, False)
     one = system("x", 1, sizes={"b": 60})
-    assert average(CARD, one, by_track(one), BOOTSTRAP) is None
-    assert average_difference(CARD, one, one, by_track(one), BOOTSTRAP) is None
-    assert average(MADE, few, by_track(few), BOOTSTRAP) is None
-    same = average_difference(CARD, few, few, by_track(few), BOOTSTRAP)
+    assert mean_score(CARD, MEAN, one, by_track(one), BOOTSTRAP) is None
+    assert mean_difference(CARD, MEAN, (one, one), by_track(one), BOOTSTRAP) is None
+    assert reported_mean(MADE, [few]) is None
+    same = mean_difference(CARD, MEAN, (few, few), by_track(few), BOOTSTRAP)
     assert same is not None and (same["value"], same["p"], same["significant"]) == (0.0, None, False)
 
 
@@ -101,21 +104,21 @@ def test_a_task_with_few_instances_is_resampled_within_itself() -> None:
     places = by_track(ours)
     rng = np.random.default_rng(0)
     drawn = [plain(ours, {t: rng.choice(p, len(p)) for t, p in places.items()}) for _ in range(8000)]
-    found = average(CARD, ours, places, BOOTSTRAP)
+    found = mean_score(CARD, MEAN, ours, places, BOOTSTRAP)
     assert found is not None
     assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.8)
     forth, back = (
-        average_difference(CARD, one, other, places, BOOTSTRAP)
+        mean_difference(CARD, MEAN, (one, other), places, BOOTSTRAP)
         for one, other in ((ours, theirs), (theirs, ours))
     )
     assert forth is not None and back is not None
     assert (forth["low"], forth["high"], forth["p"]) == (-back["high"], -back["low"], back["p"])
     assert forth["low"] < forth["value"] < forth["high"] and 0 < forth["p"] <= 1
     lone = system("x", 1, sizes={"a": 1, "b": 60})
-    found = average(CARD, lone, by_track(lone), BOOTSTRAP)
+    found = mean_score(CARD, MEAN, lone, by_track(lone), BOOTSTRAP)
     assert found is not None and found["low"] is None, "every resample of one instance is the same"
     wrong = replace(ours, parts={name: 0 * values for name, values in ours.parts.items()})
-    found = average(CARD, wrong, places, BOOTSTRAP)
+    found = mean_score(CARD, MEAN, wrong, places, BOOTSTRAP)
     assert found == {"n": 65, "value": 0.0, "low": None, "high": None}, "no interval without width"
 
 
@@ -136,7 +139,7 @@ def test_the_title_names_the_tasks_of_another_metric() -> None:
     card = registry.card("classification")
     accuracy, matthews = card.metric("accuracy"), card.metric("matthews")
     main = {"sst2": accuracy, "cola": matthews, "trec": accuracy}
-    mean = averaged(card, main)
+    mean = mean_of_tasks(card, main)
     assert mean is not None and mean.name == "accuracy"
     assert mean_title(card, main, mean) == "mean of 3 tasks, CoLA by Matthews correlation"
     assert mean_title(card, main, Average("accuracy", ("sst2", "trec"))) == "mean of 2 tasks"

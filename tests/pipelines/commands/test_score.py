@@ -238,6 +238,7 @@ def test_a_benchmark_whose_tasks_are_tracks_has_one_line_a_task(tasks: tuple[str
         ["sums", "errors", "4", "0.00"],
         ["words", "ratio", "4", "0.00"],
         ["words", "errors", "4", "1.00"],
+        ["mean", "of", "tasks", "ratio", "8", "50.00"],
     ]
     one = ("--benchmark", "made", "--references", "one.jsonl", "--samples", "0")
     text = nightjar("score", "--predictions", "first.jsonl", *one).splitlines()

@@ -39,9 +39,21 @@ def scores() -> dict[tuple[str, str], dict[str, Any]]:
 def test_the_headline_has_both(report: list[list[str]]) -> None:
     entries = json.loads((OUT / "headline.json").read_text())
     blocks = dict.fromkeys((entry["benchmark"], entry["track"]) for entry in entries)
-    assert list(blocks) == [(NAME, "default"), (NAME, "xlingual"), ("made", "sums"), ("made", "days")]
-    assert len(entries) == 2 * len(SYSTEMS | ABLATIONS) + 2 * len(made.SYSTEMS)
-    last = entries[-1]
+    assert list(blocks) == [
+        (NAME, "default"),
+        (NAME, "xlingual"),
+        *(("made", it) for it in ("sums", "days", "accuracy")),
+    ]
+    assert len(entries) == 2 * len(SYSTEMS | ABLATIONS) + 3 * len(made.SYSTEMS)
+    mean = entries[-1]
+    assert (mean["track"], mean["system"], mean["n"], mean["accuracy"]) == (
+        "accuracy",
+        "tk_instruct",
+        32,
+        0.5,
+    )
+    assert mean["accuracy_low"] < 0.5 < mean["accuracy_high"]
+    last = entries[-1 - len(made.SYSTEMS)]
     assert set(last) == {"benchmark", "track", "system", "n", "accuracy", "accuracy_low", "accuracy_high"}
     assert (last["n"], last["accuracy"], last["accuracy_low"]) == (8, 0.5, None)
     table = (OUT / "headline.txt").read_text().splitlines()
@@ -83,10 +95,11 @@ def test_the_tools_that_were_called(report: list[list[str]]) -> None:
 
 
 def test_differences_have_the_unit_of_the_metric(report: list[list[str]]) -> None:
-    lines = [row for row in report if row[0] == "tk_instruct − untuned" and row[2] == "accuracy"]
-    tracks = [("Sums of two", "24", "+0.250"), ("Days of the week", "8", "+0.250")]
-    assert [(row[1], row[3], row[4]) for row in lines] == tracks
-    assert lines[1][5] == "n<20" and lines[1][-1] == "no"
+    lines = [row for row in report if row[0] == "tk_instruct − untuned" and len(row) == 9]
+    tracks = [("Sums of two", "24"), ("Days of the week", "8"), ("mean of tasks", "32")]
+    assert [(row[1], row[2]) for row in lines] == tracks
+    assert lines[1][3] == "n<20" and [row[-1] for row in lines] == ["yes", "no", "yes"]
+    assert "metric accuracy, difference +0.250" in text("made.html").replace(" = ", " "), "equal in all rows"
 
 
 def test_its_answers_its_calls_and_its_systems_are_there(report: list[list[str]]) -> None:

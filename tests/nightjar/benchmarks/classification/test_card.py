@@ -67,9 +67,18 @@ def test_scores_of_files(tmp_path: Path, references: Path) -> None:
     given = lines(tmp_path / "p.jsonl", *({"task": t, "id": i, "prediction": p} for t, i, p in rows))
     found = score_files("classification", given, references, details=tmp_path / "d.jsonl")
     # CoLA: 1 true negative, 2 false positives, 6 true positives.
+    cola = 100 * 6 / (8 * 6 * 3 * 1) ** 0.5
     assert found["metrics"] == {
         "sst2": 50.0,
-        "cola": pytest.approx(100 * 6 / (8 * 6 * 3 * 1) ** 0.5, abs=1e-4),
+        "cola": pytest.approx(cola, abs=1e-4),
+        "accuracy": pytest.approx((50 + cola) / 2, abs=1e-4),
+    }
+    assert found["average"] == {
+        "metric": "accuracy",
+        "n": 11,
+        "value": found["metrics"]["accuracy"],
+        "low": None,
+        "high": None,
     }
     assert found["by_track"]["cola"]["metrics"]["accuracy"] == pytest.approx(700 / 9, abs=1e-4)
     details = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text("utf-8").splitlines()]
