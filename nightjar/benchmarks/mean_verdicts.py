@@ -90,9 +90,14 @@ def _judge_mean(
 
 
 def _task_cells(card: Card, mean: Average, system: str, scores: Cells) -> dict[str, verdict.Cell]:
-    """Return the cell of the main metric of each task of the mean that a system has."""
-    cells = [verdict.Cell(card.name, system, track, it.name) for track in mean.tracks for it in card.metrics]
-    return {cell.track: cell for cell in reversed(cells) if cell in scores}
+    """Return the cell of the main metric of each task of the mean that a system has, in the order of the mean."""
+    cells: dict[str, verdict.Cell] = {}
+    for track in mean.tracks:
+        for metric in card.metrics:
+            cell = verdict.Cell(card.name, system, track, metric.name)
+            if cell in scores:
+                cells.setdefault(track, cell)
+    return cells
 
 
 def _value(card: Card, mean: Average, tasks: Mapping[str, verdict.Scored]) -> float | None:
