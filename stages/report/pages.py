@@ -12,7 +12,7 @@ from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
-from stages.report.benchmark.page import Benchmark, Number
+from stages.report.benchmark.page import Benchmark
 from stages.report.project import augmented, contamination, data, provenance, stage_runs
 from stages.report.project.calls import Tool
 from stages.report.read import facts
@@ -68,17 +68,16 @@ def build(
         "left_out": missing,
         "unscored": unscored,
         "board": leaderboard.context(columns, _instance_pages(benchmarks)),
+        "opposites": [],
     }
-    site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about})
     for one in benchmarks:
-        number = next((it for it in columns if it.card is one.systems.card), None)
-        _benchmark(
-            site,
-            one,
-            number,
-            params,
-            {**shared, "named": _named(origin, one.systems.roles, one.systems.card.title)},
-        )
+        card = one.systems.card
+        number = next((column for column in columns if column.card is card), None)
+        named_here = _named(origin, one.systems.roles, card.title)
+        context = benchmark.context(one, number, params)
+        about["opposites"] += [(card, sentence) for sentence in context["opposites"]]
+        _benchmark(site, one, context, {**shared, "named": named_here})
+    site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about})
     for name, found in other.items():
         if found:
             site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": found})
@@ -107,12 +106,10 @@ TITLES = {
 }
 
 
-def _benchmark(
-    site: Site, one: Benchmark, number: Number | None, params: Params, shared: Mapping[str, Any]
-) -> None:
+def _benchmark(site: Site, one: Benchmark, context: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
     """The page of a benchmark, and the explorer of its instances."""
     card = one.systems.card
-    shown = {**shared, "one": benchmark.context(one, number, params)}
+    shown = {**shared, "one": context}
     site.page(f"{card.name}.html", "benchmark.html.j2", card.title, shown)
     site.add({f"scores-{card.name}.csv": one.results.csv()})
     site.page(

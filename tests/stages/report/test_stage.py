@@ -176,6 +176,23 @@ def test_the_leaderboard(reported: Path) -> None:
     assert values == {system: row["value"] for system, row in scores.items()}
 
 
+def test_an_opposite_finding_is_on_the_overview_and_on_the_page_of_the_benchmark(project: Path) -> None:
+    """Wang et al. have the upper bound above Tk-Instruct."""
+
+    def worsened(table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            row | {"value": 0.5} if row.get("system") == "supervised" and table == "scores" else row
+            for row in rows
+        ]
+
+    rewrite(worsened)
+    assert run().returncode == 0
+    sentence = "English track: supervised has 0.5 and is worse than tk_instruct with"
+    for name in ("index.html", f"{NAME}.html"):
+        assert text(name).count(sentence) == 1, name
+    assert text("index.html").index("The leaderboard as CSV") < text("index.html").index(sentence)
+
+
 def test_three_sentences_say_what_was_evaluated_how_systems_rank_and_what_is_significant(
     reported: Path,
 ) -> None:
