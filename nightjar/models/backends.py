@@ -17,7 +17,7 @@ from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
 from nightjar.models.chat_template import ChatTemplate, TemplatedModel
 from nightjar.models.model import Model
-from nightjar.models.remote import CHAT, ENTRY, SERVER, is_remote, split
+from nightjar.models.source import ModelSource
 from nightjar.models.tokenizer import is_encoder_decoder
 from nightjar.models.weights import weight_files
 from nightjar.params.chat import Chat
@@ -25,7 +25,7 @@ from nightjar.params.predict import PredictBenchmark
 
 GROUP = "nightjar.models"
 # The class of each kind of source that names no files.
-BUILT_IN = {SERVER: "nightjar.models.server:Server", CHAT: "nightjar.models.chat:ChatServer"}
+BUILT_IN = {"server": "nightjar.models.server:Server", "chat": "nightjar.models.chat:ChatServer"}
 
 
 def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
@@ -34,16 +34,16 @@ def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
 
     Raises NightjarError if there is no such entry point or it names no model, and for a folder without weights.
     """
-    if not is_remote(source):
+    parsed = ModelSource.parse(source)
+    if not parsed.remote:
         from nightjar.models.local import CausalModel, EncoderDecoderModel
 
         weight_files(base)
         return EncoderDecoderModel if is_encoder_decoder(base) else CausalModel
-    kind, _ = split(source)
-    if source.startswith(f"{ENTRY}:"):
-        point = plugins.named(GROUP, kind, source)
+    if parsed.kind == "entry":
+        point = plugins.named(GROUP, parsed.name, source)
     else:
-        point = EntryPoint(kind, BUILT_IN[kind], GROUP)
+        point = EntryPoint(parsed.kind, BUILT_IN[parsed.kind], GROUP)
     loaded_class: Any = plugins.load(point)
     if Model not in getattr(loaded_class, "__mro__", ()) or not isinstance(
         getattr(loaded_class, "can", None), frozenset
@@ -70,9 +70,10 @@ def open_model(
     their chat template. Raises NightjarError if the model cannot be made or loaded.
     """
     kind: Any = backend(source, base)
-    if is_remote(source):
+    parsed = ModelSource.parse(source)
+    if parsed.remote:
         with plugins.calling(source, "this model cannot be made"):
-            remote: Model = kind(split(source)[1])
+            remote: Model = kind(parsed.argument)
         if chat and "chat" in remote.can:
             remote.chat = chat
         return remote

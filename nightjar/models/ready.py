@@ -20,9 +20,10 @@ from nightjar.models.gguf_metadata import (
     ignores_merges,
 )
 from nightjar.models.headers import AGAIN, check_sizes, refusing
+from nightjar.models.source import ModelSource
 from nightjar.models.tokenizer import PROBE, load_tokenizer
 from nightjar.models.weights import CHECKSUMS, INDEX, KEPT, check, digest, find, weight_files, write_checksums
-from nightjar.params.data import ModelSource
+from nightjar.params.data import PinnedSource
 
 PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
 
@@ -38,7 +39,7 @@ def check_complete(folder: Path, adapter: Path | None = None) -> None:
     read_whole(folder, load_tokenizer(folder), adapter, torch.float32, values=False)
 
 
-def make_tokenizer_ready(source: ModelSource, output: Path) -> None:
+def make_tokenizer_ready(source: PinnedSource, output: Path) -> None:
     """Put the tokenizer and the configuration of `source` into the directory `output`, without weights; whole or not
     at all.
 
@@ -61,7 +62,7 @@ def make_tokenizer_ready(source: ModelSource, output: Path) -> None:
 
 
 def make_ready(
-    source: ModelSource, output: Path, add: Callable[[Path, Path], None] | None = None
+    source: PinnedSource, output: Path, add: Callable[[Path, Path], None] | None = None
 ) -> dict[str, Any]:
     """Put the model of `source` into the directory `output`, as safetensors with checksums; whole or not at all.
 
@@ -90,9 +91,9 @@ def make_ready(
     return facts(source.source, folder, output, source_digest, ready_digest, language=not add)
 
 
-def _checked_folder(source: ModelSource) -> Path:
+def _checked_folder(source: PinnedSource) -> Path:
     """The folder of a source, checked. Raises NightjarError as `make_ready` does."""
-    folder = find(source)
+    folder = find(ModelSource.parse(source.source))
     if source.sha256 and (folder_digest := digest(folder)) != source.sha256:
         what = f"the weights' sha256 is {folder_digest}, params.yaml pins {source.sha256}"
         raise NightjarError(what, folder, PIN)

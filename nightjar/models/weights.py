@@ -24,7 +24,7 @@ from nightjar.models.headers import (
     read_json_object,
     tensors,
 )
-from nightjar.params.data import ModelSource
+from nightjar.models.source import ModelSource
 
 # What a model directory may hold beside its weights; nothing else is copied, no code above all.
 KEPT = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
@@ -39,12 +39,11 @@ def find(source: ModelSource) -> Path:
 
     Raises NightjarError if it cannot be found.
     """
-    kind, _, name = source.source.partition(":")
-    if kind == "package":
-        return _find_in_package(name)
-    if kind == "hub":
-        return _find_in_hub(name)
-    folder = Path(source.source)
+    if source.kind == "package":
+        return _find_in_package(source.name)
+    if source.kind == "hub":
+        return _find_in_hub(source)
+    folder = Path(source.text)
     if not folder.is_dir():
         what = "not a directory" if folder.exists() else "no such model directory"
         fix = (
@@ -68,14 +67,15 @@ def _find_in_package(name: str) -> Path:
     return Path(str(weights[0].locate())).parent
 
 
-def _find_in_hub(name: str) -> Path:
-    """The files of `NAME` or `NAME@REVISION`."""
+def _find_in_hub(source: ModelSource) -> Path:
+    """Return the folder with the files of a repository; they are fetched where they are not at hand."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-    repository, _, revision = name.partition("@")
+    name = source.text.removeprefix("hub:")
     try:
-        folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(KEPT)))
+        revision = source.argument or None
+        folder = Path(snapshot_download(source.name, revision=revision, allow_patterns=list(KEPT)))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         what = f"cannot be fetched from the hub ({str(error).splitlines()[0]})"
         raise NightjarError(what, name, "check the name and the network, or give a local directory") from None

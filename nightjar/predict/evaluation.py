@@ -24,7 +24,7 @@ from nightjar.params.groups import ALL_TOOLS
 from nightjar.params.profiles import put
 from nightjar.predict import Job, predictor
 from nightjar.predict.predictor import FAILURE, lacking
-from nightjar.predict.sources import name_of, resolve
+from nightjar.predict.resolved_model import resolve, system_name
 from nightjar.predict.standalone import questions_of, values_for
 from nightjar.statistics import Bootstrap
 
@@ -80,7 +80,7 @@ def evaluate(
     task_source = card.capability(TaskSource)
     values = values_for(card, data or (task_source.data if task_source else Path()))
     put(values, settings or {}, "settings", "params.yaml has every key")
-    source, name = resolve(model), name_of(model)
+    source, name = resolve(model), system_name(model)
     if chat is not None or (source.remote and "chat" in backend(model).can):
         name = f"{name}_chat"
     if source.remote and not paths.LANGUAGE_MODEL.is_dir():

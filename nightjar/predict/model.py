@@ -19,7 +19,6 @@ from nightjar.models.backends import backend, open_model
 from nightjar.models.chat_template import TemplatedModel
 from nightjar.models.model import Decoding, Model, Request, Text, at_once
 from nightjar.models.pretrained import ADAPTER_CONFIG
-from nightjar.models.remote import is_remote
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
@@ -220,10 +219,10 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     """
     weights, settings, params = job.system.weights, job.settings, job.params
     kind, recipe = backend(weights, job.base), recipe_of(job)
-    if job.system.chat and is_remote(weights) and "chat" not in kind.can:
+    if job.system.chat and job.remote and "chat" not in kind.can:
         fix = "set it to null, or ask a chat server"
         raise NightjarError(f"{kind.title} gets no chat template", job.key("chat"), fix)
-    if job.system.chat and is_remote(weights) and "date" in job.system.chat.model_fields_set:
+    if job.system.chat and job.remote and "date" in job.system.chat.model_fields_set:
         what = "a server fills its template by its own clock"
         raise NightjarError(what, job.key("chat.date"), "leave it out")
     calls = _calls(job, kind, recipe)

@@ -23,7 +23,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code
 from nightjar.models.model import Capability, Model
-from nightjar.models.remote import is_remote, split
+from nightjar.models.source import ModelSource
 from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
@@ -85,6 +85,11 @@ class Job:
         return read_questions(self.source)
 
     @property
+    def remote(self) -> bool:
+        """True for a model that answers from elsewhere (`ModelSource.remote`)."""
+        return ModelSource.parse(self.system.weights).remote
+
+    @property
     def weights(self) -> Path:
         weights = Path(self.system.weights)
         return self.base if weights == paths.LANGUAGE_MODEL else weights
@@ -97,14 +102,14 @@ class Job:
     @property
     def inputs(self) -> list[Path]:
         """The files and folders that the answers are made from."""
-        read = paths.LANGUAGE_MODEL if is_remote(self.system.weights) else Path(self.system.weights)
-        return [self.source, *([self.evidence] if self.evidence else []), read]
+        weights = paths.LANGUAGE_MODEL if self.remote else Path(self.system.weights)
+        return [self.source, *([self.evidence] if self.evidence else []), weights]
 
     @property
     def adapter(self) -> Path | None:
         """The folder of an adapter or of a trained model; None for the language model and for other sources."""
         weights = Path(self.system.weights)
-        return None if weights == paths.LANGUAGE_MODEL or is_remote(self.system.weights) else weights
+        return None if weights == paths.LANGUAGE_MODEL or self.remote else weights
 
     @property
     def encoding(self) -> Encoding:
@@ -117,7 +122,7 @@ class Job:
 
     def cache_key(self, **predictor_parts: Any) -> dict[str, Any]:
         """Return all that decides the answers of a model: `predictor_parts`, and what every kind of predictor has."""
-        if not is_remote(self.system.weights):
+        if not self.remote:
             from nightjar.models.load import device_name
 
             predictor_parts["machine"] = [device_name(), self.params.threads]
@@ -199,7 +204,9 @@ def lacking(kind: type[Model], tasks: Iterable[str] = (), source: str = "") -> d
         return {task: f"{kind.title} {why}" for task, (needs, why) in _NEEDS.items() if not can & needs}
 
     reasons = without(kind.can)
-    return without(kind.abilities(split(source)[1])) if source and reasons.keys() & set(tasks) else reasons
+    if source and reasons.keys() & set(tasks):
+        return without(kind.abilities(ModelSource.parse(source).argument))
+    return reasons
 
 
 def ranking_of(card: QuestionCard) -> Ranking:

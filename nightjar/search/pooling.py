@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input
 from nightjar.core.json_text import read_object
+from nightjar.models.source import ModelSource
 
 Pooling = Literal["mean", "cls", "pooler"]
 RECORD = "pooling.json"
@@ -101,4 +102,4 @@ def _checked(value: Any, where: object) -> Pooling:
 
 def _name(source: str) -> str:
     """The model's own name in a source such as hub:OWNER/NAME@REVISION, package:NAME or a directory."""
-    return source.rpartition(":")[2].partition("@")[0].rstrip("/").rpartition("/")[2]
+    return ModelSource.parse(source).short_name.partition("@")[0]

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nightjar.models.source import ModelSource
 from nightjar.models.weights import find, verify
-from nightjar.params.data import ModelSource
 
 if TYPE_CHECKING:
     from nightjar.models.spans import ExtractiveReader
@@ -21,7 +21,8 @@ def model_folder(source: str) -> Path:
 
     Raises NightjarError if they cannot be fetched.
     """
-    return find(ModelSource(source=source)) if source.startswith("hub:") else Path(source)
+    parsed = ModelSource.parse(source)
+    return find(parsed) if parsed.kind == "hub" else Path(source)
 
 
 class Reader:

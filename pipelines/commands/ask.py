@@ -19,7 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at
 from nightjar.predict.predictor import folder_of
-from nightjar.predict.sources import Source, resolve
+from nightjar.predict.resolved_model import ResolvedModel, resolve
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import FILE, POSITIVE, TEXT, as_json_option, prepare_model
 from stages.retrieve.retriever import Retriever
@@ -84,7 +84,7 @@ def ask(
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
 
-    named = resolve(model) if model is not None else Source(folder_of(system or "").as_posix())
+    named = resolve(model) if model is not None else ResolvedModel(folder_of(system or "").as_posix())
     # PyTorch takes long to load.
     prepare_model(named.language_model)
     from nightjar.predict.ask import Asker

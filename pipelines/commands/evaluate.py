@@ -47,10 +47,11 @@ def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] |
     Raises NightjarError for settings that would change nothing.
     """
     from nightjar.models.backends import backend
-    from nightjar.models.remote import is_remote
+    from nightjar.models.source import ModelSource
 
-    talks = is_remote(model) and "chat" in backend(model).can
-    if template and is_remote(model) and not talks:
+    remote = ModelSource.parse(model).remote
+    talks = remote and "chat" in backend(model).can
+    if template and remote and not talks:
         raise NightjarError(
             f"{backend(model).title} gets no chat template", model, "give a chat: server as --model"
         )

@@ -38,7 +38,7 @@ from nightjar.params import Params
 from nightjar.params.groups import ALL_TOOLS
 from nightjar.params.profiles import put
 from nightjar.predict.predictor import lacking
-from nightjar.predict.sources import Source, name_of, resolve
+from nightjar.predict.resolved_model import ResolvedModel, resolve, system_name
 from nightjar.predict.standalone import questions_of, values_for
 from pipelines.commands.options import prepare_model, use_device
 from pipelines.process import lock
@@ -166,7 +166,7 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
 
 
 def _plan(
-    options: Options, model: Source, params: Params, values: dict[str, Any], questions: Path
+    options: Options, model: ResolvedModel, params: Params, values: dict[str, Any], questions: Path
 ) -> tuple[dict[str, Any], Params]:
     """The record of the run and its parameters. The record has the tasks of each benchmark, those that are left out
     with the reason, and an identity: a digest of all that decides the results, but for the code.
@@ -197,7 +197,7 @@ def _plan(
         reason = next(reason for reasons in lacking.values() for reason in reasons.values())
         fix = "choose other tasks, or another model"
         raise NightjarError(f"no task can be answered: {reason}", options.model, fix)
-    name = name_of(options.model) + ("" if options.chat is None else "_chat")
+    name = system_name(options.model) + ("" if options.chat is None else "_chat")
     for one in chosen:
         card = registry.card(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
@@ -223,7 +223,7 @@ def _plan(
     return record, params_module.validate(values)
 
 
-def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params) -> dict[str, str]:
+def _lacking(benchmark: str, tasks: Sequence[str], model: ResolvedModel, params: Params) -> dict[str, str]:
     """The tasks of a benchmark that the model cannot answer, and why; a model that is not here yet is a causal one."""
     folder = model.base(Path())
     known = model.remote or (folder / CONFIG).is_file()
@@ -241,7 +241,7 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: Source, params: Params
 
 
 def _with_system(
-    given: Mapping[str, Any], options: Options, model: Source, name: str, benchmarks: Sequence[str]
+    given: Mapping[str, Any], options: Options, model: ResolvedModel, name: str, benchmarks: Sequence[str]
 ) -> dict[str, Any]:
     """The parameters of the run: `given`, those of the project or of a benchmark alone, with this system alone."""
     values = deepcopy(dict(given))
@@ -284,7 +284,9 @@ def _check_same(record: Mapping[str, Any], output: Path) -> None:
         raise NightjarError(what, output, "name another folder, or delete this one")
 
 
-def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: Path, questions: Path) -> None:
+def _prepare(
+    model: ResolvedModel, record: Mapping[str, Any], params: Params, output: Path, questions: Path
+) -> None:
     """Make the folder with the questions, and the model where it needs to be made ready, whole or not at all."""
     with folder_output(output) as made:
         (made / paths.METRICS).mkdir(parents=True)
@@ -302,7 +304,7 @@ def _prepare(model: Source, record: Mapping[str, Any], params: Params, output: P
         _write(made / RECORD, record)
 
 
-def _check_model(model: Source, made: Path, params: Params, benchmarks: Sequence[str]) -> None:
+def _check_model(model: ResolvedModel, made: Path, params: Params, benchmarks: Sequence[str]) -> None:
     """Load the model as the stage predict will. What it is refused for is said before the folder is there."""
     from nightjar.models.load import load, prepare
 
@@ -353,7 +355,7 @@ def _stages(record: Mapping[str, Any]) -> list[str]:
 
 
 def _run_stages(
-    model: Source, record: Mapping[str, Any], params: Params, output: Path, show: Show | None
+    model: ResolvedModel, record: Mapping[str, Any], params: Params, output: Path, show: Show | None
 ) -> None:
     from stages.evaluate import __main__ as evaluate
     from stages.predict import __main__ as predict

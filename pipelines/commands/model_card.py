@@ -18,10 +18,10 @@ from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import number
 from nightjar.models.headers import refusing
+from nightjar.models.source import ModelSource
 from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params
 from nightjar.params import load as load_params
-from nightjar.params.data import ModelSource
 from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.fetch.sources import supply_of
@@ -45,7 +45,7 @@ class Base:
 def card_of(folder: Path, licence: str | None = None) -> str:
     """The text of README.md for the trained system in `folder`. Raises NightjarError if it has no recipe."""
     params, recipe = load_params(), read_recipe(folder)
-    base = base_of(params.models.language_model)
+    base = base_of(ModelSource.parse(params.models.language_model.source))
     if base.licence == UNKNOWN and (supplied := supply_of(params.models.language_model.source)):
         base = replace(base, licence=supplied[1].licence)
     licence, name = plain(licence or base.licence), plain(folder.name)
@@ -94,13 +94,12 @@ Intervals are at {100 * CONFIDENCE:g}%. Weights (sha256): {verify(folder)}. Comm
 
 
 def base_of(source: ModelSource) -> Base:
-    """What is known of a base model: of the hub its name, of a GGUF what its head says."""
-    kind, _, name = source.source.partition(":")
-    if kind == "hub":
-        return Base(name.partition("@")[0], source.source, UNKNOWN)
+    """Return the name and the licence of a base model: of the hub its name, of a GGUF what its head says."""
+    if source.kind == "hub":
+        return Base(source.name, source.text, UNKNOWN)
     file = weight_files(find(source))[0]
     if file.suffix != ".gguf":
-        return Base(Path(name or source.source).name, source.source, UNKNOWN)
+        return Base(source.short_name, source.text, UNKNOWN)
     from gguf import GGUFReader
 
     with refusing("this GGUF cannot be read", file):
@@ -112,7 +111,7 @@ def base_of(source: ModelSource) -> Base:
         }
     named = file.stem.partition(".")[0]
     whole = f"{known['organization']}/{named}" if "organization" in known else named
-    return Base(whole, f"{whole} ({file.name} of {source.source})", known.get("license", UNKNOWN))
+    return Base(whole, f"{whole} ({file.name} of {source.text})", known.get("license", UNKNOWN))
 
 
 def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str]:

@@ -15,6 +15,7 @@ import click
 from nightjar.core.display import stdout_kept
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.json_text import is_text
+from nightjar.models.source import ModelSource
 from pipelines.commands.console import say_csv, say_json
 
 Command = Callable[..., Any]
@@ -170,7 +171,7 @@ def prepare_model(source: str = "") -> None:
     libraries about one another. Called before transformers is imported. Only a model of the hub, `source`, is fetched.
     """
     os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_DISABLE_PROGRESS_BARS="1")
-    if not source.startswith("hub:"):
+    if ModelSource.parse(source).kind != "hub":
         os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore", FutureWarning)
 

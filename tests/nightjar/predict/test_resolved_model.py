@@ -11,7 +11,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import LANGUAGE_MODEL as MODEL
 from nightjar.models.weights import digest, write_checksums
-from nightjar.predict.sources import Source, name_of, resolve
+from nightjar.predict.resolved_model import ResolvedModel, resolve, system_name
 from tests import tiny_models
 
 
@@ -46,12 +46,12 @@ def adapter(folder: Path, base: object, **more: object) -> Path:
     ],
 )
 def test_the_name_of_a_source_is_one_for_a_system(source: str, name: str) -> None:
-    assert name_of(source) == name
+    assert system_name(source) == name
 
 
 def test_a_directory_of_safetensors_is_read_where_it_is(workdir: Path, tiny_model: Path) -> None:
     found = resolve(str(tiny_model))
-    assert found == Source(MODEL.as_posix(), str(tiny_model)) and found.adapter is None
+    assert found == ResolvedModel(MODEL.as_posix(), str(tiny_model)) and found.adapter is None
     facts = found.prepare(workdir / "made")
     assert facts is not None and facts["architecture"] == "LlamaForCausalLM"
     assert facts["sha256"] == facts["source_sha256"] == digest(tiny_model)
@@ -75,7 +75,9 @@ def test_a_model_of_the_project_has_facts_already(own: Path) -> None:
 def test_a_server_has_the_tokenizer_of_the_project(own: Path) -> None:
     found = resolve("server:http://host#m")
     assert (
-        found == Source("server:http://host#m", MODEL.as_posix()) and found.remote and found.adapter is None
+        found == ResolvedModel("server:http://host#m", MODEL.as_posix())
+        and found.remote
+        and found.adapter is None
     )
     assert found.base(own / "made") == MODEL
 
@@ -83,7 +85,7 @@ def test_a_server_has_the_tokenizer_of_the_project(own: Path) -> None:
 def test_an_adapter_is_read_where_it_is_and_so_is_its_base(own: Path) -> None:
     source = adapter(own / "mine", MODEL.as_posix())
     found = resolve("mine")
-    assert found == Source("mine", MODEL.as_posix()) and found.adapter == Path("mine")
+    assert found == ResolvedModel("mine", MODEL.as_posix()) and found.adapter == Path("mine")
     assert found.base(own / "made") == MODEL and found.prepare(own / "made") is None
     (source / "recipe.json").write_text('{"evidence": 2, "calls": true}')
     assert resolve("mine").evidence == 2

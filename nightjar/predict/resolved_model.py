@@ -1,4 +1,4 @@
-"""Any model that a user names: a directory, an adapter, hub:NAME@REVISION, package:NAME, server:URL or entry:NAME."""
+"""The model that a user names on the command line: its weights, the language model behind them, and what it reads."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend
 from nightjar.models.headers import AGAIN, read_json_object
 from nightjar.models.ready import facts, make_ready, make_tokenizer_ready
-from nightjar.models.remote import is_remote, split
+from nightjar.models.source import ModelSource
 from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
-from nightjar.params.data import ModelSource
+from nightjar.params.data import PinnedSource
 
 ADAPTER = "adapter_config.json"
 
 
 @dataclass(frozen=True)
-class Source:
-    """The model that a user named: the weights of a system that answers with it, and the source of its language model.
+class ResolvedModel:
+    """The weights of a system that answers with a named model, and the source of its language model.
 
-    The latter is that of the base of an adapter. A model without files has that of the project's language model, whose
-    tokenizer limits the prompts. `evidence` is the number of passages in its prompts.
+    The language model of an adapter is its base. A model without files has the project's language model, whose
+    tokenizer limits the prompts. `evidence` is the number of passages in a prompt.
     """
 
     weights: str
@@ -34,8 +34,8 @@ class Source:
 
     @property
     def remote(self) -> bool:
-        """Tell that the model has no files on this machine."""
-        return is_remote(self.weights)
+        """True for a model that answers from elsewhere (`ModelSource.remote`)."""
+        return ModelSource.parse(self.weights).remote
 
     @property
     def adapter(self) -> Path | None:
@@ -43,17 +43,17 @@ class Source:
         return None if self.remote or Path(self.weights) == paths.LANGUAGE_MODEL else Path(self.weights)
 
     def base(self, prepared: Path) -> Path:
-        """The folder of the language model: where it is, or else `prepared`, where `prepare` puts it."""
+        """Return the folder of the language model: its own if it can be read there, else `prepared` (`prepare`)."""
         folder = Path(self.language_model)
         complete = (folder / "tokenizer.json").is_file() and any(folder.glob("*.safetensors"))
-        return folder if complete and not _elsewhere(self.language_model) else prepared
+        return folder if complete and not ModelSource.parse(self.language_model).installed else prepared
 
     def prepare(self, prepared: Path) -> dict[str, Any] | None:
-        """Make the language model ready, in the folder `prepared` unless it is read where it is (`base`). Of that of a
-        model without files only the tokenizer is.
+        """Make the language model ready in the folder `prepared`, unless it is read in its own folder (`base`).
 
-        Returns the facts of where it came from; None for the project's own, which has facts. Raises NightjarError for a
-        model that is missing or damaged, and as `make_ready` does.
+        Of the language model of a model without files, the tokenizer alone is made ready. Returns the facts of its
+        origin; None for the project's own, which has facts. Raises NightjarError for a model that is missing or
+        damaged, and as `make_ready` does.
         """
         source, project_folder = self.language_model, paths.LANGUAGE_MODEL
         if Path(source) == project_folder and not project_folder.is_dir():
@@ -63,50 +63,45 @@ class Source:
             check(self.adapter)
         folder = self.base(prepared)
         if self.remote and folder == prepared:
-            make_tokenizer_ready(ModelSource(source=source), prepared)
+            make_tokenizer_ready(PinnedSource(source=source), prepared)
             return None
         if folder == prepared:
-            return make_ready(ModelSource(source=source), prepared)
+            return make_ready(PinnedSource(source=source), prepared)
         checksums = verify(folder)
         project_model = folder.resolve() == project_folder.resolve() and (folder / CHECKSUMS).is_file()
         return None if project_model else facts(source, folder, folder, checksums, checksums)
 
 
-def name_of(source: str) -> str:
-    """The name of a source as a system of the parameters: at most 100 lower-case letters, digits and underscores.
+def system_name(source: str) -> str:
+    """Return the name of a system that answers with a source: at most 100 lower-case letters, digits and underscores.
 
     Raises NightjarError for a source without files that names nothing.
     """
-    kind, _, name = source.partition(":")
-    if is_remote(source):
-        last = backend(source).name(*split(source))
-    elif kind in ("hub", "package"):
-        last = name.partition("@")[0]
+    parsed = ModelSource.parse(source)
+    if parsed.remote:
+        name = backend(source).name(parsed.name, parsed.argument)
     else:
-        last = Path(os.path.realpath(source)).name
-    words = re.sub(r"[^a-z0-9]+", "_", last.rpartition("/")[2].lower()).strip("_")[:100]
+        name = parsed.name if parsed.installed else Path(os.path.realpath(source)).name
+    words = re.sub(r"[^a-z0-9]+", "_", name.rpartition("/")[2].lower()).strip("_")[:100]
     return words if words[:1].isalpha() else f"model_{words}".rstrip("_")
 
 
-def resolve(source: str) -> Source:
+def resolve(source: str) -> ResolvedModel:
     """Return the model that a source names; nothing is loaded or made.
 
     Raises NightjarError for a damaged adapter, recipe or address, and for an adapter without a base or on another one.
     """
-    if is_remote(source):
-        name_of(source)
-        return Source(source)
+    parsed = ModelSource.parse(source)
+    if parsed.remote:
+        system_name(source)
+        return ResolvedModel(source)
     folder = Path(source)
-    if _elsewhere(source) or not _is_trained(folder):
-        return Source(paths.LANGUAGE_MODEL.as_posix(), source)
+    if parsed.installed or not _is_trained(folder):
+        return ResolvedModel(paths.LANGUAGE_MODEL.as_posix(), source)
     if _is_trained(Path(base := _base_of(folder))):
         raise NightjarError(f"its base model {base} is an adapter itself", folder, "merge the two first")
     evidence = read_recipe(folder)["evidence"] if (folder / RECIPE).is_file() else 0
-    return Source(source, base, evidence)
-
-
-def _elsewhere(source: str) -> bool:
-    return source.partition(":")[0] in ("hub", "package")
+    return ResolvedModel(source, base, evidence)
 
 
 def _is_trained(folder: Path) -> bool:
@@ -115,7 +110,7 @@ def _is_trained(folder: Path) -> bool:
 
 
 def _base_of(adapter: Path) -> str:
-    """The source of the base model of an adapter, or of a model of the project, whose tokenizer is the base's."""
+    """Return the source of an adapter's base model; for a trained model, the project's, whose tokenizer it has."""
     if not (adapter / ADAPTER).is_file():
         return paths.LANGUAGE_MODEL.as_posix()
     check(adapter)
