@@ -19,7 +19,7 @@ from bench.mutate import Reader, mutate_bytes, mutate_json, mutate_lines, mutate
 from nightjar import params
 from nightjar.benchmarks import evaluation, files
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.registry import load_benchmark
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import checks, contracts, json_text, tables
 from nightjar.core.errors import NightjarError
@@ -156,13 +156,13 @@ def _corpus(path: Path) -> None:
 
 
 def _predictions(path: Path) -> None:
-    answers = files.read_answers(card("supernatinst"), path, QUESTIONS)
+    answers = files.read_answers(load_benchmark("supernatinst"), path, QUESTIONS)
     if not all(isinstance(text, str) and text.encode() is not None for [text] in filter(None, answers)):
         raise AssertionError("a prediction is no text")
 
 
 def _references(path: Path) -> None:
-    for question in files.read_references(card("supernatinst"), path):
+    for question in files.read_references(load_benchmark("supernatinst"), path):
         json.dumps(question.row(), default=str, ensure_ascii=False).encode()
 
 

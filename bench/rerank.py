@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from bench.harness import MODEL, options, report, timed
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import Reranking
 from nightjar.benchmarks.question import Question
 from nightjar.models.load import PRECISIONS, LanguageModel, load, prepare
 from nightjar.search.reranker import Ids, embed, prompts, reorder, shared_prefix
@@ -89,13 +88,12 @@ def reranking(model: Path, precision: str, count: int, batch_tokens: int) -> Non
     """`count` questions, each with the same `count` candidates: every text once, both ways."""
     lm = load(model, precision)
     labelled_texts, question_texts, corpus = sentences(count)
-    texts = registry.card("classification").capability(Reranking)
-    assert texts is not None
+    benchmark = registry.load_benchmark("classification")
     demonstrations = [
         {"id": str(n), "text": it, "label": label} for n, (it, label) in enumerate(labelled_texts)
     ]
     question = Question("classification", "sst2", "0", {}, (), shared={"demonstrations": demonstrations})
-    ask, prefixes = texts.query, texts.prefixes(question)
+    ask, prefixes = benchmark.reranking_prompt, benchmark.reranking_prefixes(question)
 
     def ours() -> tuple[int, int, Vectors]:
         prompt_rows = prompts(

@@ -20,11 +20,12 @@ import pyarrow.compute as pc
 
 from bench.harness import options
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read
 from nightjar.statistics import Bootstrap, permutation_p
+from nightjar.statistics.metric import Metric
 from nightjar.statistics.statistic import Floats, Statistic
 
 EVALUATED = Path("data/evaluate")
@@ -57,7 +58,7 @@ def repetitions(systems: Sequence[str]) -> dict[str, list[str]]:
     return recipe_systems
 
 
-def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Metric, dict[str, Floats]]]:
+def columns(card: Benchmark, benchmark: str, name: str | None) -> dict[str, tuple[Metric, dict[str, Floats]]]:
     """By track: the metric called `name`, or its first one, and for each system the parts of the instances, (n, parts),
     in one order. A track without the metric is left out. Raises NightjarError if no track has it.
     """
@@ -86,7 +87,7 @@ def columns(card: Card, benchmark: str, name: str | None) -> dict[str, tuple[Met
     return track_columns
 
 
-def lines(card: Card, benchmark: str, against: str, name: str | None, bootstrap: Bootstrap) -> list[str]:
+def lines(card: Benchmark, benchmark: str, against: str, name: str | None, bootstrap: Bootstrap) -> list[str]:
     """Lines of a Markdown table: a row for each track and recipe."""
     table_lines = [
         f"| task | n | system | seeds | score | {against} - system | p |",
@@ -147,7 +148,7 @@ def main() -> None:
     parser.add_argument("--metric", metavar="NAME")
     arguments = parser.parse_args()
     try:
-        card = registry.card(arguments.benchmark)
+        card = registry.load_benchmark(arguments.benchmark)
         print("\n".join(lines(card, arguments.benchmark, arguments.against, arguments.metric, Bootstrap())))
     except NightjarError as error:
         parser.error(str(error))

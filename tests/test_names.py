@@ -53,7 +53,7 @@ NO_NAMES = set(
 SHORT_LIVED = {"it", "one", "each", "other"}
 NO_OPENINGS = ("What", "Whether", "How", "Where", "Those", "That")
 # Files that every benchmark's folder may have.
-FOLDER_FILES = {"__init__", "__main__", "card", "questions", "metrics", "sources", "report", "published"}
+FOLDER_FILES = {"__init__", "__main__", "questions", "scoring", "metrics", "sources", "report", "published"}
 BUDGETS = {
     "names": {"nightjar": 584, "stages": 399, "pipelines": 420, "bench": 0},
     "docstrings": {"nightjar": 143, "stages": 75, "pipelines": 89, "bench": 0},

@@ -101,46 +101,51 @@ import json
 
 from nightjar.benchmarks import records
 from nightjar.benchmarks.question import Record
-from nightjar.benchmarks.question_card import QuestionCard, Task
+from nightjar.benchmarks.question_set import QuestionSet, Task
 
 
-def load(folder):
-    for number, line in enumerate((folder / "colours.jsonl").read_text().splitlines()):
-        row = json.loads(line)
-        yield Record("colours", str(number), "colours.jsonl", {"question": row["question"]}, (row["answer"],))
+class ColoursQuestions(QuestionSet):
+    """Questions about the colours of things."""
+
+    name, version, title, source = "colours", 1, "Colours", "this test"
+    tasks = {"colours": Task(max_new_tokens=4, stop=("\\n",))}
+
+    def load(self, folder):
+        for number, line in enumerate((folder / "colours.jsonl").read_text().splitlines()):
+            row = json.loads(line)
+            yield Record(self.name, str(number), "colours.jsonl", {"question": row["question"]}, (row["answer"],))
+
+    def questions(self, sources, settings, seed):
+        return records.questions(self.name, sources.data)
+
+    def prompt(self, question, asking):
+        return f"{question.parts['question']}\\nColour:"
 
 
-def questions(sources, settings, seed):
-    return records.questions("colours", sources.data)
-
-
-def prompt(question, asking):
-    return f"{question.parts['question']}\\nColour:"
-
-
-QUESTION_CARD = QuestionCard(
-    name="colours", version=1, title="Colours", source="this test", datasets=("colours",), questions=questions,
-    prompt=prompt, load=load, tasks={"colours": Task(max_new_tokens=4, stop=("\\n",))},
-)
+QUESTION_SET = ColoursQuestions()
 ''',
     ),
     Edit(
-        "nightjar/benchmarks/colours/card.py",
+        "nightjar/benchmarks/colours/scoring.py",
         "",
         '''"""The scores of Colours."""
 
-import numpy as np
-
-from nightjar.benchmarks.card import Card, Metric
-from nightjar.benchmarks.colours.questions import QUESTION_CARD
-
-
-def score(questions, answers):
-    pairs = zip(questions, answers, strict=True)
-    return {"accuracy": np.array([float(texts[:1] == list(it.references)) for it, texts in pairs])}
+from nightjar.benchmarks.benchmark import Benchmark
+from nightjar.benchmarks.colours.questions import ColoursQuestions
+from nightjar.statistics.metric import Metric
 
 
-CARD = Card.of(QUESTION_CARD, metrics=(Metric("accuracy", "accuracy", right=True),), score=score)
+class Colours(ColoursQuestions, Benchmark):
+    """Colours of things, by accuracy."""
+
+    metrics = (Metric("accuracy", "accuracy", right=True),)
+
+    def score(self, questions, answers):
+        pairs = zip(questions, answers, strict=True)
+        return {"accuracy": [texts[:1] == list(it.references) for it, texts in pairs]}
+
+
+BENCHMARK = Colours()
 ''',
     ),
     Edit(

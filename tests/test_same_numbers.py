@@ -22,7 +22,7 @@ from nightjar.statistics import Bootstrap
 from pipelines.nightly.verdicts import Reference, verdicts
 from stages.report import comparison
 
-CARD = registry.card("supernatinst")
+BENCHMARK = registry.load_benchmark("supernatinst")
 WORDS = [
     "a",
     "bird",
@@ -59,8 +59,8 @@ def write(root: Path, one: SystemScores, questions: list[Any]) -> list[dict[str,
     """The artifacts that `report --against` reads; returns the rows of scores as in the ledger."""
     asked = [
         {
-            "benchmark": CARD.name,
-            "dataset": CARD.name,
+            "benchmark": BENCHMARK.name,
+            "dataset": BENCHMARK.name,
             "file": "f",
             "track": it.track,
             "category": it.category,
@@ -71,11 +71,11 @@ def write(root: Path, one: SystemScores, questions: list[Any]) -> list[dict[str,
     ]
     for stage, table, written in (
         ("questions", contracts.QUESTIONS, asked),
-        ("evaluate", contracts.INSTANCE_SCORES, list(one.rows(CARD.name))),
+        ("evaluate", contracts.INSTANCE_SCORES, list(one.rows(BENCHMARK.name))),
     ):
-        with tables.ArtifactWriter(root / stage / CARD.name) as writer:
+        with tables.ArtifactWriter(root / stage / BENCHMARK.name) as writer:
             writer.write(table, written)
-    return ledger_rows(root / "evaluate" / CARD.name)
+    return ledger_rows(root / "evaluate" / BENCHMARK.name)
 
 
 @pytest.mark.parametrize(("count", "kept"), [(48, (0.75, 0.68)), (24, (0.75, 0.65)), (24, (0.4, 0.9))])
@@ -92,12 +92,14 @@ def test_one_comparison_has_one_p(workdir: Path, count: int, kept: tuple[float, 
     for name, given in texts.items():
         lines(Path(f"{name}.jsonl"), [{"id": id, "prediction": given[at]} for at, id in shuffled])
     a, b = Path("a.jsonl"), Path("b.jsonl")
-    questions = list(read_references(CARD, references))
-    scores = {name: score(CARD, name, questions, [[it] for it in given]) for name, given in texts.items()}
+    questions = list(read_references(BENCHMARK, references))
+    scores = {
+        name: score(BENCHMARK, name, questions, [[it] for it in given]) for name, given in texts.items()
+    }
 
-    command = compare_files(CARD.name, a, b, references)["metrics"]
-    turned = compare_files(CARD.name, b, a, references)["metrics"]
-    table = compare(CARD, list(scores.values()), [("a", "b")], Bootstrap())
+    command = compare_files(BENCHMARK.name, a, b, references)["metrics"]
+    turned = compare_files(BENCHMARK.name, b, a, references)["metrics"]
+    table = compare(BENCHMARK, list(scores.values()), [("a", "b")], Bootstrap())
     report = {row["metric"]: row for row in table if row["level"] == "overall"}
     same = [replace(one, system="model") for one in scores.values()]
     now, before = (write(Path(name), one, questions) for name, one in zip("ab", same, strict=True))
@@ -118,9 +120,11 @@ def test_one_comparison_has_one_p(workdir: Path, count: int, kept: tuple[float, 
         mirrored = [turned[metric][name] for name in NAMES]
         assert mirrored == pytest.approx([-value, -high, -low, p], abs=1e-9)
 
-    told = score_files(CARD.name, a, references)
+    told = score_files(BENCHMARK.name, a, references)
     cells = {
-        row["metric"]: row for row in aggregate(CARD, [scores["a"]], Bootstrap()) if row["level"] == "overall"
+        row["metric"]: row
+        for row in aggregate(BENCHMARK, [scores["a"]], Bootstrap())
+        if row["level"] == "overall"
     }
     for metric, ends in told["intervals"]["metrics"].items():
         assert ends == [cells[metric]["low"], cells[metric]["high"]]

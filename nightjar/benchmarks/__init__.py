@@ -1,11 +1,12 @@
-"""What models are evaluated on: one folder a benchmark with its card, and what works from any card.
+"""The benchmarks that models are evaluated on: one folder each, and generic code that works on any of them.
 
-`registry.card(name)` is the card of a benchmark, `registry.names()` lists them. `score_files` and `compare_files` score
+`registry.load_benchmark(name)` is a benchmark, `registry.names()` lists them. `score_files` and `compare_files` score
 and compare predictions in files. In memory, `scores.score` scores answers, and `aggregate.aggregate` and
 `aggregate.compare` make the tables of intervals and paired tests. docs/extending.md adds a benchmark of your own.
 
-The files of every folder: `card`, `tasks` (names and labels), `formats` (`load`, the data sets' files), `questions` and
-`prompts` (settings, questions, what a model reads), `metrics` (`score`), `published` (tables of the paper), `report`.
+The files of every folder: `tasks` (names and labels), `formats` (`load`, the data sets' files), `questions` and
+`prompts` (settings, questions, what a model reads), `metrics` (`score`), `scoring` (the whole benchmark), `published`
+(tables of the paper), `report`.
 """
 
 from typing import TYPE_CHECKING
@@ -13,14 +14,16 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.card import Card, Choice, Files, Metric, Task
+    from nightjar.benchmarks.benchmark import Benchmark
     from nightjar.benchmarks.papers import Papers, Published
     from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+    from nightjar.benchmarks.question_set import Choice, Files, Task
     from nightjar.benchmarks.score import compare_files, score_files
+    from nightjar.statistics.metric import Metric
 
 __all__ = [
     "Asking",
-    "Card",
+    "Benchmark",
     "Choice",
     "Files",
     "Metric",

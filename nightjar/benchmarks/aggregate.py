@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.average import main_metrics, mean_difference, mean_of_tasks, mean_score
-from nightjar.benchmarks.capabilities import Average, Floats
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Average, Benchmark
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, Contrast, enough, estimate, significant
-from nightjar.statistics.metric import scaled
+from nightjar.statistics.metric import Metric, scaled
+from nightjar.statistics.statistic import Floats
 
 Ints = NDArray[np.int64]
 Places = dict[tuple[str, str], Ints]
@@ -67,7 +67,7 @@ def interval(metric: Metric, values: Floats, bootstrap: Bootstrap) -> tuple[floa
     return scaled(metric, low), scaled(metric, high)
 
 
-def reported_mean(card: Card, scores: Sequence[SystemScores]) -> Average | None:
+def reported_mean(card: Benchmark, scores: Sequence[SystemScores]) -> Average | None:
     """The mean of tasks that a table of these systems' scores has as a row; None if it has none."""
     pairs = (
         (track, metric.name)
@@ -79,7 +79,7 @@ def reported_mean(card: Card, scores: Sequence[SystemScores]) -> Average | None:
     return mean_of_tasks(card, main_metrics(card, pairs))
 
 
-def aggregate(card: Card, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> list[dict[str, Any]]:
+def aggregate(card: Benchmark, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> list[dict[str, Any]]:
     """Rows of contracts.SCORES: every system, track, level and metric that has instances, in this order.
 
     The mean of tasks comes last of each system, as a track of its own.
@@ -121,7 +121,7 @@ def aligned(ours: SystemScores, theirs: SystemScores) -> SystemScores:
 
 
 def compare(
-    card: Card,
+    card: Benchmark,
     scores: Sequence[SystemScores],
     pairs: Sequence[tuple[str, str]],
     bootstrap: Bootstrap,
@@ -165,7 +165,7 @@ def difference(metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstra
 
 
 def improvements(
-    card: Card, scores: Sequence[SystemScores], baselines: Sequence[str], bootstrap: Bootstrap
+    card: Benchmark, scores: Sequence[SystemScores], baselines: Sequence[str], bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
     """Rows of contracts.IMPROVEMENTS: each other system minus the best baseline of each task.
 
@@ -257,7 +257,7 @@ def called(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], frozenset
     }
 
 
-def split_by_call(card: Card, scores: SystemScores, tools: Called) -> list[ByCall]:
+def split_by_call(card: Benchmark, scores: SystemScores, tools: Called) -> list[ByCall]:
     """A row a track, tracks sorted; questions that are not answered by a text, and tracks without others, are left out.
 
     The metric of a track is the first of the card's that its answers have.

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Average, Floats
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Average, Benchmark
 from nightjar.benchmarks.scores import Places, SystemScores
 from nightjar.statistics import Bootstrap, enough, permutation_p, resampled, significant
-from nightjar.statistics.statistic import Statistic
+from nightjar.statistics.metric import Metric
+from nightjar.statistics.statistic import Floats, Statistic
 
 # The main metric of a task, and its parts by system: arrays of shape (instances, parts).
 TaskParts = tuple[Metric, tuple[Floats, ...]]
 
 
-def main_metrics(card: Card, pairs: Iterable[tuple[str, str]]) -> dict[str, Metric]:
+def main_metrics(card: Benchmark, pairs: Iterable[tuple[str, str]]) -> dict[str, Metric]:
     """Return the main metric of each track, in the card's order of tracks.
 
     `pairs` name the tracks and metrics that have scores; that of the mean is left out.
@@ -36,7 +36,7 @@ def main_metrics(card: Card, pairs: Iterable[tuple[str, str]]) -> dict[str, Metr
     }
 
 
-def mean_of_tasks(card: Card, main: Mapping[str, Metric]) -> Average | None:
+def mean_of_tasks(card: Benchmark, main: Mapping[str, Metric]) -> Average | None:
     """Return what the one number of the benchmark is the mean of; None if it is that of one track.
 
     It is the card's average, or the mean of the tasks whose main metrics have the most frequent unit; of those alone
@@ -56,7 +56,7 @@ def mean_of_tasks(card: Card, main: Mapping[str, Metric]) -> Average | None:
     return None if len(tracks) < 2 or metric.name in main else Average(metric.name, tuple(tracks))
 
 
-def mean_title(card: Card, main: Mapping[str, Metric], mean: Average) -> str:
+def mean_title(card: Benchmark, main: Mapping[str, Metric], mean: Average) -> str:
     """Return how many tasks there are, and which of them have another metric than the one the mean is named after."""
     others: dict[str, list[str]] = {}
     for track in mean.tracks:
@@ -67,7 +67,7 @@ def mean_title(card: Card, main: Mapping[str, Metric], mean: Average) -> str:
 
 
 def mean_score(
-    card: Card,
+    card: Benchmark,
     mean: Average,
     scores: SystemScores,
     by_track: Mapping[str, Places],
@@ -86,7 +86,7 @@ def mean_score(
 
 
 def mean_difference(
-    card: Card,
+    card: Benchmark,
     mean: Average,
     systems: tuple[SystemScores, SystemScores],
     by_track: Mapping[str, Places],
@@ -106,7 +106,7 @@ def mean_value(tasks: Mapping[str, TaskParts]) -> float:
 
 
 def difference_of_tasks(
-    card: Card, mean: Average, tasks: Mapping[str, TaskParts], bootstrap: Bootstrap
+    card: Benchmark, mean: Average, tasks: Mapping[str, TaskParts], bootstrap: Bootstrap
 ) -> dict[str, Any]:
     """Return the columns of `aggregate.difference` of the means of two systems, whose `tasks` have both parts."""
     value = float(np.mean([m.scale * (_value(m, a) - _value(m, b)) for m, (a, b) in tasks.values()]))
@@ -124,7 +124,7 @@ def difference_of_tasks(
 
 
 def _parts_by_task(
-    card: Card, mean: Average, by_track: Mapping[str, Places], *systems: SystemScores
+    card: Benchmark, mean: Average, by_track: Mapping[str, Places], *systems: SystemScores
 ) -> dict[str, TaskParts] | None:
     """Return the first metric that each task of the mean has, with its parts; None if a task has none."""
     tasks: dict[str, TaskParts] = {}
@@ -173,7 +173,7 @@ def _interval(
 
 
 def _rounded(
-    card: Card, mean: Average, value: float, low: float | None, high: float | None
+    card: Benchmark, mean: Average, value: float, low: float | None, high: float | None
 ) -> dict[str, float | None]:
     """Return the three numbers with the decimals of the metric that the mean is named after; never -0.0."""
     decimals = card.metric(mean.name).decimals

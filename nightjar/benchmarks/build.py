@@ -10,9 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nightjar.benchmarks.capabilities import FileEncodings, TaskSource, Training
 from nightjar.benchmarks.question import Question, Record, Refused, Sources
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, kind
@@ -27,25 +26,19 @@ def is_ingested(data: Path) -> bool:
 
 
 def rows_of(
-    card: QuestionCard, path: Path, encodings: Mapping[str, str] | None = None
+    card: QuestionSet, path: Path, encodings: Mapping[str, str] | None = None
 ) -> Iterator[Record | Refused]:
     """The rows that the card reads from the folder `path`, or from one file; an id that occurs twice is refused.
 
     `encodings`: pattern of a file's path in the folder to its encoding. Raises NightjarError if there is no such folder
     or file, or the card reads no files of its own or takes no encodings.
     """
-    if card.load is None:
+    if not card.loads_files:
         raise NightjarError(f"{card.name} has no files of its own", path, "ingest the dataset it is made of")
-    with_encodings = card.capability(FileEncodings)
-    if encodings and not with_encodings:
-        where = f"ingest.{card.name}.encodings"
-        raise NightjarError(f"{card.name} reads its files in one encoding", where, "remove this key")
-    load, refused = card.load, None
+    refused = None
     for nested in (False, True):
         with _folder(card, path, nested) as folder:
-            found = iter(
-                with_encodings.load(folder, encodings) if with_encodings and encodings else load(folder)
-            )
+            found = iter(card.load_encoded(folder, encodings) if encodings else card.load(folder))
             try:
                 first = [one for one in [next(found, None)] if one]
             except NightjarError as error:
@@ -70,13 +63,13 @@ def _once(found: Iterable[Record | Refused]) -> Iterator[Record | Refused]:
 
 
 @contextmanager
-def _folder(card: QuestionCard, path: Path, nested: bool) -> Iterator[Path]:
+def _folder(card: QuestionSet, path: Path, nested: bool) -> Iterator[Path]:
     """A folder that a card reads: `path`, or one with this file alone.
 
     `nested`: one with the folder `path` in it, or with the file in a folder of its own folder's name. Some benchmarks
     have a folder for each of their data sets.
     """
-    if card.capability(TaskSource) or (path.is_dir() and not nested):
+    if card.task_source or (path.is_dir() and not nested):
         yield path
         return
     if not path.is_dir() and (found := kind(path)) != FILE:
@@ -106,7 +99,7 @@ def record_row(dataset: str, record: Record) -> dict[str, Any]:
 
 @contextmanager
 def opened(
-    card: QuestionCard, data: Path, split: Path | None = None
+    card: QuestionSet, data: Path, split: Path | None = None
 ) -> Iterator[tuple[Sources, list[Refused]]]:
     """What the card's `questions` reads, and the rows that were refused: an artifact, or files that are read here.
 
@@ -138,7 +131,7 @@ def opened(
 
 
 def write_questions(
-    card: QuestionCard,
+    card: QuestionSet,
     sources: Sources,
     settings: Any,
     seed: int,
@@ -154,8 +147,7 @@ def write_questions(
     """
     sides: dict[str, list[Question]] = {side: [] for side in SIDES}
     sides["test"] += card.questions(sources, settings, seed)
-    trains = card.capability(Training) if training else None
-    for own, question in trains.questions(sources, settings, seed) if trains else ():
+    for own, question in card.training_questions(sources, settings, seed) if training else ():
         sides[own].append(question)
     if not sides["train"] and not sides["dev"]:  # no system of the benchmark trains on its own data
         sides = {"test": sides["test"]}

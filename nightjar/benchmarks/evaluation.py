@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.records import draw, read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
@@ -96,7 +96,7 @@ def tasks_of(questions: Sequence[Question]) -> list[str]:
     return list(dict.fromkeys(one.task_id for one in questions))
 
 
-def tasks_left_out(card: QuestionCard, tasks: Sequence[str], lacking: Mapping[str, str]) -> dict[str, str]:
+def tasks_left_out(card: QuestionSet, tasks: Sequence[str], lacking: Mapping[str, str]) -> dict[str, str]:
     """The tasks that cannot be answered, and why: `lacking` has the reasons by kind of task."""
     return {task: lacking[kind] for task in tasks if (kind := card.task(task).kind) in lacking}
 

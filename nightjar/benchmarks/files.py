@@ -11,10 +11,10 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks import question_cards, submission
+from nightjar.benchmarks import question_registry, submission
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.question_card import OTHERS, QuestionCard
-from nightjar.benchmarks.readers import Readers, once, predicted_rows, read_own_references, unknown_id
+from nightjar.benchmarks.question_set import OTHERS, QuestionSet
+from nightjar.benchmarks.readers import once, predicted_rows, read_own_references, unknown_id
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
@@ -23,7 +23,7 @@ from nightjar.core.identity import qualified, unique_ids
 from nightjar.core.json_text import parse_at, plain, shown
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.card import Card
+    from nightjar.benchmarks.benchmark import Benchmark
 
 # Bytes of lines that are read at a time.
 _BLOCK = 2**16
@@ -42,7 +42,7 @@ def check_pipes(paths: Sequence[Path | None]) -> None:
             raise NightjarError("this pipe is named twice", path, "it can be read once: name a file")
 
 
-def read_references(card: Card, path: Path | None) -> list[Question]:
+def read_references(card: Benchmark, path: Path | None) -> list[Question]:
     """The questions to score, in their order.
 
     From JSON Lines in the card's form, or what its readers read; or from an artifact with a table of questions (None:
@@ -51,7 +51,7 @@ def read_references(card: Card, path: Path | None) -> list[Question]:
     """
     if path is None or path.is_dir():
         return read_questions(path or paths.QUESTIONS / card.name)
-    if readers := card.capability(Readers):
+    if readers := card.readers:
         return read_own_references(readers, path, card.files.reference)
     form, nothing = card.files, dict[str, Any]()
     allowed = (card.tasks if form.by_task else card.tracks).keys() - {OTHERS}
@@ -81,7 +81,7 @@ def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, ca
             raise NightjarError(f"{key} is missing or not a text", where, form)
 
 
-def read_answers(card: QuestionCard, path: Path, questions: Sequence[Question]) -> list[Answers]:
+def read_answers(card: QuestionSet, path: Path, questions: Sequence[Question]) -> list[Answers]:
     """The answers to each of `questions`, in their order; None for those without an answer.
 
     From JSON Lines in the card's form, from a leaderboard's file NAME.csv, from an artifact of the stage predict, or,
@@ -89,7 +89,7 @@ def read_answers(card: QuestionCard, path: Path, questions: Sequence[Question]) 
     leaderboard's file, tasks without references are skipped. Raises NightjarError for broken lines, and for
     ids that are no texts, occur twice or belong to no reference.
     """
-    baselines = card.baselines(question_cards.settings(card, {}))
+    baselines = card.baselines(question_registry.settings(card, {}))
     if str(path) in baselines and not path.exists():
         answer = baselines[str(path)]
         known = read_questions(paths.QUESTIONS / card.name)
@@ -106,10 +106,10 @@ def read_answers(card: QuestionCard, path: Path, questions: Sequence[Question]) 
     return given
 
 
-def _predicted(card: QuestionCard, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
+def _predicted(card: QuestionSet, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
     """The place, the key and the answers of each prediction in a file."""
-    form, readers = card.capability(submission.Submission), card.capability(Readers)
-    if form and path.suffix == form.ending:
+    form, readers = card.submission, card.readers
+    if isinstance(form, submission.Submission) and path.suffix == form.ending:
         found = submission.read(form, path)
         yield from ((where, one[:2], [one.prediction]) for where, one in found if one.task in tasks)
     elif readers:
@@ -119,7 +119,7 @@ def _predicted(card: QuestionCard, path: Path, tasks: Set[str]) -> Iterator[tupl
         yield from ((where, named(row), [row["prediction"]]) for where, row in prediction_lines(card, path))
 
 
-def prediction_lines(card: QuestionCard, path: Path) -> Iterator[tuple[str, Row]]:
+def prediction_lines(card: QuestionSet, path: Path) -> Iterator[tuple[str, Row]]:
     """The place and the object of each line of predictions in the card's form; raises as `json_lines`."""
     for where, row in json_lines(path, card.files.prediction, _key_of(card)):
         if not isinstance(row.get("prediction"), str):
@@ -128,7 +128,7 @@ def prediction_lines(card: QuestionCard, path: Path) -> Iterator[tuple[str, Row]
 
 
 def _matched(
-    card: QuestionCard, path: Path, rows: Iterable[Mapping[str, Any]], questions: Sequence[Question]
+    card: QuestionSet, path: Path, rows: Iterable[Mapping[str, Any]], questions: Sequence[Question]
 ) -> list[Answers]:
     """The answers to each of `questions` from rows with task_id, id and answers."""
     wanted = _named(card, questions)
@@ -146,7 +146,7 @@ def _matched(
     return given
 
 
-def ids(card: QuestionCard, questions: Sequence[Question]) -> list[str]:
+def ids(card: QuestionSet, questions: Sequence[Question]) -> list[str]:
     """The ids of questions in files; where ids must be unique, one that occurs in several tasks is TASK:ID."""
     if card.files.by_task:
         return [question.id for question in questions]
@@ -156,7 +156,7 @@ def ids(card: QuestionCard, questions: Sequence[Question]) -> list[str]:
     return unique_ids([{"task_id": question.task_id, "id": question.id} for question in questions])
 
 
-def _named(card: QuestionCard, questions: Sequence[Question]) -> dict[str | Key, int]:
+def _named(card: QuestionSet, questions: Sequence[Question]) -> dict[str | Key, int]:
     """The places of questions by what identifies them in files: task and id, or the id alone."""
     key = "key" if card.files.by_task else "id"
     places: dict[str | Key, int] = dict(zip(map(attrgetter(key), questions), itertools.count()))
@@ -165,7 +165,7 @@ def _named(card: QuestionCard, questions: Sequence[Question]) -> dict[str | Key,
     return {name: place for place, name in enumerate(ids(card, questions))}
 
 
-def write_references(card: QuestionCard, path: Path, questions: Path | None = None) -> int:
+def write_references(card: QuestionSet, path: Path, questions: Path | None = None) -> int:
     """Write the questions as the JSON Lines that others score against; returns how many.
 
     A line has id, references, task, and where the card has them category and track, and the texts that the card's
@@ -176,7 +176,7 @@ def write_references(card: QuestionCard, path: Path, questions: Path | None = No
     source = questions or paths.QUESTIONS / card.name
     check_output(path, [source])
     found = read_questions(source)
-    form, readers = card.files, card.capability(Readers)
+    form, readers = card.files, card.readers
     lines: list[Row] = []
     for id, question in zip(ids(card, found), found, strict=True):
         if not question.references:
@@ -198,7 +198,7 @@ def _first(value: Any) -> Any:
     return (value or [""])[0] if isinstance(value, list) else value
 
 
-def _key_of(card: QuestionCard) -> tuple[str, ...]:
+def _key_of(card: QuestionSet) -> tuple[str, ...]:
     return (card.files.task, "id") if card.files.by_task else ("id",)
 
 

@@ -1,6 +1,6 @@
 """The table of Nightjar's own benchmarks."""
 
-# Name: the folder. Its file `card` has the CARD, `questions` the QUESTION_CARD, the half that asks.
+# Name: the folder. Its file `questions` has the QUESTION_SET, the half that asks, and `scoring` the whole BENCHMARK.
 OWN = {
     "supernatinst": "nightjar.benchmarks.supernatinst",
     "tool_use": "nightjar.benchmarks.tool_use",

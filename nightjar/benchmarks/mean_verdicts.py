@@ -7,8 +7,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.average import difference_of_tasks, main_metrics, mean_of_tasks, mean_value
-from nightjar.benchmarks.capabilities import Average
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Average, Benchmark
 from nightjar.statistics import Bootstrap, enough, verdict
 
 Cells = Mapping[verdict.Cell, verdict.Scored]
@@ -26,7 +25,7 @@ def judge_all(
     for benchmark, system in sorted({(cell.benchmark, cell.system) for cell in (*now, *before)}):
         if benchmark not in registry.names():
             continue
-        card = registry.card(benchmark)
+        card = registry.load_benchmark(benchmark)
         mean = _mean_of(card, now) or _mean_of(card, before)
         if mean is None:
             continue
@@ -40,14 +39,14 @@ def judge_all(
     return rows
 
 
-def _mean_of(card: Card, scores: Cells) -> Average | None:
+def _mean_of(card: Benchmark, scores: Cells) -> Average | None:
     """Return the mean that the leaderboard of a version shows; None if it shows none."""
     pairs = ((cell.track, cell.metric) for cell in scores if cell.benchmark == card.name)
     return mean_of_tasks(card, main_metrics(card, pairs))
 
 
 def _judge_mean(
-    card: Card,
+    card: Benchmark,
     mean: Average,
     cell: verdict.Cell,
     now: Cells,
@@ -89,7 +88,7 @@ def _judge_mean(
     return row
 
 
-def _task_cells(card: Card, mean: Average, system: str, scores: Cells) -> dict[str, verdict.Cell]:
+def _task_cells(card: Benchmark, mean: Average, system: str, scores: Cells) -> dict[str, verdict.Cell]:
     """Return the cell of the main metric of each task of the mean that a system has, in the order of the mean."""
     cells: dict[str, verdict.Cell] = {}
     for track in mean.tracks:
@@ -100,7 +99,7 @@ def _task_cells(card: Card, mean: Average, system: str, scores: Cells) -> dict[s
     return cells
 
 
-def _value(card: Card, mean: Average, tasks: Mapping[str, verdict.Scored]) -> float | None:
+def _value(card: Benchmark, mean: Average, tasks: Mapping[str, verdict.Scored]) -> float | None:
     """Return the mean of a system as the leaderboard shows it; None if a task is missing."""
     if len(tasks) < len(mean.tracks):
         return None

@@ -17,9 +17,9 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.capabilities import Choices, Floats, Query, TaskSource, Turns
-from nightjar.benchmarks.card import Card, Choice, Metric, Task
-from nightjar.benchmarks.question import Asking, Question, Record, Refused
+from nightjar.benchmarks.benchmark import Benchmark
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+from nightjar.benchmarks.question_set import Choice, Task, TaskSource
 from nightjar.benchmarks.rows import ENDINGS, InvalidRow, objects, plain, plain_rows, text
 from nightjar.benchmarks.rows import records as records_of
 from nightjar.benchmarks.templates import InvalidTemplate, Template
@@ -27,6 +27,8 @@ from nightjar.core.config import Count, Item, Model, Name, Positive, parse, prob
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
 from nightjar.statistics import matthews
+from nightjar.statistics.metric import Metric
+from nightjar.statistics.statistic import Floats
 
 SUFFIXES = (".yaml", ".yml")
 KEYS = "docs/extending.md has every key"
@@ -168,8 +170,8 @@ def metric_names(file: TaskFile) -> list[str]:
     return [named] if isinstance(named, str) else list(dict.fromkeys(named))
 
 
-def card(path: Path, *, allow_outside: bool = False) -> Card:
-    """The card of a task file; `allow_outside` as in `read`.
+def task_benchmark(path: Path, *, allow_outside: bool = False) -> Benchmark:
+    """Return the benchmark of a task file; `allow_outside` as in `read`.
 
     Raises NightjarError, with file and line, for the first thing that is wrong with it.
     """
@@ -179,7 +181,7 @@ def card(path: Path, *, allow_outside: bool = False) -> Card:
         raise NightjarError("no such task file", path, "name a file such as my.yaml") from None
     if not allow_outside:  # not cached: a link may change
         _check(path, read(path)[2])
-    return _card(path, status.st_mtime_ns, status.st_size)
+    return _task_benchmark(path, status.st_mtime_ns, status.st_size)
 
 
 def _check(path: Path, faults: Sequence[Fault]) -> None:
@@ -190,42 +192,26 @@ def _check(path: Path, faults: Sequence[Fault]) -> None:
 
 
 @lru_cache(maxsize=32)
-def _card(path: Path, changed: int, size: int) -> Card:
+def _task_benchmark(path: Path, changed: int, size: int) -> Benchmark:
     file, made, faults = read(path, allow_outside=True)
     _check(path, faults)
     assert file and made
-    task = _Task(path, file, made)
-    sha256 = contents(path, *([path.parent / file.examples] if isinstance(file.examples, str) else []))
-    kind: Literal["choose", "generate"] = "choose" if file.choices else "generate"
-    return Card(
-        name=file.name,
-        version=file.version,
-        title=file.title or file.name,
-        source=file.source or path.name,
-        datasets=(file.name,),
-        metrics=tuple(METRICS[name] for name in metric_names(file)),
-        questions=lambda sources, settings, seed: records.questions(file.name, sources.data),
-        prompt=task.prompt,
-        score=task.score,
-        load=task.load,
-        tasks={
-            file.name: Task(file.title or file.name, kind, file.max_new_tokens, tuple(file.stop)),
-        },
-        capabilities=(
-            Query(lambda parts: task.filled_in(parts).prompt),
-            Turns(task.turns),
-            TaskSource(path, sha256, path.parent / file.data),
-            *([Choices(task.choices)] if file.choices else []),
-        ),
-    )
+    return TaskBenchmark(path, file, made)
 
 
-class _Task:
-    """What a card does by the templates of its file."""
+class TaskBenchmark(Benchmark):
+    """The benchmark that a task file describes: its templates write the texts of each row."""
 
     def __init__(self, path: Path, file: TaskFile, templates: Templates) -> None:
         self.file, self.templates = file, templates
+        self.name, self.version = file.name, file.version
+        self.title, self.source = file.title or file.name, file.source or path.name
+        kind: Literal["choose", "generate"] = "choose" if file.choices else "generate"
+        self.tasks = {file.name: Task(self.title, kind, file.max_new_tokens, tuple(file.stop))}
         self._metrics = metric_names(file)
+        self.metrics = tuple(METRICS[name] for name in self._metrics)
+        example_files = [path.parent / file.examples] if isinstance(file.examples, str) else []
+        self.task_source = TaskSource(path, contents(path, *example_files), path.parent / file.data)
         examples = file.examples
         listed = plain_rows(path.parent / examples) if isinstance(examples, str) else plain(objects(examples))
         self.examples = []
@@ -267,6 +253,14 @@ class _Task:
         for row, one in zip(rows, records_of(file.name, rows, key, record), strict=True):
             yield replace(one, line=row.line) if isinstance(one, Record) else one
 
+    def questions(self, sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
+        """Return the questions of the rows that were read."""
+        return records.questions(self.name, sources.data)
+
+    def query(self, parts: Mapping[str, Any]) -> str:
+        """Write the prompt of a row."""
+        return self.filled_in(parts).prompt
+
     def prompt(self, question: Question, asking: Asking) -> str:
         """The examples with their first references, and the prompt of the question."""
         return self.shown(self._of(question))
@@ -292,6 +286,8 @@ class _Task:
 
     def choices(self, question: Question) -> tuple[Choice, ...]:
         """The choices of a question; a blank comes before their texts unless the prompt ends with one."""
+        if not self.file.choices:
+            return ()
         filled_in = self._of(question)
         return tuple(Choice(one, f"{_after(filled_in.prompt)}{one}") for one in filled_in.choices)
 

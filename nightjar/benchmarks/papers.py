@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.capabilities import Capability
-
 
 @dataclass(frozen=True)
 class Published:
@@ -125,7 +123,7 @@ class Collection:
 
 
 @dataclass(frozen=True)
-class Papers(Capability):
+class Papers:
     """What papers say of a benchmark: rows that are shown beside the systems, tables, results of studies, and figures.
 
     `curves` are results at several values of a setting, which studies of it show. Where ours are the opposite of one of

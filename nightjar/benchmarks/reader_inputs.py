@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.capabilities import Reading
 from nightjar.benchmarks.question import Question, drawn
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core.errors import NightjarError
 from nightjar.models.reader.tokens import Tokens
 from nightjar.search.rankings import Passages, Side, read_rankings
@@ -36,18 +35,17 @@ class Read:
         return [tokens.input(text, self.question, most) for text in self.texts]
 
 
-def reading_of(card: QuestionCard, form: str) -> Reading:
-    """The texts of a card's reader. Raises NightjarError if it has none, or not in that form."""
-    if (reading := card.capability(Reading)) is None:
+def check_form(card: QuestionSet, form: str) -> None:
+    """Raise NightjarError for a benchmark that has no texts for a reader, or not in that form."""
+    if not card.reader_forms:
         raise NightjarError(f"{card.name} has no texts for a reader", "params.yaml", "use another benchmark")
-    if form not in reading.forms:
-        fix = f"forms are {', '.join(reading.forms)}"
+    if form not in card.reader_forms:
+        fix = f"forms are {', '.join(card.reader_forms)}"
         raise NightjarError(f"{card.name} has no form {form!r} of a question", "params.yaml", fix)
-    return reading
 
 
 def with_passages(
-    reading: Reading,
+    card: QuestionSet,
     form: str,
     questions: Sequence[Question],
     evidence: Path | None,
@@ -76,7 +74,9 @@ def with_passages(
             texts = passages.texts(numbers[:most])
             scaled = scores[:most] / temperature
             prior = scaled - np.logaddexp.reduce(scaled) if texts else prior
-        made.append(Read(reading.inputs(question, texts, form), reading.inputs(question, (), form)[0], prior))
+        made.append(
+            Read(card.reader_inputs(question, texts, form), card.reader_inputs(question, (), form)[0], prior)
+        )
     return made
 
 
@@ -93,7 +93,7 @@ def pool_of(
 
 
 def with_demonstrations(
-    reading: Reading,
+    card: QuestionSet,
     form: str,
     questions: Sequence[Question],
     pools: Mapping[str, Pool],
@@ -115,8 +115,8 @@ def with_demonstrations(
         ]
         examples = [chance.choice(members) for members in others if members]
         chance.shuffle(examples)
-        text = _fitting(partial(reading.demonstrated, question, examples, form), tokens, most)
-        made.append(Read([text], reading.inputs(question, (), form)[0], np.zeros(1)))
+        text = _fitting(partial(card.demonstrated_input, question, examples, form), tokens, most)
+        made.append(Read([text], card.reader_inputs(question, (), form)[0], np.zeros(1)))
     return made
 
 
@@ -130,7 +130,7 @@ def _fitting(text: Callable[[int | None], str], tokens: Tokens, most: int) -> st
 
 
 def check_answers(
-    card: QuestionCard, task: str, train: Sequence[Question], dev: Sequence[Question], names: Sequence[str]
+    card: QuestionSet, task: str, train: Sequence[Question], dev: Sequence[Question], names: Sequence[str]
 ) -> None:
     """Raise NightjarError for an answer that is none of `names`, and for one that no training question has."""
     for question in (*train, *dev):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from nightjar.benchmarks.capabilities import Capability, Leaderboard
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
@@ -20,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Readers(Capability):
+class Readers:
     """How the files of a benchmark are read whose published files have another format than JSON Lines.
 
     `predictions` yields the place, the question's id and the answers of each prediction, `references` the place and the
@@ -64,7 +63,7 @@ def unknown_id(id: str, where: str) -> NightjarError:
 
 
 @dataclass(frozen=True)
-class Lists(Leaderboard):
+class Lists:
     """`site`: where the file is handed in. `keys`: those of the id and the answers in a line of NAME.jsonl.
 
     NAME.json is one object {id: [answers]}.

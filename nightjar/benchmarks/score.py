@@ -17,8 +17,7 @@ from nightjar.benchmarks.aggregate import (
     reported_mean,
 )
 from nightjar.benchmarks.average import mean_difference, mean_score
-from nightjar.benchmarks.capabilities import Analysis, Explain, Progress
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark, Progress
 from nightjar.benchmarks.evaluation import prompting_of
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
@@ -60,7 +59,7 @@ def score_files(
     `missing`.
 
     `details`, if given, gets one JSON line an instance, in the order of the references: id, task, category, track,
-    the parts of its metrics, `missing`, and what the card's capability Explain adds. It is written whole or not at all.
+    the parts of its metrics, `missing`, and what `Benchmark.details` adds. It is written whole or not at all.
 
     `encoder` is the folder of a sentence encoder; without it, metrics that need one have no values.
 
@@ -68,7 +67,7 @@ def score_files(
     written, for an encoder that cannot be loaded or that no metric needs, and with file and line for what `files`
     refuses.
     """
-    card = registry.card(benchmark)
+    card = registry.load_benchmark(benchmark)
     predictions, references = as_path(predictions), as_optional_path(references)
     details, encoder = as_optional_path(details), as_optional_path(encoder)
     inputs = [predictions, references or paths.QUESTIONS / card.name]
@@ -80,7 +79,8 @@ def score_files(
     if nothing := nothing_to_score(card, questions, str(predictions)):
         raise nothing
     # After the files are checked: an encoder takes long to load.
-    card = card.with_encoder(encoder)
+    if encoder is not None:
+        card = card.with_encoder(encoder)
     scored = score(card, "", questions, answers)
     bootstrap = Bootstrap(samples=samples) if samples else None
     tracks = by_track(scored)
@@ -124,7 +124,7 @@ def compare_files(
     and names its "metric".
     Raises NightjarError as `score_files` does.
     """
-    card = registry.card(benchmark)
+    card = registry.load_benchmark(benchmark)
     a, b, references = as_path(a), as_path(b), as_optional_path(references)
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
@@ -165,7 +165,7 @@ def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     `low` and `high` are None without intervals. The mean of tasks comes last.
     """
-    card = registry.card(result["benchmark"])
+    card = registry.load_benchmark(result["benchmark"])
     rows = []
     for track, part in parts(result).items():
         intervals = part.get("intervals", {})
@@ -189,7 +189,7 @@ def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     The mean of tasks comes last.
     """
-    card = registry.card(result["benchmark"])
+    card = registry.load_benchmark(result["benchmark"])
     cells = []
     for track, part in parts(result).items():
         groups = [("overall", "overall", part["metrics"])]
@@ -213,7 +213,7 @@ def _mean_names(mean: Mapping[str, Any]) -> dict[str, Any]:
     return {"track": mean["metric"], "level": "overall", "name": "overall", "metric": mean["metric"]}
 
 
-def _by_task(card: Card, by_track: Mapping[str, Any]) -> dict[str, Any]:
+def _by_task(card: Benchmark, by_track: Mapping[str, Any]) -> dict[str, Any]:
     """The main metric of each task, where each task is a track: the first of the card's that it has."""
     names = [metric.name for metric in card.metrics]
     main = {
@@ -239,7 +239,7 @@ def _add_average(result: dict[str, Any]) -> None:
 
 
 def _tables(
-    card: Card, scores: SystemScores, places: Sequence[int] | Ints, bootstrap: Bootstrap | None
+    card: Benchmark, scores: SystemScores, places: Sequence[int] | Ints, bootstrap: Bootstrap | None
 ) -> dict[str, Any]:
     tables: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     all_ends: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
@@ -266,7 +266,7 @@ def _tables(
 
 
 def _differences(
-    card: Card,
+    card: Benchmark,
     ours: SystemScores,
     theirs: SystemScores,
     places: Sequence[int] | Ints,
@@ -289,14 +289,14 @@ def _differences(
 
 
 def _write_details(
-    card: Card,
+    card: Benchmark,
     path: Path,
     scores: SystemScores,
     questions: Sequence[Question],
     given: Sequence[files.Answers],
     inputs: Sequence[Path],
 ) -> None:
-    form, explain = card.files, card.capability(Explain)
+    form = card.files
     columns = [(name, values.tolist()) for name, values in scores.parts.items()]
     lines = []
     for place, (id, question) in enumerate(zip(files.ids(card, questions), questions, strict=True)):
@@ -305,8 +305,7 @@ def _write_details(
             line |= {form.category: category_name(question.category), "track": question.track}
         line |= {name: values[place] for name, values in columns if values[place] == values[place]}
         line |= {"missing": given[place] is None}
-        if explain:
-            line |= explain.line(question, given[place] or _NO_ANSWER)
+        line |= card.details(question, given[place] or _NO_ANSWER)
         lines.append(line)
     write_lines(path, lines, inputs)
 
@@ -324,8 +323,8 @@ def analyse(
     {"benchmark", "analysis", "title", "rows": [one table], and what else the analysis gives}. Raises NightjarError for
     an unknown benchmark or analysis, for an encoder that it does not use, and for what its reader refuses.
     """
-    card = registry.card(benchmark)
-    analyses = {one.name: one for one in card.capabilities_of(Analysis)}
+    card = registry.load_benchmark(benchmark)
+    analyses = {one.name: one for one in card.analyses}
     analysis = analyses.get(name)
     if analysis is None:
         known = ", ".join(analyses) or "none"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from nightjar.benchmarks.capabilities import Capability
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.core import contracts, paths, tables
+from nightjar.statistics.metric import Metric
 
 if TYPE_CHECKING:
     from nightjar.params import Params
@@ -201,7 +201,7 @@ class Evaluated:
     artifacts names each to `reads`.
     """
 
-    card: Card
+    card: Benchmark
     params: Params
     systems: Sequence[str]
     questions: Sequence[Question]
@@ -231,13 +231,6 @@ class Evaluated:
         """The tracks with scores, in the card's order."""
         present, listed = {row["track"] for row in self.table}, list(self.card.tracks)
         return [track for track in listed if track in present] + sorted(present - set(listed))
-
-
-@dataclass(frozen=True)
-class ReportSections(Capability):
-    """The sections that a benchmark adds to its page, in their order; none where there is nothing to show."""
-
-    make: Callable[[Evaluated], Sequence[Section]]
 
 
 def cut(text: str, most: int = 160) -> str:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from nightjar.benchmarks.capabilities import Leaderboard
 from nightjar.benchmarks.readers import check_ids
 from nightjar.benchmarks.rows import read_text
 from nightjar.core.errors import NightjarError
@@ -25,7 +24,7 @@ from nightjar.core.json_text import is_text, read_object, shown
 
 
 @dataclass(frozen=True)
-class Submission(Leaderboard):
+class Submission:
     """`columns`: the names of those of the task, the id and the prediction. `tasks`: exactly those of a file, in their
     order. `site`: where the file is handed in. `not_an_answer`: the one text that the leaderboard reads as missing.
     `answer` makes what is handed in of a task and a prediction.

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import files, readers, registry, submission
-from nightjar.benchmarks.capabilities import Leaderboard
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.readers import Lists, RankedAnswers, Readers, read_own_references
+from nightjar.benchmarks.readers import Lists, RankedAnswers, read_own_references
 from nightjar.benchmarks.submission import Answer, Submission
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -81,19 +80,21 @@ def check_submission(benchmark: str, file: Path, questions: Path | None = None) 
     return _report(form, card, file, _counts(form, answers), expected)
 
 
-def _expected(card: Card, path: Path | None) -> list[Question]:
+def _expected(card: Benchmark, path: Path | None) -> list[Question]:
     """The questions that must be answered, with references or without; none where they are not known."""
     if path is None:
         return []
-    own = card.capability(Readers)
+    own = card.readers
     if own and own.questions and not path.is_dir():
         return read_own_references(replace(own, references=own.questions), path, card.files.reference)
     return files.read_references(card, path)
 
 
-def _lists(card: Card, predictions: Path, questions: Path | None) -> tuple[RankedAnswers, list[Question]]:
+def _lists(
+    card: Benchmark, predictions: Path, questions: Path | None
+) -> tuple[RankedAnswers, list[Question]]:
     """The checked lists of `predictions`, in the order of the questions where these are known, and the questions."""
-    own = card.capability(Readers)
+    own = card.readers
     if own is None:
         raise ValueError(f"the card {card.name} has ranked lists but no readers of them")
     expected = _expected(card, questions)
@@ -102,18 +103,17 @@ def _lists(card: Card, predictions: Path, questions: Path | None) -> tuple[Ranke
     return {id: lists[id] for id in ids or lists}, expected
 
 
-def _form(benchmark: str) -> tuple[Card, Submission | Lists]:
-    card = registry.card(benchmark)
-    form: Submission | Lists | None = card.capability(Submission) or card.capability(Lists)
-    if form is None:
-        have = [name for name in registry.names() if registry.card(name).capability(Leaderboard)]
+def _form(benchmark: str) -> tuple[Benchmark, Submission | Lists]:
+    card = registry.load_benchmark(benchmark)
+    if (form := card.submission) is None:
+        have = [name for name in registry.names() if registry.load_benchmark(name).submission]
         raise NightjarError(
             "it has no leaderboard's file", benchmark, f"those that have are {', '.join(have)}"
         )
     return card, form
 
 
-def _answers(card: Card, form: Submission, path: Path) -> list[Answer]:
+def _answers(card: Benchmark, form: Submission, path: Path) -> list[Answer]:
     if submission.has_tasks(form, path):
         return list(submission.read_tasks(form, path))
     if path.is_dir():
@@ -143,7 +143,11 @@ def _counts(form: Submission, answers: Sequence[Answer]) -> dict[str, int]:
 
 
 def _report(
-    form: Submission | Lists, card: Card, file: Path, tasks: Mapping[str, int], expected: Sequence[Question]
+    form: Submission | Lists,
+    card: Benchmark,
+    file: Path,
+    tasks: Mapping[str, int],
+    expected: Sequence[Question],
 ) -> dict[str, Any]:
     report = {"benchmark": card.name, "file": str(file), "site": form.site, "n": sum(tasks.values())}
     hidden = sum(not question.references for question in expected) / len(expected) if expected else None

@@ -26,8 +26,7 @@ def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any
     example: dict[str, Any] | None = None
     if file and not faults:
         try:
-            card = own_task.card(path, allow_outside=allow_outside)
-            assert card.load
+            card = own_task.task_benchmark(path, allow_outside=allow_outside)
             data = path.parent / file.data
             for row, one in zip(plain_rows(data), card.load(data), strict=True):
                 if isinstance(one, Record):

@@ -289,8 +289,8 @@ INSTANCE_SCORES = Table(
     key=("benchmark", "system", "task_id", "id", "part"),
     ranges={"unscaled": FINITE},
 )
-# For benchmarks whose questions have clusters of answers (nightjar.benchmarks.card.Match): the cluster that each answer
-# of a prediction is matched to by a similarity, counted from rank 1.
+# For benchmarks whose questions have clusters of answers (nightjar.benchmarks.benchmark.Match): the cluster that each
+# answer of a prediction is matched to by a similarity, counted from rank 1.
 MATCHES = Table(
     "matches",
     1,

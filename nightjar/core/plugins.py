@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -113,3 +114,33 @@ def calling(where: str, what: str) -> Iterator[None]:
         raise
     except BaseException as error:
         raise NightjarError(f"{what} ({explain(error)})", where, FIX) from error
+
+
+def guarded(function: Callable[..., Any], where: str, name: str) -> Callable[..., Any]:
+    """Wrap a function of another package: what it raises, and what its iterator or functions raise, names `where`."""
+    what = f"{name} fails"
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        with calling(where, what):
+            result = function(*arguments, **options)
+        if isinstance(result, Iterator):
+            return _guarded_items(result, where, what)
+        if isinstance(result, Mapping):
+            return {
+                key: guarded(value, where, f"{name}[{key!r}]") if callable(value) else value
+                for key, value in result.items()
+            }
+        return result
+
+    return call
+
+
+def _guarded_items(items: Iterator[Any], where: str, what: str) -> Iterator[Any]:
+    while True:
+        with calling(where, what):
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item

@@ -10,7 +10,7 @@ from nightjar.core.config import Model, Name, Positive
 from nightjar.params.groups import Artifact
 
 
-class Benchmark(Model, extra="allow"):
+class BenchmarkGroup(Model, extra="allow"):
     """The inputs of a benchmark's questions. The other keys are the settings of its card, which checks them.
 
     `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances, and

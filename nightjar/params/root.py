@@ -14,7 +14,7 @@ from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.config import PARAMS_FILE, Item, Model, checked, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params.augment import Augment
-from nightjar.params.benchmarks import Benchmark, Consistency, Contamination
+from nightjar.params.benchmarks import BenchmarkGroup, Consistency, Contamination
 from nightjar.params.data import Encoding, Ingest, Models, Split
 from nightjar.params.drivers import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.params.groups import ALL_TOOLS
@@ -42,7 +42,7 @@ class Params(Model):
     readers: Readers
     qa_readers: dict[Item, QaReader]
     predict: Predict
-    benchmarks: dict[Item, Benchmark]
+    benchmarks: dict[Item, BenchmarkGroup]
     contamination: Contamination
     consistency: Consistency
     checks: Checks

@@ -10,9 +10,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nightjar.benchmarks.capabilities import Turns
 from nightjar.benchmarks.question import Asking, Question
-from nightjar.benchmarks.question_card import Choice, QuestionCard
+from nightjar.benchmarks.question_set import Choice, QuestionSet
 from nightjar.models.chat_template import arguments_of
 from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
 from nightjar.models.tokenizer import Tokenizer
@@ -29,13 +28,12 @@ CALL_TOKENS = 256
 NO_RESULT, NO_MORE = "no result", "no more calls: give the answer"
 
 
-def messages_of(card: QuestionCard, question: Question, asking: Asking, chat: Chat) -> tuple[Message, ...]:
+def messages_of(card: QuestionSet, question: Question, asking: Asking, chat: Chat) -> tuple[Message, ...]:
     """The messages of a question: the system message, its examples as turns if wanted, and the prompt of the user."""
     system = [] if chat.system_message is None else [Message("system", chat.system_message)]
-    turns = card.capability(Turns) if chat.examples_as_turns else None
-    if turns is None:
+    if not chat.examples_as_turns:
         return (*system, Message("user", card.prompt(question, asking)))
-    examples, last = turns.turns(question, asking)
+    examples, last = card.turns(question, asking)
     messages = [
         message
         for text, answer in examples

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate
-from nightjar.benchmarks.capabilities import TaskSource
 from nightjar.benchmarks.evaluation import tasks_left_out, tasks_of, write_subset
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.records import read_questions
@@ -76,8 +75,8 @@ def evaluate(
     NightjarError for a model, data or settings that cannot be used, and if the model can answer none of the tasks.
     """
     data, task = as_optional_path(data, "data"), as_optional_path(task, "task")
-    card = registry.chosen(benchmark, data, task, allow_outside=allow_outside)
-    task_source = card.capability(TaskSource)
+    card = registry.select(benchmark, data, task, allow_outside=allow_outside)
+    task_source = card.task_source
     values = values_for(card, data or (task_source.data if task_source else Path()))
     put(values, settings or {}, "settings", "params.yaml has every key")
     source, name = resolve(model), system_name(model)

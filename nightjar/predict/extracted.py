@@ -13,13 +13,13 @@ from itertools import groupby, islice
 from typing import Any
 
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.models.weights import CONFIG
 from nightjar.params.predict import PredictBenchmark
-from nightjar.predict.predictor import Job, Predictor, Row, about, ranked_row, ranking_of
+from nightjar.predict.predictor import Job, Predictor, Row, about, check_ranking, ranked_row
 from nightjar.predict.requests import Evidence, evidence_of, limit
 from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.question_answering import HEAD, prompt
@@ -39,7 +39,7 @@ class Reading:
         return HEAD + "\n\n".join(self.prompts)
 
 
-def readings(card: QuestionCard, questions: Sequence[Question], evidence: Evidence) -> list[Reading]:
+def readings(card: QuestionSet, questions: Sequence[Question], evidence: Evidence) -> list[Reading]:
     """The questions in their order. A passage's weight is its score, 0 for a negative one."""
     question_readings = []
     for question in questions:
@@ -51,7 +51,7 @@ def readings(card: QuestionCard, questions: Sequence[Question], evidence: Eviden
 
 
 def extracted(
-    lm: LanguageModel, card: QuestionCard, chosen: Sequence[Reading], settings: PredictBenchmark
+    lm: LanguageModel, card: QuestionSet, chosen: Sequence[Reading], settings: PredictBenchmark
 ) -> list[dict[str, Any]]:
     """The answers to questions of one task, in the columns of contracts.PREDICTIONS; their passages are read together.
 
@@ -87,7 +87,7 @@ class ExtractivePredictor(Predictor):
             raise NightjarError(
                 "answers are extracted from evidence", job.key("evidence"), "name its artifact"
             )
-        ranking_of(job.card)
+        check_ranking(job.card)
         self.questions, self._card, self._settings = job.questions, job.card, job.settings
         self._readings = all_readings = readings(job.card, job.questions, evidence_of(job.evidence))
         prepare(job.params.seed, job.params.threads)

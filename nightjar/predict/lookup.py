@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.question import Question, questions_of
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.weights import CONFIG, RECIPE
@@ -56,7 +56,7 @@ class NeighbourPredictor(Predictor):
 
 
 def nearest_labels(
-    card: QuestionCard,
+    card: QuestionSet,
     encoder: Encoder,
     questions: Sequence[Question],
     train: Sequence[Question],
@@ -90,5 +90,5 @@ def _majority(labels: Sequence[str]) -> str:
     return Counter(labels).most_common(1)[0][0]
 
 
-def _vectors(card: QuestionCard, encoder: Encoder, questions: Sequence[Question]) -> NDArray[Any]:
+def _vectors(card: QuestionSet, encoder: Encoder, questions: Sequence[Question]) -> NDArray[Any]:
     return encoder.encode([card.query(one.parts) for one in questions])

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.capabilities import Choices, Reranking
-from nightjar.benchmarks.question_card import Choice
+from nightjar.benchmarks.question_set import Choice
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
@@ -32,9 +31,9 @@ from nightjar.predict.predictor import (
     Predictor,
     Row,
     about,
+    check_ranking,
     lacking,
     ranked_row,
-    ranking_of,
     warn_of_failures,
 )
 from nightjar.predict.requests import evidence_of, requests_of
@@ -83,7 +82,6 @@ class ModelPredictor(Predictor):
             calls=[calls, toolbox.versions],
             choices={one.task_id: card.task(one.task_id).choices for one in self.questions},
         )
-        benchmark_choices = card.capability(Choices)
         self.keys = [
             digest(
                 {
@@ -92,7 +90,7 @@ class ModelPredictor(Predictor):
                         request.prompt,
                         request.ids,
                         str(one.day),
-                        *(benchmark_choices.choices(one) if benchmark_choices else ()),
+                        *(() if card.task(one.task_id).choices else card.choices(one)),
                     ]
                 }
             )
@@ -367,7 +365,7 @@ def _calls(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> Calls:
 def _check_evidence(job: Job, kind: type[Model], recipe: Mapping[str, Any]) -> None:
     """Raise NightjarError for evidence that the recipe does not use; `registry.check` finds what is missing."""
     # A benchmark that orders passages has them for readers alone.
-    if not job.evidence or (recipe["evidence"] and job.card.capability(Reranking) is None):
+    if not job.evidence or (recipe["evidence"] and not job.card.has_reranking):
         return
     where, none = job.key("evidence"), paths.NONE
     if job.adapter is None:
@@ -388,7 +386,7 @@ def _check_tasks(job: Job, kind: type[Model]) -> None:
     if job.settings.temperature and "sample" in reasons:
         raise NightjarError(reasons["sample"], where, "set it to 0")
     if "sample" in tasks.values():
-        ranking_of(job.card)
+        check_ranking(job.card)
         if not job.settings.temperature:
             raise NightjarError("all samples are equal at the temperature 0", where, "set one above 0")
 

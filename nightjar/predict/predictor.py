@@ -14,10 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.capabilities import Ranking, TaskSource
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.question_card import QuestionCard
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -73,8 +72,8 @@ class Job:
         return self.params.predict.systems[self.item]
 
     @cached_property
-    def card(self) -> QuestionCard:
-        return question_card(self.system.benchmark)
+    def card(self) -> QuestionSet:
+        return load_question_set(self.system.benchmark)
 
     @cached_property
     def settings(self) -> PredictBenchmark:
@@ -126,7 +125,7 @@ class Job:
             from nightjar.models.load import device_name
 
             predictor_parts["machine"] = [device_name(), self.params.threads]
-        task_file = self.card.capability(TaskSource)
+        task_file = self.card.task_source
         return {
             "settings": self.settings.model_dump(),
             "seed": self.params.seed,
@@ -209,22 +208,21 @@ def lacking(kind: type[Model], tasks: Iterable[str] = (), source: str = "") -> d
     return reasons
 
 
-def ranking_of(card: QuestionCard) -> Ranking:
-    """Return the ranking of the card. Raises NightjarError if it does not."""
-    if (ranking := card.capability(Ranking)) is None:
-        fix = "add the capability Ranking to the card"
-        raise NightjarError("its card has no ranked answers", f"benchmark {card.name}", fix)
-    return ranking
+def check_ranking(card: QuestionSet) -> None:
+    """Raise NightjarError for a benchmark that ranks no answers."""
+    if not card.ranks_answers:
+        fix = "give it the method rank_answers"
+        raise NightjarError("it has no ranked answers", f"benchmark {card.name}", fix)
 
 
 def ranked_row(
-    card: QuestionCard, texts: Iterable[tuple[str, float]], settings: PredictBenchmark
+    card: QuestionSet, texts: Iterable[tuple[str, float]], settings: PredictBenchmark
 ) -> dict[str, Any]:
     """The answers and the `text` of contracts.PREDICTIONS for texts with their weights, in their order."""
     sums: dict[str, float] = {}
     for text, weight in texts:
         sums[text] = sums.get(text, 0) + weight
-    answers = ranking_of(card).ranked(sums.items(), settings)
+    answers = card.rank_answers(sums.items(), settings)
     record = {
         "texts": sums,
         "answers": dict(answers),

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from nightjar.benchmarks.question import questions_of
-from nightjar.benchmarks.reader_inputs import Read, pool_of, reading_of, with_demonstrations, with_passages
+from nightjar.benchmarks.reader_inputs import Read, check_form, pool_of, with_demonstrations, with_passages
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest, safe_name
@@ -67,7 +67,7 @@ class ReaderPredictor(Predictor):
             # Whole tasks, because an answer may depend on its batch in the last bits of its score.
             task_numbers = [number for number, one in enumerate(self.questions) if one.task_id == task]
             sha256 = restore(self._base.reader, self._recipe.trains, job.weights / safe_name(task))
-            texts = reading_of(job.card, self._recipe.form).targets(task)
+            texts = job.card.reader_targets(task)
             for number, name, seconds in _answers(
                 self._base, self._recipe, task_numbers, self._ids, self._read, texts
             ):
@@ -109,10 +109,11 @@ def _answers(
 
 def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
     """Return the inputs of the readers for each question: passages, or labelled examples of its task."""
-    reading, questions, seed = reading_of(job.card, recipe.form), job.questions, recipe.seed
+    card, questions, seed = job.card, job.questions, recipe.seed
+    check_form(card, recipe.form)
     if not recipe.shots_per_label:
         return with_passages(
-            reading,
+            card,
             recipe.form,
             questions,
             job.evidence if recipe.passages else None,
@@ -125,13 +126,13 @@ def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
     pools = {
         task: pool_of(
             [one for one in train if one.task_id == task],
-            list(reading.targets(task)),
+            list(card.reader_targets(task)),
             recipe.shots_per_label,
             seed,
         )
         for task in dict.fromkeys(one.task_id for one in questions)
     }
-    return with_demonstrations(reading, recipe.form, questions, pools, seed, tokens, recipe.text_maxlength)
+    return with_demonstrations(card, recipe.form, questions, pools, seed, tokens, recipe.text_maxlength)
 
 
 def _check_evidence(job: Job, record: Mapping[str, Any]) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks.files import ids
 from nightjar.benchmarks.question import Asking, Question
-from nightjar.benchmarks.question_card import QuestionCard
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE
@@ -33,7 +33,7 @@ ASKING = ("generate", "sample", "choose")
 
 
 def requests_of(
-    card: QuestionCard,
+    card: QuestionSet,
     tokenizer: Tokenizer,
     questions: Sequence[Question],
     encoding: Encoding,
@@ -80,12 +80,12 @@ def evidence_of(retrieved: Path | None) -> Evidence:
     return passages
 
 
-def stops(card: QuestionCard, task_id: str, settings: PredictBenchmark) -> list[str]:
+def stops(card: QuestionSet, task_id: str, settings: PredictBenchmark) -> list[str]:
     """The texts that end an answer to a question of the task."""
     return list(card.task(task_id).stop) or settings.stop
 
 
-def limit(card: QuestionCard, task_id: str, settings: PredictBenchmark) -> int:
+def limit(card: QuestionSet, task_id: str, settings: PredictBenchmark) -> int:
     """The most tokens of an answer to a question of the task."""
     task_limit = card.task(task_id).max_new_tokens if settings.task_limits else None
     return settings.max_new_tokens if task_limit is None else min(task_limit, settings.max_new_tokens)
@@ -107,7 +107,7 @@ def write_prompts(
     Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
     output that must not be written (`core.files.check_output`).
     """
-    card = question_card(benchmark)
+    card = load_question_set(benchmark)
     source = paths.QUESTIONS / card.name
     inputs = [source, paths.LANGUAGE_MODEL, PARAMS_FILE]
     check_output(output, inputs)

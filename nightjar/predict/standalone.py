@@ -13,9 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nightjar.benchmarks import build, question_cards
-from nightjar.benchmarks.capabilities import TaskSource
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks import build, question_registry
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.params import Params, profiles
@@ -29,15 +28,15 @@ PROFILE = "real"
 WITHOUT_INDEX = ("calculator", "calendar")
 
 
-def values_for(card: QuestionCard, data: Path) -> dict[str, Any]:
+def values_for(card: QuestionSet, data: Path) -> dict[str, Any]:
     """The values of params.yaml for a benchmark whose data are the folder or file `data`, without any system."""
     project = PARAMS_FILE.is_file()
     values = read_yaml(PARAMS_FILE) if project else profiles.values(profiles.packaged(), PROFILE)
-    task_source = card.capability(TaskSource)
+    task_source = card.task_source
     none = paths.NONE.as_posix()
     values["benchmarks"] = {
         card.name: {
-            **card.settings().model_dump(mode="json"),
+            **card.Settings().model_dump(mode="json"),
             "code": task_source.file.as_posix() if task_source else card.name,
             "data": data.as_posix(),
             "split": none,
@@ -60,14 +59,14 @@ def values_for(card: QuestionCard, data: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def questions_of(card: QuestionCard, params: Params) -> Iterator[Path]:
+def questions_of(card: QuestionSet, params: Params) -> Iterator[Path]:
     """A folder with the artifact of the card's questions, by its name, for the block of a `with`.
 
     Raises NightjarError if the data cannot be read, or nothing in them can be used.
     """
     group = params.benchmarks[card.name]
-    task_source = card.capability(TaskSource)
-    settings = question_cards.settings(card, group.settings(), "--set")
+    task_source = card.task_source
+    settings = question_registry.settings(card, group.settings(), "--set")
     with TemporaryDirectory() as folder, build.opened(card, Path(group.data)) as (sources, refused):
         output, code = Path(folder) / card.name, task_source.file if task_source else None
         counts, _ = build.write_questions(

@@ -20,8 +20,7 @@ from typing import Any
 
 from nightjar import params as params_module
 from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.capabilities import TaskSource
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.evaluation import RECORD, tasks_left_out, tasks_of, write_samples, write_subset
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
@@ -129,7 +128,7 @@ def evaluate(options: Options, output: Path, show: Show | None = None) -> dict[s
     return record | {"unscored": _unscored(record, output)}
 
 
-def own_card(options: Options) -> tuple[Card, Path] | None:
+def own_card(options: Options) -> tuple[Benchmark, Path] | None:
     """The card of the task file, or of the benchmark whose published files are named, and its data; None for neither.
 
     Raises NightjarError for what does not go together.
@@ -144,13 +143,13 @@ def own_card(options: Options) -> tuple[Card, Path] | None:
     if len(options.benchmarks or ()) > 1:
         raise NightjarError("--data are those of one benchmark", "--benchmark", "name one")
     benchmark, data, task = next(iter(options.benchmarks or ()), None), options.data, options.task
-    card = registry.chosen(
+    card = registry.select(
         benchmark,
         Path(data) if data else None,
         Path(task) if task else None,
         allow_outside=options.allow_outside,
     )
-    made = card.capability(TaskSource)
+    made = card.task_source
     return card, made.data if made else Path(data or "")
 
 
@@ -160,7 +159,7 @@ def _unscored(record: Mapping[str, Any], output: Path) -> list[str]:
     for one in record["tasks"]:
         questions, answers = output / paths.QUESTIONS / one, output / paths.PREDICTIONS / one / record["name"]
         where = f"{answers} --questions {questions}"
-        if nothing := nothing_to_score(registry.card(one), read_questions(questions), where):
+        if nothing := nothing_to_score(registry.load_benchmark(one), read_questions(questions), where):
             found.append(str(nothing))
     return found
 
@@ -199,7 +198,7 @@ def _plan(
         raise NightjarError(f"no task can be answered: {reason}", options.model, fix)
     name = system_name(options.model) + ("" if options.chat is None else "_chat")
     for one in chosen:
-        card = registry.card(one)
+        card = registry.load_benchmark(one)
         if name in card.baselines(registry.settings(card, params.benchmarks[one].settings())):
             name = f"model_{name}"
     values = _with_system(values, options, model, name, list(chosen))
@@ -227,13 +226,13 @@ def _lacking(benchmark: str, tasks: Sequence[str], model: ResolvedModel, params:
     """The tasks of a benchmark that the model cannot answer, and why; a model that is not here yet is a causal one."""
     folder = model.base(Path())
     known = model.remote or (folder / CONFIG).is_file()
-    card = registry.card(benchmark)
+    card = registry.load_benchmark(benchmark)
     kinds = [card.task(task).kind for task in tasks]
     reasons = lacking(backend(model.weights, folder), kinds, model.weights) if known else {}
     if params.predict.benchmark(benchmark).temperature and "sample" in reasons:
         return dict.fromkeys(tasks, reasons["sample"])
     if not model.evidence or (paths.RETRIEVED / benchmark).is_dir():
-        return tasks_left_out(registry.card(benchmark), tasks, reasons)
+        return tasks_left_out(registry.load_benchmark(benchmark), tasks, reasons)
     if benchmark in params.retrieve.benchmarks:
         what = f"the model's prompts have evidence, and that of {benchmark} is missing"
         raise NightjarError(what, model.weights, f"run: nightjar rebuild retrieve@{benchmark}")

@@ -119,7 +119,7 @@ def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str
     dataset, of = ("natural_instructions" if kind in INSTRUCTED else kind), ""
     if kind == "corpus" and params.ingest.corpus.path == paths.SPLIT.as_posix():
         dataset, of = "natural_instructions", "Inputs of the training instances of "
-    cards = [registry.card(name) for name in registry.names()]
+    cards = [registry.load_benchmark(name) for name in registry.names()]
     if kind == "questions" and recipe in params.train.recipes:
         benchmark = Path(params.train.recipes[recipe].texts).name
         dataset = next((card.datasets[0] for card in cards if card.name == benchmark), dataset)
@@ -172,7 +172,7 @@ def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, str]:
-    card = registry.card(row["benchmark"])
+    card = registry.load_benchmark(row["benchmark"])
     decimals = 4 if any(it.name == row["metric"] and it.range[1] <= 1 for it in card.metrics) else 2
     shown = {name: str(row[name]) for name in ("benchmark", "system", "track", "metric", "n")}
     return shown | {

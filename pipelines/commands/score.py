@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.capabilities import Analysis
 from nightjar.benchmarks.files import write_references
 from nightjar.benchmarks.score import analyse as run_analysis
 from nightjar.benchmarks.score import compare_files, difference_rows, parts, score_files, score_rows
@@ -38,7 +37,7 @@ def say_head(result: Mapping[str, Any], missing: str) -> None:
     """Print the first line: what was scored. Each of several tracks is named further down."""
     only = ""
     if len(result["tracks"]) == 1:
-        track, card = result["tracks"][0], registry.card(result["benchmark"])
+        track, card = result["tracks"][0], registry.load_benchmark(result["benchmark"])
         only = f", task {track}" if card.files.by_task else f", {card.track_title(track)}"
     n = result["n"]
     say(f"{result['benchmark']}{only}: {counted_as(n, 'instance')}{missing}")
@@ -50,7 +49,7 @@ MOST_METRICS = 6
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    card, rows = registry.card(result["benchmark"]), score_rows(result)
+    card, rows = registry.load_benchmark(result["benchmark"]), score_rows(result)
     left_out = ", left out" if card.files.unanswered == "left out" else ""
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
     if card.files.by_task:
@@ -75,7 +74,7 @@ def _print_scores(result: dict[str, Any]) -> None:
 
 def _say_metrics(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *names: str) -> None:
     """Print a line a row: `names`, its metric, n, and the score as "58.90 [52.50, 65.00]", or "58.90 n<20"."""
-    card, lines = registry.card(result["benchmark"]), list[dict[str, Any]]()
+    card, lines = registry.load_benchmark(result["benchmark"]), list[dict[str, Any]]()
     for row in rows:
         fine = row["metric"] in {it.name for it in card.metrics} and card.metric(row["metric"]).range[1] <= 1
         score = {"score": _value(result, row, 4 if fine else 2)}
@@ -85,7 +84,7 @@ def _say_metrics(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *
 
 def _say_level(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], level: str) -> None:
     """Print a line a category or task, with a column a metric; of a category its own metric, too."""
-    card, lines = registry.card(result["benchmark"]), dict[str, dict[str, Any]]()
+    card, lines = registry.load_benchmark(result["benchmark"]), dict[str, dict[str, Any]]()
     for row in rows:
         line = lines.setdefault(row["name"], {level: row["name"], "n": row["n"]})
         if level == "category":
@@ -136,7 +135,7 @@ def score(
 
 
 def _print_differences(result: dict[str, Any]) -> None:
-    card, by_track = registry.card(result["benchmark"]), parts(result)
+    card, by_track = registry.load_benchmark(result["benchmark"]), parts(result)
     lacking = [
         f", {count} without a prediction in {name}" for name, count in result["missing"].items() if count
     ]
@@ -220,7 +219,7 @@ def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: 
 
 def _analyses() -> Iterable[str]:
     for name in registry.names():
-        yield from (f"{one.name} ({name})" for one in registry.card(name).capabilities_of(Analysis))
+        yield from (f"{one.name} ({name})" for one in registry.load_benchmark(name).analyses)
 
 
 def _print_analysis(found: dict[str, Any]) -> None:
@@ -279,4 +278,4 @@ def references(benchmark: str, output: Path) -> dict[str, Any]:
     Example:
       nightjar references --benchmark supernatinst --output references.jsonl
     """
-    return {"output": output, "n": write_references(registry.card(benchmark), output)}
+    return {"output": output, "n": write_references(registry.load_benchmark(benchmark), output)}

@@ -62,5 +62,5 @@ def tasks(check: Path | None, allow_outside: bool) -> Any:
     return [
         {"benchmark": name, "version": card.version, "title": card.title, "tasks": list(card.tasks)}
         for name in registry.names()
-        for card in [registry.card(name)]
+        for card in [registry.load_benchmark(name)]
     ]

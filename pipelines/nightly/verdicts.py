@@ -106,7 +106,7 @@ def measures(benchmark: str, names: Collection[str]) -> Sequence[Metric]:
     """
     if benchmark not in registry.names():
         return [Metric(name) for name in sorted(names)]
-    return [it for it in registry.card(benchmark).metrics if it.judged]
+    return [it for it in registry.load_benchmark(benchmark).metrics if it.judged]
 
 
 def _differs(facts: Mapping[str, Any], run: Reference, cell: verdict.Cell) -> str:

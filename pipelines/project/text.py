@@ -35,7 +35,7 @@ def decimals(row: Mapping[str, Any]) -> int:
     from nightjar.benchmarks import registry
 
     with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
-        return registry.card(row["benchmark"]).metric(row["metric"]).shown_decimals
+        return registry.load_benchmark(row["benchmark"]).metric(row["metric"]).shown_decimals
     return 1
 
 
@@ -45,7 +45,7 @@ def track_title(row: Mapping[str, Any]) -> str:
     from nightjar.benchmarks import registry
 
     with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
-        return registry.card(row["benchmark"]).track_title(row["track"])
+        return registry.load_benchmark(row["benchmark"]).track_title(row["track"])
     return str(row["track"])
 
 

@@ -65,7 +65,7 @@ def collect(
 
     Raises NightjarError if two points were tested on different instances.
     """
-    card, bootstrap, artifacts = registry.card(study.benchmark), Bootstrap(), _artifacts(study)
+    card, bootstrap, artifacts = registry.load_benchmark(study.benchmark), Bootstrap(), _artifacts(study)
     points, tests = [], dict[str, str]()
     with ExitStack() as opened:
         folders = {

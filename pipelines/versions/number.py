@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import by_track, group
 from nightjar.benchmarks.average import main_metrics, mean_of_tasks, mean_score
-from nightjar.benchmarks.capabilities import Average
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Average, Benchmark
 from nightjar.benchmarks.scores import Key, Places, SystemScores, from_rows
 from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import estimate
+from nightjar.statistics.metric import Metric
 from pipelines.project.names import StageName
 from pipelines.versions.trace import (
     check_in_workspace,
@@ -78,7 +78,7 @@ def trace_number(root: Path, name: str) -> Row:
     metric = next(prefixes, others)
     rows = _named(rows, "metric", metric, name, f"{benchmark}/{system}")
     rows = _of_group(rows, others.removeprefix(metric).removeprefix("/"), f"{benchmark}/{system}/{metric}")
-    card = registry.card(benchmark)
+    card = registry.load_benchmark(benchmark)
     pairs = ((row["track"], row["metric"]) for row in score_rows if row["level"] == "overall")
     mean = mean_of_tasks(card, main_metrics(card, pairs))
     params = read_yaml(root / PARAMS_FILE) if (root / PARAMS_FILE).is_file() else {}
@@ -138,7 +138,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _measured(
-    card: Card, scores: SystemScores, row: Row, mean: Average | None
+    card: Benchmark, scores: SystemScores, row: Row, mean: Average | None
 ) -> tuple[list[Measured], float | None]:
     """The metrics and instances that a row of contracts.SCORES is made of, and its value from them.
 

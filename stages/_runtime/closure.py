@@ -223,8 +223,10 @@ _TOOLS, _PREDICTORS = "nightjar/tools/registry.py", "nightjar/predict/__init__.p
 # Kinds of what is loaded by name.
 BY_NAME: Mapping[str, Registry] = {
     # What asks the questions of a benchmark, and what scores the answers.
-    "benchmark": _of_benchmarks("nightjar/benchmarks/question_cards.py", "questions", "benchmarks", "ingest"),
-    "scoring": _of_benchmarks("nightjar/benchmarks/registry.py", "card", "benchmarks"),
+    "benchmark": _of_benchmarks(
+        "nightjar/benchmarks/question_registry.py", "questions", "benchmarks", "ingest"
+    ),
+    "scoring": _of_benchmarks("nightjar/benchmarks/registry.py", "scoring", "benchmarks"),
     "predictor": Registry(_PREDICTORS, _PREDICTORS, "BUILT_IN"),
     "tool": Registry(
         _TOOLS,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.search.rankings import Passages, read_rankings
@@ -16,7 +16,7 @@ def run(stage: Stage) -> None:
     from nightjar.models.load import prepare
     from stages.consistency.build import labeller, means, write_consistency
 
-    card = question_card(stage.item)
+    card = load_question_set(stage.item)
     settings, source = stage.params.consistency, paths.QUESTIONS / stage.item
     reader, output = Path(settings.benchmarks[stage.item].reader), paths.CONSISTENCY / stage.item
     prepare(0, stage.params.threads)  # nothing is drawn

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.question_card import QuestionCard
-from nightjar.benchmarks.reader_inputs import reading_of
+from nightjar.benchmarks.question_set import QuestionSet
+from nightjar.benchmarks.reader_inputs import check_form
 from nightjar.core.contracts import CONSISTENCY
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
@@ -110,7 +110,7 @@ def means(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     return result
 
 
-def labeller(card: QuestionCard, folder: Path) -> Labels:
+def labeller(card: QuestionSet, folder: Path) -> Labels:
     """A function that gives the likeliest answer of a task for each of its texts, by the readers in `folder`.
 
     Raises NightjarError for readers that were trained with passages or demonstrations or on another base model, for a
@@ -121,7 +121,7 @@ def labeller(card: QuestionCard, folder: Path) -> Labels:
         fix = f"set consistency.benchmarks.{card.name}.reader to one that reads the question alone"
         raise NightjarError("these readers were trained with passages or demonstrations", folder, fix)
     form, trains, most = recipe.form, recipe.trains, recipe.text_maxlength
-    reading = reading_of(card, form)
+    check_form(card, form)
     base = load(Path(record["base"]), recipe.decoder_layers)
     if base.sha256 != record["base_sha256"]:
         raise NightjarError("the readers were trained on another base model", record["base"], AGAIN)
@@ -133,8 +133,8 @@ def labeller(card: QuestionCard, folder: Path) -> Labels:
         if task not in record["tasks"]:
             raise NightjarError(f"no reader of the task {task}", folder, AGAIN)
         restore(base.reader, trains, folder / safe_name(task))
-        targets = base.tokens.targets(reading.targets(task), base.reader.start).to(base.device)
-        read = [reading.text(task, text, form) for text in texts]
+        targets = base.tokens.targets(card.reader_targets(task), base.reader.start).to(base.device)
+        read = [card.reader_text(task, text, form) for text in texts]
         ids = [base.tokens.input(text, text, most) for text in read]
         found = [""] * len(texts)
         for batch in like_length([len(one) for one in ids], PASS_TOKENS):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from stages._runtime.stage import Stage, log, main
-from stages.contamination.build import ANY, Benchmark, build
+from stages.contamination.build import ANY, BenchmarkTexts, build
 
 
 def run(stage: Stage) -> None:
     retrieved = stage.params.retrieve.benchmarks
     benchmarks = [
-        Benchmark(
-            question_card(name), paths.QUESTIONS / name, paths.RETRIEVED / name if name in retrieved else None
+        BenchmarkTexts(
+            load_question_set(name),
+            paths.QUESTIONS / name,
+            paths.RETRIEVED / name if name in retrieved else None,
         )
         for name in stage.params.benchmarks
     ]

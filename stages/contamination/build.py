@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import tables
 from nightjar.core.contracts import (
     DEV,
@@ -36,16 +36,16 @@ _BATCH = 4_000_000
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkTexts:
     """A benchmark's card, the artifact with its questions, and that with the passages retrieved for them, if any."""
 
-    card: QuestionCard
+    card: QuestionSet
     questions: Path
     retrieved: Path | None = None
 
 
 def build(
-    benchmarks: Sequence[Benchmark], split: Path, corpus: Path, index: Path, output: Path, n: int
+    benchmarks: Sequence[BenchmarkTexts], split: Path, corpus: Path, index: Path, output: Path, n: int
 ) -> dict[str, Any]:
     """Write the artifact `output`; returns the facts: texts of each side and distinct n-grams looked at, and for each
     benchmark its questions, those with an overlap by side, and those whose passages hold them or their references
@@ -159,7 +159,7 @@ def _instances(split: Path, side: Any) -> Iterator[tuple[pa.Array, list[Source]]
         yield pa.concat_arrays([_one(table["input"]), pc.list_flatten(outputs)]), sources
 
 
-def _questions(benchmarks: Iterable[Benchmark]) -> Iterator[tuple[pa.Array, list[Source]]]:
+def _questions(benchmarks: Iterable[BenchmarkTexts]) -> Iterator[tuple[pa.Array, list[Source]]]:
     """The questions that systems of any benchmark train on, and their references."""
     for it in benchmarks:
         for many in training(it.card, it.questions):

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import tables
 from nightjar.core.contracts import DEV_QUESTIONS, EVIDENCE, QUESTIONS, TRAIN_QUESTIONS, Table
 from nightjar.core.errors import NightjarError
@@ -34,30 +34,30 @@ class QuestionTexts:
     references: list[str]
 
 
-def questions(card: QuestionCard, folder: Path) -> list[QuestionTexts]:
+def questions(card: QuestionSet, folder: Path) -> list[QuestionTexts]:
     """The test questions of the card's artifact `folder`. Raises NightjarError if they are missing."""
     return [one for many in _read(card, folder, QUESTIONS) for one in many]
 
 
-def training(card: QuestionCard, folder: Path) -> Iterator[list[QuestionTexts]]:
+def training(card: QuestionSet, folder: Path) -> Iterator[list[QuestionTexts]]:
     """The questions that systems of this benchmark may train on, in batches; none if it has no such table."""
     for table in (TRAIN_QUESTIONS, DEV_QUESTIONS):
         if (folder / table.name).is_dir():
             yield from _read(card, folder, table)
 
 
-def _read(card: QuestionCard, folder: Path, table: Table) -> Iterator[list[QuestionTexts]]:
+def _read(card: QuestionSet, folder: Path, table: Table) -> Iterator[list[QuestionTexts]]:
     for batch in tables.batches(folder, table, [*HEAD, "parts", "references"]):
         yield [_question_texts(card, row) for row in batch.to_pylist()]
 
 
-def _question_texts(card: QuestionCard, row: dict[str, Any]) -> QuestionTexts:
+def _question_texts(card: QuestionSet, row: dict[str, Any]) -> QuestionTexts:
     parts, references = json.loads(row.pop("parts")), row.pop("references")
     query = _query(card, parts)
     return QuestionTexts(row, query, _long_texts(query, parts.values()), references)
 
 
-def _query(card: QuestionCard, parts: Mapping[str, Any]) -> str:
+def _query(card: QuestionSet, parts: Mapping[str, Any]) -> str:
     try:
         return card.query(parts)
     except (KeyError, NightjarError):  # a card need not say by what evidence is searched where none is

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from nightjar.core.contracts import SPLIT_TASKS
 from nightjar.core.identity import code, contents
@@ -24,7 +24,7 @@ CODE = (
     "nightjar/models/tokenizer.py",
     "nightjar/prompts",
     "nightjar/tools/syntax.py",
-    "nightjar/benchmarks/question_card.py",
+    "nightjar/benchmarks/question_set.py",
     "nightjar/benchmarks/question.py",
 )
 
@@ -36,7 +36,7 @@ def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuil
     if recipe.data == TEXTS:
         return TextBuild(texts, recipe, tokenizer), [texts]
     if recipe.data == QUESTIONS:
-        return QuestionBuild(texts, question_card(texts.name), params.encoding, tokenizer), [texts]
+        return QuestionBuild(texts, load_question_set(texts.name), params.encoding, tokenizer), [texts]
     tasks, calls, evidence = paths.NATURAL_INSTRUCTIONS, recipe.calls, recipe.evidence
     work = Build(Sources(texts, tasks, calls, evidence), recipe, params.encoding, tokenizer)
     return work, [tasks, *(path for path in (calls, evidence) if path)]

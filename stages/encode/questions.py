@@ -7,13 +7,12 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.capabilities import Training
 from nightjar.benchmarks.question import Asking, Question, questions_of
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
@@ -27,16 +26,14 @@ class QuestionBuild:
     `source` is the artifact of stage questions. Raises NightjarError for a card that has nothing to learn.
     """
 
-    def __init__(self, source: Path, card: QuestionCard, options: Encoding, tokenizer: Tokenizer) -> None:
-        training = card.capability(Training)
-        if training is None or training.target is None:
+    def __init__(self, source: Path, card: QuestionSet, options: Encoding, tokenizer: Tokenizer) -> None:
+        if not card.has_training_targets:
             fix = "use another benchmark, or take the recipe off train.recipes"
             raise NightjarError(f"{card.name} has no texts that a language model learns", source, fix)
         if not (source / contracts.TRAIN_QUESTIONS.name).exists():
             fix = f"give its training data in benchmarks.{card.name}, or take the recipe off train.recipes"
             raise NightjarError(f"{card.name} has no training questions", source, fix)
         self.source, self.card = source, card
-        self.target: Callable[[Question], str] = training.target
         self.encoder = Encoder(options, 0, tokenizer)
         self.units = [
             Unit(side, contract, part, count)
@@ -72,7 +69,7 @@ class QuestionBuild:
             return "its prompt is empty"
         if len(prompt) > options.max_source_length:
             return f"its prompt has {len(prompt)} tokens, more than encoding.max_source_length"
-        return [text, question.id, [prompt], [self.encoder.target(self.target(question))]]
+        return [text, question.id, [prompt], [self.encoder.target(self.card.training_target(question))]]
 
     def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
         """Write the artifact `output` from what `encode` gave for every unit, in their order.

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import aggregate, registry
-from nightjar.benchmarks.capabilities import EvaluationFacts, Matching
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
@@ -22,7 +21,7 @@ PACKAGES = ("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers")
 
 def run(stage: harness.Stage, systems: list[str] | None = None) -> None:
     """Score `systems`; None: those of data/systems."""
-    card = registry.card(stage.item)
+    card = registry.load_benchmark(stage.item)
     group = stage.params.benchmarks[card.name]
     settings = registry.settings(card, group.settings())
     source, out = (stage.folder / it / card.name for it in (paths.QUESTIONS, paths.SCORES))
@@ -56,7 +55,7 @@ def run(stage: harness.Stage, systems: list[str] | None = None) -> None:
             scores.append(score(card, system, questions, answers))
             matched += match_rows(card, system, questions, answers)
 
-    bootstrap, more = Bootstrap(), card.capability(EvaluationFacts)
+    bootstrap = Bootstrap()
     compared = aggregate.compare(
         card,
         scores,
@@ -66,7 +65,7 @@ def run(stage: harness.Stage, systems: list[str] | None = None) -> None:
     )
     rows = [row for one in scores for row in one.rows(card.name)]
     table = aggregate.aggregate(card, scores, bootstrap)
-    stage.details |= more.facts(scores, bootstrap) if more and not nothing else {}
+    stage.details |= {} if nothing else card.evaluation_facts(scores, bootstrap)
     stage.details |= {
         "card": {"name": card.name, "version": card.version},
         "comparisons": [row for row in compared if row["level"] == "overall"],
@@ -77,7 +76,7 @@ def run(stage: harness.Stage, systems: list[str] | None = None) -> None:
         writer.write(contracts.INSTANCE_SCORES, rows)
         writer.write(contracts.SCORES, table)
         writer.write(contracts.COMPARISONS, compared)
-        if card.capability(Matching):
+        if card.similarities:
             writer.write(contracts.MATCHES, matched)
         writer.write(contracts.IMPROVEMENTS, aggregate.improvements(card, scores, list(baselines), bootstrap))
     scored = len(questions) * len(scores)

@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import question_cards
+from nightjar.benchmarks import question_registry
 from nightjar.benchmarks.build import record_row, rows_of
 from nightjar.benchmarks.folders import OWN
 from nightjar.benchmarks.question import Refused as RefusedRow
-from nightjar.benchmarks.question_card import QuestionCard
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import tables
 from nightjar.core.contracts import DOCUMENTS, INSTANCES, RECORDS, TASKS
 from nightjar.core.errors import NightjarError
@@ -61,15 +61,15 @@ def ingest(
         return ingest_corpus(input, output, progress, encodings=encodings)
     if dataset in DATASETS:
         return DATASETS[dataset](input, output, progress)
-    return ingest_records(question_card(dataset), input, output, progress, encodings)
+    return ingest_records(load_question_set(dataset), input, output, progress, encodings)
 
 
 def names() -> list[str]:
     """The datasets that can be ingested: Nightjar's own, and those of benchmarks whose cards read their own files."""
-    cards = {name: question_card(name) for name in question_cards.names()}
+    cards = {name: load_question_set(name) for name in question_registry.benchmark_names()}
     return [
         *DATASETS,
-        *(name for name, card in cards.items() if card.load and not DATASETS.keys() & card.datasets),
+        *(name for name, card in cards.items() if card.loads_files and not DATASETS.keys() & card.datasets),
     ]
 
 
@@ -79,7 +79,7 @@ def _check_name(dataset: str) -> None:
 
 
 def ingest_records(
-    card: QuestionCard,
+    card: QuestionSet,
     path: Path,
     output: Path,
     progress: Progress | None = None,

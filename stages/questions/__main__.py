@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from nightjar.benchmarks import build, question_cards
+from nightjar.benchmarks import build, question_registry
 from nightjar.core import paths
 from stages._runtime.stage import Stage, main
 
 
 def run(stage: Stage) -> None:
-    card = question_cards.question_card(stage.item)
+    card = question_registry.load_question_set(stage.item)
     group = stage.params.benchmarks[card.name]
     data, output, code = Path(group.data), paths.QUESTIONS / card.name, Path(group.code)
-    settings = question_cards.settings(card, group.settings())
+    settings = question_registry.settings(card, group.settings())
     with build.opened(card, data, group.split) as (sources, refused):
         counts, tasks = build.write_questions(
             card,

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import Matching
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
 from nightjar.benchmarks.mean_verdicts import judge_all
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
@@ -17,6 +16,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.statistics import verdict
+from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.benchmark.instances import Key
 from stages.report.read.results import HEADLINE
@@ -52,7 +52,7 @@ def compare(now: Path, before: Path) -> dict[str, Any]:
                 given = dict(zip(("now", "before"), map(prompting_of, folders), strict=True))
                 if None not in given.values() and given["now"] != given["before"]:
                     prompts.append({"benchmark": name, "system": system, **given})
-                card = registry.card(name)
+                card = registry.load_benchmark(name)
                 found = [_answers(folder) for folder in folders]
                 answers.append(
                     {"benchmark": name, "system": system} | _changed(card, system, found, values, now)
@@ -83,12 +83,12 @@ def _scores(folder: Path) -> Rows:
 
 def _measures(benchmark: str, names: Collection[str]) -> list[Metric]:
     """The first metrics of the card that a track has, those of the report's headline."""
-    return [it for it in registry.card(benchmark).metrics if set(it.parts) <= set(names)][:HEADLINE]
+    return [it for it in registry.load_benchmark(benchmark).metrics if set(it.parts) <= set(names)][:HEADLINE]
 
 
 def _main_values(rows: Rows, benchmark: str) -> dict[tuple[str, str, str], tuple[str, float]]:
     """The first metric of one part of every instance, by system, task and id: its title and value."""
-    order = [it for it in registry.card(benchmark).metrics if len(it.parts) == 1]
+    order = [it for it in registry.load_benchmark(benchmark).metrics if len(it.parts) == 1]
     by_part = {it.parts[0]: (place, it) for place, it in reversed(list(enumerate(order)))}
     found: dict[tuple[str, str, str], tuple[int, str, float]] = {}
     for row in rows:
@@ -106,7 +106,7 @@ def _answers(folder: Path) -> dict[Key, Sequence[str]]:
 
 
 def _changed(
-    card: Card,
+    card: Benchmark,
     system: str,
     found: Sequence[Mapping[Key, Sequence[str]]],
     values: Sequence[Mapping[tuple[str, str, str], tuple[str, float]]],
@@ -128,7 +128,7 @@ def _changed(
             {
                 "task": key[0],
                 "id": key[1],
-                "input": cut(card.shown(json.loads(questions[key]["parts"])), 280)
+                "input": cut(card.display_text(json.loads(questions[key]["parts"])), 280)
                 if key in questions
                 else "",
                 "references": [cut(text) for text in questions[key]["references"][:3]]
@@ -145,8 +145,8 @@ def _changed(
     }
 
 
-def _shown(card: Card, answers: Sequence[str]) -> str:
-    return " | ".join(answers) if card.capability(Matching) else next(iter(answers), "")
+def _shown(card: Benchmark, answers: Sequence[str]) -> str:
+    return " | ".join(answers) if card.similarities else next(iter(answers), "")
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
@@ -154,7 +154,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     order = {"worse": 0, "better": 1, "unchanged": 2, "not comparable": 3}
     rows = sorted(found["numbers"], key=lambda row: (order[row["verdict"]], not row["value"]))
     for row in rows:
-        card = registry.card(row["benchmark"])
+        card = registry.load_benchmark(row["benchmark"])
         metric = card.metric(row["metric"])
         yield {
             "benchmark": card.title,
@@ -198,7 +198,7 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
     counts = [
         Row(
             (
-                registry.card(row["benchmark"]).title,
+                registry.load_benchmark(row["benchmark"]).title,
                 row["system"],
                 *(numbers.count(row[it]) for it in ("n", "changed")),
             )
@@ -253,7 +253,8 @@ def _examples(found: Sequence[Mapping[str, Any]]) -> list[Block]:
             for it in row["examples"]
         ]
         if tables:
-            title = f"{registry.card(row['benchmark']).title}, {row['system']}: {len(tables)} of {row['changed']:,}"
+            benchmark_title = registry.load_benchmark(row["benchmark"]).title
+            title = f"{benchmark_title}, {row['system']}: {len(tables)} of {row['changed']:,}"
             folds.append(
                 Fold(f"{title} changed answers, those whose score changed most", tables, open=not folds)
             )

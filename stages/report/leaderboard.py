@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.core.display import counted_as
 from stages.report import numbers
 from stages.report.benchmark import differences
-from stages.report.benchmark.page import Benchmark, Number
+from stages.report.benchmark.page import BenchmarkPage, Number
 from stages.report.plots import kinds
 from stages.report.plots.spec import ROLES, Plot, shortened, table
 from stages.report.read.results import Results
@@ -26,13 +26,13 @@ class Column(Number):
     `chats` how systems were asked that were asked through a chat template.
     """
 
-    card: Card
+    card: Benchmark
     published: Mapping[str, tuple[float, str]]
     roles: Mapping[str, str]
     chats: Mapping[str, str]
 
 
-def column(benchmark: Benchmark) -> Column:
+def column(benchmark: BenchmarkPage) -> Column:
     """Return the mean of tasks, where each task is a track; else the number of the first track."""
     results, systems = benchmark.results, benchmark.systems
     card, reference = systems.card, systems.models[0]
@@ -50,7 +50,7 @@ def column(benchmark: Benchmark) -> Column:
     return Column(title, row, reference, differences, best, card, published, systems.roles, systems.chats)
 
 
-def _published(card: Card, track: str, is_mean: bool) -> dict[str, tuple[float, str]]:
+def _published(card: Benchmark, track: str, is_mean: bool) -> dict[str, tuple[float, str]]:
     """Return the published values of a track with their sources, by system.
 
     Of a mean that no paper has under its name, those are the averages that papers print of their tasks.

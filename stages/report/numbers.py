@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from nightjar.benchmarks.card import Metric
 from nightjar.core import display
 from nightjar.statistics import too_few
+from nightjar.statistics.metric import Metric
 
 
 def heading(metric: Metric) -> str:

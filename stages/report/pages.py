@@ -12,7 +12,7 @@ from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
-from stages.report.benchmark.page import Benchmark
+from stages.report.benchmark.page import BenchmarkPage
 from stages.report.project import augmented, contamination, data, provenance, stage_runs
 from stages.report.project.calls import Tool
 from stages.report.read import facts
@@ -20,7 +20,7 @@ from stages.report.site import Menu, Site
 
 
 def build(
-    benchmarks: Sequence[Benchmark],
+    benchmarks: Sequence[BenchmarkPage],
     nodes: Sequence[facts.Node],
     tools: Sequence[Tool],
     params: Params,
@@ -57,7 +57,7 @@ def build(
     unscored = [one.unscored for one in benchmarks if one.unscored]
     shared: dict[str, Any] = {"confidence": f"{100 * CONFIDENCE:g}%"}
     missing = [
-        {"title": registry.card(name).title, "tasks": tasks}
+        {"title": registry.load_benchmark(name).title, "tasks": tasks}
         for name, tasks in (left_out or {}).items()
         if tasks
     ]
@@ -106,7 +106,7 @@ TITLES = {
 }
 
 
-def _benchmark(site: Site, one: Benchmark, context: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
+def _benchmark(site: Site, one: BenchmarkPage, context: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
     """The page of a benchmark, and the explorer of its instances."""
     card = one.systems.card
     shown = {**shared, "one": context}
@@ -121,7 +121,7 @@ def _benchmark(site: Site, one: Benchmark, context: Mapping[str, Any], shared: M
     site.add(instances.files(one.evaluated, shared["named"]))
 
 
-def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:
+def _instance_pages(benchmarks: Sequence[BenchmarkPage]) -> dict[tuple[str, str], str]:
     return {
         (one.systems.card.name, system): instances.file(one.systems.card, system)
         for one in benchmarks
@@ -129,7 +129,7 @@ def _instance_pages(benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], st
     }
 
 
-def _track_title(params: Params, benchmarks: Sequence[Benchmark]) -> Callable[[str], str]:
+def _track_title(params: Params, benchmarks: Sequence[BenchmarkPage]) -> Callable[[str], str]:
     """The titles of the split's tracks: those of the benchmark whose test instances are the split's."""
     for one in benchmarks:
         group = params.benchmarks[one.systems.card.name]

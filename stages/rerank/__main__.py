@@ -6,8 +6,7 @@ A run that was killed resumes after the last texts that it recorded.
 from importlib.metadata import version
 from pathlib import Path
 
-from nightjar.benchmarks.capabilities import Reranking
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import code, digest
@@ -20,8 +19,8 @@ def run(stage: Stage) -> None:
     from nightjar.models.load import device_name, load, prepare
     from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
 
-    settings, card = stage.params.rerank, question_card(stage.item)
-    if (reranking := card.capability(Reranking)) is None:
+    settings, card = stage.params.rerank, load_question_set(stage.item)
+    if not card.has_reranking:
         raise NightjarError(
             f"{card.name} has no texts for a reranker", "rerank.benchmarks", "remove it from the list"
         )
@@ -44,7 +43,7 @@ def run(stage: Stage) -> None:
             *map(version, PACKAGES),
         ],
         "texts": digest(
-            {task.name: [reranking.prefixes(task.queries[0].question), task.texts] for task in tasks}
+            {task.name: [card.reranking_prefixes(task.queries[0].question), task.texts] for task in tasks}
         ),
     }
     sizes = [len(places) for task in tasks for places in task.units]

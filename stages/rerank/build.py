@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.capabilities import Reranking, Training
 from nightjar.benchmarks.question import Question, questions_of
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
@@ -60,14 +59,14 @@ class Task:
 
 
 def read_tasks(
-    card: QuestionCard, questions: Path, rankings: Path, index: Path, candidates: int | None
+    card: QuestionSet, questions: Path, rankings: Path, index: Path, candidates: int | None
 ) -> list[Task]:
     """The tasks of the questions of all sides, with the first `candidates` passages of their rankings.
 
     Raises NightjarError if an artifact is missing or damaged, or a question has no ranking.
     """
     passages = Passages(index)
-    sides: Mapping[Side, Any] = SIDES if card.capability(Training) else {"test": QUESTIONS}
+    sides: Mapping[Side, Any] = SIDES if card.has_training_questions else {"test": QUESTIONS}
     found: dict[str, list[tuple[Side, Question, NDArray[np.int64]]]] = {}
     for side, table in sides.items():
         ranked = read_rankings(rankings, side)
@@ -85,7 +84,7 @@ def _ranking(ranked: Mapping[tuple[str, str], Ranking], question: Question, wher
 
 
 def _task(
-    card: QuestionCard,
+    card: QuestionSet,
     name: str,
     found: Sequence[tuple[Side, Question, NDArray[np.int64]]],
     passages: Passages,
@@ -107,7 +106,7 @@ def _task(
 
 
 def embedded(
-    lm: LanguageModel, card: QuestionCard, tasks: Sequence[Task], settings: Rerank, todo: Sequence[int]
+    lm: LanguageModel, card: QuestionSet, tasks: Sequence[Task], settings: Rerank, todo: Sequence[int]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The units `todo`, numbered through all tasks: vectors of their texts, and how the task's prompts were made.
 
@@ -139,11 +138,11 @@ def embedded(
                 )
 
 
-def _prompts(lm: LanguageModel, card: QuestionCard, task: Task, max_tokens: int) -> Prompts:
-    texts = card.capability(Reranking)
-    assert texts is not None
-    prefixes = texts.prefixes(task.queries[0].question)
-    rows = prompts(lm.tokenizer, lambda text: texts.query(task.name, text), prefixes, task.texts, max_tokens)
+def _prompts(lm: LanguageModel, card: QuestionSet, task: Task, max_tokens: int) -> Prompts:
+    prefixes = card.reranking_prefixes(task.queries[0].question)
+    rows = prompts(
+        lm.tokenizer, lambda text: card.reranking_prompt(task.name, text), prefixes, task.texts, max_tokens
+    )
     whole = len(prefixes) - 1
     if rows.left_out:
         what = f"{rows.left_out} of {whole} demonstrations are left out, most texts need their tokens"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from stages._runtime.stage import Stage, main
 from stages.retrieve.evidence import sources, write_found
@@ -11,7 +11,7 @@ from stages.retrieve.retriever import Retriever
 
 def run(stage: Stage) -> None:
     settings = stage.params.retrieve.benchmarks[stage.item]
-    card = question_card(stage.item)
+    card = load_question_set(stage.item)
     split = paths.SPLIT if Path(settings.training) == paths.SPLIT else None
     sides = sources(card, paths.QUESTIONS / card.name, split)
     retriever = Retriever(paths.INDEX, paths.SENTENCE_ENCODER, settings.retriever, stage.params.threads)

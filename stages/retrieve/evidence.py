@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.capabilities import Reading, Reranking, Training
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core.contracts import (
     DEV,
     DEV_QUESTIONS,
@@ -67,7 +66,7 @@ class Source(NamedTuple):
     table: Table
 
 
-def sources(card: QuestionCard, questions: Path, split: Path | None) -> list[Source]:
+def sources(card: QuestionSet, questions: Path, split: Path | None) -> list[Source]:
     """The sides that get passages: the test questions, and those that the benchmark's systems train on.
 
     These are the training and dev instances of `split`, or the card's own questions of these sides, if it has any.
@@ -75,7 +74,7 @@ def sources(card: QuestionCard, questions: Path, split: Path | None) -> list[Sou
     tests: list[Source] = [Source("test", questions, QUESTIONS)]
     if split is not None:
         return [Source("train", split, TRAIN), Source("dev", split, DEV), *tests]
-    if card.capability(Training):
+    if card.has_training_questions:
         tests = [
             Source("train", questions, TRAIN_QUESTIONS),
             Source("dev", questions, DEV_QUESTIONS),
@@ -86,7 +85,7 @@ def sources(card: QuestionCard, questions: Path, split: Path | None) -> list[Sou
 
 def write_found(
     retriever: Retriever,
-    card: QuestionCard,
+    card: QuestionSet,
     sides: Sequence[Source],
     output: Path,
     settings: Retrieval,
@@ -100,7 +99,7 @@ def write_found(
     for each passage, ranks from 1; what has no evidence (no word in common, with bm25) goes to the rejected rows. With
     `leaves_out` containing, no passage contains its question.
     """
-    ranked, passages = bool(card.capability(Reranking) or card.capability(Reading)), settings.passages
+    ranked, passages = card.has_reranking or bool(card.reader_forms), settings.passages
     contract, facts = RANKINGS if ranked else EVIDENCE, Facts()
     beside = math.inf if settings.leaves_out == "containing" else LABEL_WORDS if ranked else 0
     if passages > len(retriever.passages):
@@ -164,7 +163,7 @@ def _repeated(values: Sequence[str], rows: NDArray[np.int64]) -> pa.Array:
     return pa.array(values, pa.string()).take(pa.array(rows))
 
 
-def _queries(card: QuestionCard, source: Source, per_part: int) -> Iterator[list[dict[str, Any]]]:
+def _queries(card: QuestionSet, source: Source, per_part: int) -> Iterator[list[dict[str, Any]]]:
     """The instances of one side, each with its `query`, in chunks of `per_part`, in the order of the table."""
     text = "input" if source.table in (TRAIN, DEV) else "parts"
     chunk: list[dict[str, Any]] = []

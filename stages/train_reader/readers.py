@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from nightjar.benchmarks.question_cards import question_card
+from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import remove, replacing
@@ -33,7 +33,7 @@ def train(stage: Stage) -> None:
     """
     recipe = stage.params.readers.recipe(stage.item)
     inputs = stage.params.readers.recipes[stage.item]
-    card, seed = question_card(inputs.benchmark), stage.params.seed + recipe.seed
+    card, seed = load_question_set(inputs.benchmark), stage.params.seed + recipe.seed
     prepare(seed, stage.params.threads)
     base = load(Path(inputs.base), recipe.decoder_layers)
     tasks, questions = read_tasks(card, inputs, recipe, seed, base.tokens)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.capabilities import Training
 from nightjar.benchmarks.question import Question, questions_of
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.reader_inputs import (
     Read,
     check_answers,
+    check_form,
     pool_of,
-    reading_of,
     with_demonstrations,
     with_passages,
 )
@@ -50,7 +49,7 @@ class Task:
 
 
 def read_tasks(
-    card: QuestionCard, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: Tokens
+    card: QuestionSet, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: Tokens
 ) -> tuple[list[Task], int]:
     """The tasks with training questions, in their order, and the number of training and dev questions in all.
 
@@ -58,9 +57,9 @@ def read_tasks(
     training question has, for missing passages, and for a task of the recipe's that the benchmark does not have.
     """
     source = paths.QUESTIONS / card.name
-    if card.capability(Training) is None:
+    if not card.has_training_questions:
         raise NightjarError(f"{card.name} has no training questions", "params.yaml", "use another benchmark")
-    reading = reading_of(card, recipe.form)
+    check_form(card, recipe.form)
     sides: dict[Side, list[Question]] = {
         "train": questions_of(tables.read_rows(source, contracts.TRAIN_QUESTIONS)),
         "dev": questions_of(tables.read_rows(source, contracts.DEV_QUESTIONS)),
@@ -70,7 +69,7 @@ def read_tasks(
     if unknown := sorted({one.task for one in recipe.by_task} - card.tasks.keys() - set(tasks)):
         fix = f"tasks are {', '.join(card.tasks or tasks)}"
         raise NightjarError(f"by_task has {shown(unknown[0])}, which is no task", card.name, fix)
-    targets = {task: reading.targets(task) for task in tasks}
+    targets = {task: card.reader_targets(task) for task in tasks}
     pools: dict[str, dict[str, list[Question]]] = {}
     drawn: set[tuple[str, tuple[str, str]]] = set()
     for task in tasks:
@@ -89,11 +88,11 @@ def read_tasks(
         chosen = [one for one in _of(found, tasks) if not pools or (side, one.key) in drawn]
         if pools:
             most = recipe.text_maxlength
-            read = with_demonstrations(reading, recipe.form, chosen, pools, seed, tokens, most)
+            read = with_demonstrations(card, recipe.form, chosen, pools, seed, tokens, most)
         else:
             evidence = inputs.evidence if recipe.passages else None
             read = with_passages(
-                reading,
+                card,
                 recipe.form,
                 chosen,
                 evidence,

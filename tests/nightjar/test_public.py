@@ -77,6 +77,7 @@ def test_imports_load_no_large_library() -> None:
 
 
 LINES = ["the cat sat", "a dog ran"]
+BENCHMARK = registry.load_benchmark("supernatinst")
 QUESTION = Question("b", "t", "1", {}, ("a",))
 
 
@@ -94,12 +95,12 @@ QUESTION = Question("b", "t", "1", {}, ("a",))
         (lambda: models.Prompt(0, [1], 5, stop="cat"), "stop: a str"),
         (lambda: models.generate_text(None, "the cat", 5), "prompts: a str"),
         (lambda: tools.answer(None, "the cat"), "prompts: a str"),
-        (lambda: scores.score(registry.card("supernatinst"), "x", [QUESTION], ["Paris"]), "answers[0]: a str"),
+        (lambda: scores.score(BENCHMARK, "x", [QUESTION], ["Paris"]), "answers[0]: a str"),
         (lambda: judge.score_answers("key", "answers"), "answer_files: a str"),
         # Other mistakes.
         (lambda: metrics.score(["a", "b"], [["a"]]), "every prediction needs at least one reference"),
         (lambda: metrics.score(["a"], [[]]), "every prediction needs at least one reference"),
-        (lambda: scores.score(registry.card("supernatinst"), "x", [QUESTION], []), "0 lists of answers for 1 que"),
+        (lambda: scores.score(BENCHMARK, "x", [QUESTION], []), "0 lists of answers for 1 que"),
         (lambda: search.LexicalIndex.build(LINES).search(["cat"], 0), "k: 0 is not allowed"),
         (lambda: search.DenseIndex.build([np.eye(2, dtype=np.float32)]).search([1.0, 0.0], 1), "queries of shape (2,)"),
         (lambda: search.reciprocal_rank([search.Rankings.empty(1, 1), search.Rankings.empty(2, 1)]), "1 and 2 queries"),

@@ -187,8 +187,8 @@ def test_every_artifact_is_there_and_keeps_its_accounts(built: Path) -> None:
                 (row["task_id"], row["id"]) for row in asked[name]
             ]
         scores = tables.read_rows(built / "data/evaluate" / name, contracts.SCORES)
-        baselines = registry.card(name).baselines(
-            registry.settings(registry.card(name), params.benchmarks[name].settings())
+        baselines = registry.load_benchmark(name).baselines(
+            registry.settings(registry.load_benchmark(name), params.benchmarks[name].settings())
         )
         assert {row["system"] for row in scores} == {*baselines, *params.predict.of(name)}
     assert (built / "data/report/index.html").read_text().startswith("<!doctype html>")

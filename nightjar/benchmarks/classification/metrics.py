@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.classification.tasks import NAME, names, number
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
+from nightjar.statistics.statistic import Floats
 
 # The only task that is published by Matthews correlation.
 MATTHEWS = "cola"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.capabilities import FileEncodings, Query, Reading, Reranking, Training, Turns
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.formats import load
 from nightjar.benchmarks.classification.prompts import (
@@ -17,19 +17,17 @@ from nightjar.benchmarks.classification.prompts import (
     Labelled,
     choice,
     demonstrations,
-    reader_question,
 )
-from nightjar.benchmarks.classification.prompts import query as reranker_query
 from nightjar.benchmarks.classification.splits import Split
 from nightjar.benchmarks.classification.tasks import LABELS, NAME, PAIR, TITLES, names
-from nightjar.benchmarks.question import Asking, Question, Sources, drawn
-from nightjar.benchmarks.question_card import Choice, QuestionCard, Task
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.question_set import Choice, QuestionSet, Task, TrainingSide
 from nightjar.core.config import Limit, Model
 
 TaskName = Annotated[str, records.one_of(LABELS)]
 
 
-class Settings(Model):
+class ClassificationSettings(Model):
     """`questions_per_task`, `train_per_task`, `dev_per_task`: at most so many of each task's test, training and dev
     split, drawn by the seed; None means all. The demonstrations are among those of the training split.
 
@@ -43,40 +41,7 @@ class Settings(Model):
     shots: Annotated[int, Field(ge=0, le=100)] = SHOTS
 
 
-def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
-    """The questions of the test splits, each task a track of its own.
-
-    Their parts are `text` and `choices`, the names of the task's labels; the reference is the name of the right one.
-    The shared part `demonstrations` has id, text and label of the training sentences that demonstrate the task. Raises
-    NightjarError if nothing was ingested, or a label has no training sentence.
-    """
-    for task, sentences in _sentences(sources, settings).items():
-        shared = _shared(task, sentences, settings, seed)
-        for one in _split(sentences, "test", settings.questions_per_task, seed):
-            yield _question(one, shared)
-
-
-def training(
-    sources: Sources, settings: Settings, seed: int
-) -> Iterator[tuple[Literal["train", "dev"], Question]]:
-    """The questions of the training and dev splits, drawn as in `questions`, with the same shared parts.
-
-    Without the demonstrations: as published, the reader does not train on them (PGRA's code).
-    """
-    splits: dict[Literal["train", "dev"], int | None] = {
-        "train": settings.train_per_task,
-        "dev": settings.dev_per_task,
-    }
-    for task, sentences in _sentences(sources, settings).items():
-        shared = _shared(task, sentences, settings, seed)
-        used = {it["id"] for it in shared["demonstrations"]}
-        for split, most in splits.items():
-            for one in _split(sentences, split, most, seed):
-                if one.id not in used:
-                    yield split, _question(one, shared)
-
-
-def _sentences(sources: Sources, settings: Settings) -> dict[str, list[Question]]:
+def _sentences(sources: Sources, settings: ClassificationSettings) -> dict[str, list[Question]]:
     """The ingested sentences by task, tasks in the order of LABELS; their parts are `text` and `side`, the split."""
     found: dict[str, list[Question]] = {task: [] for task in LABELS}
     for one in records.questions(NAME, sources.data, settings.tasks or LABELS):
@@ -90,7 +55,9 @@ def _split(sentences: Sequence[Question], split: Split, most: int | None, seed: 
     return drawn(members, most, seed, attrgetter("key"))
 
 
-def _shared(task: str, sentences: Sequence[Question], settings: Settings, seed: int) -> dict[str, Any]:
+def _shared(
+    task: str, sentences: Sequence[Question], settings: ClassificationSettings, seed: int
+) -> dict[str, Any]:
     train = (
         Labelled(task, one.id, one.parts["text"], one.references[0])
         for one in _split(sentences, "train", settings.train_per_task, seed)
@@ -102,28 +69,6 @@ def _shared(task: str, sentences: Sequence[Question], settings: Settings, seed: 
 def _question(sentence: Question, shared: Mapping[str, Any]) -> Question:
     parts = {"text": sentence.parts["text"], "choices": list(names(sentence.task_id))}
     return sentence._replace(parts=parts, shared=shared)
-
-
-def query(parts: Mapping[str, Any]) -> str:
-    """The text that evidence is searched by: the sentence, or the two of a pair."""
-    return str(parts["text"]).replace(PAIR, " ")
-
-
-def prompt(question: Question, asking: Asking) -> str:
-    """In-context learning: the demonstrations, the reranker's prompt and "The answer is" (Guo et al. 2023).
-
-    Demonstrations are left out, the last ones first, until the prompt has at most `max_source_length` tokens; the
-    question is never cut.
-    """
-    shown, text = _fitting(question, asking)
-    return prompts.prefix(question.task_id, shown) + text
-
-
-def turns(question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
-    """The demonstrations of the prompt as turns of a chat, each the reranker's prompt and the word of its label."""
-    shown, text = _fitting(question, asking)
-    task = question.task_id
-    return [(prompts.query(task, one.text), prompts.choice(task, one.label).strip()) for one in shown], text
 
 
 def _fitting(question: Question, asking: Asking) -> tuple[Sequence[Labelled], str]:
@@ -139,40 +84,9 @@ def _fitting(question: Question, asking: Asking) -> tuple[Sequence[Labelled], st
     return shown, text
 
 
-def prefixes(question: Question) -> list[str]:
-    """The demonstrations as the reranker reads them: all, then one less each time, none last."""
-    shown = _demonstrations(question)
-    return [prompts.prefix(question.task_id, shown[:most]) for most in range(len(shown), -1, -1)]
-
-
 def _demonstrations(question: Question) -> list[Labelled]:
     found = question.shared.get("demonstrations", ())
     return [Labelled(question.task_id, it["id"], it["text"], it["label"]) for it in found]
-
-
-def inputs(question: Question, passages: Sequence[str], form: str) -> list[str]:
-    """The texts of the reader's encoder: one for each passage, or the question alone."""
-    return prompts.reader_inputs(question.task_id, question.parts["text"], passages, form)
-
-
-def demonstrated(
-    question: Question, examples: Sequence[Question], form: str, words: int | None = None
-) -> str:
-    """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023).
-
-    Of each example's text at most `words` words; its label remains.
-    """
-    task = question.task_id
-    texts = [prompts.reader_question(task, question.parts["text"], form)]
-    for one in examples:
-        text = one.parts["text"] if words is None else " ".join(one.parts["text"].split()[:words])
-        texts.append(prompts.reader_passage(task, text, one.references[0]).strip())
-    return " ".join(texts)
-
-
-def targets(task: str) -> dict[str, str]:
-    """The text that the reader writes for each label. Raises NightjarError for an unknown task."""
-    return {name: prompts.target(task, name) for name in names(task)}
 
 
 TASKS = {
@@ -182,24 +96,113 @@ TASKS = {
     for task in LABELS
 }
 
-QUESTION_CARD = QuestionCard(
-    name=NAME,
-    version=1,
-    title="PGRA's classification tasks",
-    source="Guo et al. 2023, arXiv 2305.17653",
-    datasets=(NAME,),
-    questions=questions,
-    prompt=prompt,
-    settings=Settings,
-    load=load,
-    tasks=TASKS,
-    capabilities=(
-        Query(query),
-        FileEncodings(load),
-        Training(training),
-        Turns(turns),
-        Reranking(reranker_query, prefixes),
-        # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
-        Reading(("intended", "published"), inputs, demonstrated, targets, reader_question),
-    ),
-)
+
+class ClassificationQuestions(QuestionSet):
+    """PGRA's eight tasks and FEVER: their sentences, prompts, and the texts of the reranker and the reader."""
+
+    name = NAME
+    version = 1
+    title = "PGRA's classification tasks"
+    source = "Guo et al. 2023, arXiv 2305.17653"
+    tasks = TASKS
+    # The form of the paper, and the one that the published code really has (PGRA's src/data.py).
+    reader_forms = ("intended", "published")
+    Settings = ClassificationSettings
+
+    def questions(self, sources: Sources, settings: ClassificationSettings, seed: int) -> Iterator[Question]:
+        """Make the questions of the test splits, each task a track of its own.
+
+        Their parts are `text` and `choices`, the names of the task's labels. The reference is the name of the right
+        label. The shared part `demonstrations` has id, text and label of the training sentences that demonstrate the
+        task. Raises NightjarError if nothing was ingested, or a label has no training sentence.
+        """
+        for task, sentences in _sentences(sources, settings).items():
+            shared = _shared(task, sentences, settings, seed)
+            for one in _split(sentences, "test", settings.questions_per_task, seed):
+                yield _question(one, shared)
+
+    def training_questions(
+        self, sources: Sources, settings: ClassificationSettings, seed: int
+    ) -> Iterator[tuple[TrainingSide, Question]]:
+        """The questions of the training and dev splits, drawn as in `questions`, with the same shared parts.
+
+        Without the demonstrations: as published, the reader does not train on them (PGRA's code).
+        """
+        splits: dict[TrainingSide, int | None] = {
+            "train": settings.train_per_task,
+            "dev": settings.dev_per_task,
+        }
+        for task, sentences in _sentences(sources, settings).items():
+            shared = _shared(task, sentences, settings, seed)
+            used = {it["id"] for it in shared["demonstrations"]}
+            for split, most in splits.items():
+                for one in _split(sentences, split, most, seed):
+                    if one.id not in used:
+                        yield split, _question(one, shared)
+
+    def query(self, parts: Mapping[str, Any]) -> str:
+        """The text that evidence is searched by: the sentence, or the two of a pair."""
+        return str(parts["text"]).replace(PAIR, " ")
+
+    def prompt(self, question: Question, asking: Asking) -> str:
+        """In-context learning: the demonstrations, the reranker's prompt and "The answer is" (Guo et al. 2023).
+
+        Demonstrations are left out, the last ones first, until the prompt has at most `max_source_length` tokens; the
+        question is never cut.
+        """
+        shown, text = _fitting(question, asking)
+        return prompts.prefix(question.task_id, shown) + text
+
+    def turns(self, question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
+        """The demonstrations of the prompt as turns of a chat, each the reranker's prompt and the word of its label."""
+        shown, text = _fitting(question, asking)
+        task = question.task_id
+        return [
+            (prompts.query(task, one.text), prompts.choice(task, one.label).strip()) for one in shown
+        ], text
+
+    def reranking_prefixes(self, question: Question) -> list[str]:
+        """The demonstrations as the reranker reads them: all, then one less each time, none last."""
+        shown = _demonstrations(question)
+        return [prompts.prefix(question.task_id, shown[:most]) for most in range(len(shown), -1, -1)]
+
+    def reader_inputs(self, question: Question, passages: Sequence[str], form: str) -> list[str]:
+        """The texts of the reader's encoder: one for each passage, or the question alone."""
+        return prompts.reader_inputs(question.task_id, question.parts["text"], passages, form)
+
+    def demonstrated_input(
+        self, question: Question, examples: Sequence[Question], form: str, words: int | None = None
+    ) -> str:
+        """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023).
+
+        Of each example's text at most `words` words; its label remains.
+        """
+        task = question.task_id
+        texts = [prompts.reader_question(task, question.parts["text"], form)]
+        for one in examples:
+            text = one.parts["text"] if words is None else " ".join(one.parts["text"].split()[:words])
+            texts.append(prompts.reader_passage(task, text, one.references[0]).strip())
+        return " ".join(texts)
+
+    def reader_targets(self, task: str) -> dict[str, str]:
+        """The text that the reader writes for each label. Raises NightjarError for an unknown task."""
+        return {name: prompts.target(task, name) for name in names(task)}
+
+    def load(self, folder: Path) -> Iterator[Record | Refused]:
+        """Read the files of the tasks as UTF-8."""
+        return load(folder)
+
+    def load_encoded(self, folder: Path, encodings: Mapping[str, str]) -> Iterator[Record | Refused]:
+        """Read the files with encodings by patterns of their paths."""
+        return load(folder, encodings)
+
+    def reranking_prompt(self, task_id: str, text: str) -> str:
+        """Write the reranker's prompt."""
+        return prompts.query(task_id, text)
+
+    def reader_text(self, task_id: str, text: str, form: str) -> str:
+        """Write the reader's text of a passage as if it were a question."""
+        return prompts.reader_question(task_id, text, form)
+
+
+QUESTION_SET = ClassificationQuestions()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.papers import Published
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.sections import (
@@ -128,7 +128,7 @@ def sections(found: Evaluated) -> list[Section]:
     return [*([consistency(found.card, made)] if made.rows else []), cases(found, made)]
 
 
-def consistency(card: Card, made: Ranked) -> Section:
+def consistency(card: Benchmark, made: Ranked) -> Section:
     """Label consistency (Guo et al. 2023): the shares of passages, and right answers by them."""
     source = CONSISTENCY[0].source
     blocks: list[Block] = [
@@ -208,7 +208,7 @@ def points(found: Ranked, stage: str, system: str) -> list[Share]:
     return result
 
 
-def shares(card: Card, found: Ranked) -> Table:
+def shares(card: Benchmark, found: Ranked) -> Table:
     """The mean share in percent by track, beside the published ones, in the layout of the paper's tables."""
     by: dict[tuple[str, str], list[float]] = {}
     for row in found.rows:
@@ -232,7 +232,7 @@ def shares(card: Card, found: Ranked) -> Table:
     return Table((Column("ranking", "text"), *columns), rows)
 
 
-def _plot(card: Card, lines: Sequence[tuple[str, Sequence[Share]]]) -> Points:
+def _plot(card: Benchmark, lines: Sequence[tuple[str, Sequence[Share]]]) -> Points:
     """Right answers by the share of consistent passages, a line a system."""
     return Points(
         f"consistency-{card.name}",
@@ -316,7 +316,7 @@ def _turn(found: Ranked, systems: Sequence[str], key: Key) -> int:
     return int(after) - int(before)
 
 
-def case(card: Card, found: Ranked, question: Question, systems: Sequence[str]) -> Table:
+def case(card: Benchmark, found: Ranked, question: Question, systems: Sequence[str]) -> Table:
     """The first passages of both rankings of a question, with their labels where a reader gave them one."""
     key, gold = question.key, question.references[0]
     labelled = {row["ranking"]: row for row in found.rows if (row["task_id"], row["id"]) == key}

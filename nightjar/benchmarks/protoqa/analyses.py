@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Progress
+from nightjar.benchmarks.benchmark import Progress
 from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, clusters_of
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import REFERENCE, assessments, references

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.protoqa.clusters import Cluster, clusters_of
 from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoders import RECORD
+from nightjar.statistics.statistic import Floats
 
 if TYPE_CHECKING:
     from nightjar.search.encoder import SentenceEncoder

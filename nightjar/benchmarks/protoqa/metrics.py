@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.capabilities import Floats, Match
+from nightjar.benchmarks.benchmark import Match
 from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, cleaned, clusters_of
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Similarity
 from nightjar.benchmarks.question import Question
+from nightjar.statistics.statistic import Floats
 
 log = logging.getLogger("nightjar")
 

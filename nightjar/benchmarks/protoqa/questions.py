@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.capabilities import Ranking, Training
 from nightjar.benchmarks.protoqa import formats
 from nightjar.benchmarks.protoqa.clusters import clusters_of
 from nightjar.benchmarks.protoqa.formats import NAME, load
 from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
-from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Sources, drawn
-from nightjar.benchmarks.question_card import OTHERS, Files, QuestionCard, Task
+from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.question_set import OTHERS, Files, QuestionSet, Task, TrainingSide
 from nightjar.benchmarks.readers import Lists, Readers
 from nightjar.benchmarks.sides import Sides
 from nightjar.core import contracts
@@ -42,7 +42,7 @@ _AT_THE_START = (
 _ELSE = (("which", "one"), ("what", "one"), ("how can you tell", "one way to tell"))
 
 
-class Settings(Sides):
+class ProtoQASettings(Sides):
     """`evaluated` has the questions to be answered, `train` and `dev` the pairs of the training and dev splits, or
     questions whose strings these are. `evaluated` is None for dev.crowdsourced, or the one file that there is. `train`
     and `dev` are None if no system trains on pairs.
@@ -53,47 +53,6 @@ class Settings(Sides):
     questions: Limit = None
     train_pairs: Limit = None
     dev_pairs: Limit = None
-
-
-def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
-    """The questions of the file `evaluated` that have clusters; their references are the list with the largest score.
-
-    A file without clusters, such as the published test questions, gives all its questions, without references. Raises
-    NightjarError if the file was not ingested or has no such questions.
-    """
-    file = settings.evaluated
-    if file is None:
-        present = _files(sources)
-        file = present[0] if len(present) == 1 else "dev.crowdsourced"
-    known = [one for one in _ingested(sources, file, "evaluated") if "clusters" in one.parts]
-    found = [one for one in known if one.parts["clusters"]] or known
-    if not found:
-        what = f"{file} has no questions to answer"
-        raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
-    yield from drawn(found, settings.questions, seed, attrgetter("key"))
-
-
-def training(
-    sources: Sources, settings: Settings, seed: int
-) -> Iterator[tuple[Literal["train", "dev"], Question]]:
-    """The pairs of the files `train` and `dev`: those of a file of pairs, or one for each string of each cluster.
-
-    The reference is the answer. Prompts of pairs have no blanks at their ends; those of questions to answer may. Raises
-    NightjarError if a file was not ingested or has no answers.
-    """
-    splits: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
-        ("train", settings.train, settings.train_pairs),
-        ("dev", settings.dev, settings.dev_pairs),
-    )
-    for split, file, limit in splits:
-        if file is None:
-            continue
-        pairs = [pair for question in _ingested(sources, file, split) for pair in _pairs(question)]
-        if not pairs:
-            what = f"no question of {file} has an answer"
-            raise NightjarError(what, sources.data, f"set benchmarks.protoqa.{split} to another file")
-        for pair in drawn(pairs, limit, seed, attrgetter("key")):
-            yield split, _stripped(pair)
 
 
 def _stripped(pair: Question) -> Question:
@@ -129,18 +88,8 @@ def _files(sources: Sources) -> list[str]:
     return sorted({row["task_id"] for row in read_rows(sources.data, contracts.RECORDS, ["task_id"])})
 
 
-def prompt(question: Question, asking: Asking) -> str:
-    """The beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
-    return _prompt(question)
-
-
 def _prompt(question: Question) -> str:
     return str(question.parts.get("statement") or statement(question.parts["question"]))
-
-
-def target(question: Question) -> str:
-    """The answer of a training pair in the published form: in lower case, with a full stop (ProtoQA_GPT2)."""
-    return f"{question.references[0].lower()}."
 
 
 def statement(question: str) -> str:
@@ -174,42 +123,92 @@ def answer_of(text: str, cut: bool = True, required: bool = False) -> str:
     return " ".join(word for word in words if word not in STOP_WORDS)
 
 
-def ranked(texts: Iterable[tuple[str, float]], settings: PredictBenchmark) -> list[tuple[str, float]]:
-    """The answers of weighted texts with the sums of their weights: the largest sum first, ties by first appearance.
+class ProtoQAQuestions(QuestionSet):
+    """The questions of ProtoQA, and the pairs that a model trains on."""
 
-    At most `settings.keep`. An empty answer is listed only with `settings.require_full_stop`, as published.
-    """
-    sums: dict[str, float] = {}
-    for text, weight in texts:
-        answer = answer_of(text, settings.cut_at_full_stop, settings.require_full_stop)
-        if answer.strip() or settings.require_full_stop:
-            sums[answer] = sums.get(answer, 0) + weight
-    return sorted(sums.items(), key=lambda one: -one[1])[: settings.keep]
-
-
-QUESTION_CARD = QuestionCard(
-    name=NAME,
-    version=1,
-    title="ProtoQA",
-    source="Boratko et al. 2020, arXiv 2005.00771",
-    datasets=(NAME,),
-    questions=questions,
-    prompt=prompt,
-    files=Files(
+    name = NAME
+    version = 1
+    title = "ProtoQA"
+    source = "Boratko et al. 2020, arXiv 2005.00771"
+    files = Files(
         prediction=formats.PREDICTION,
         reference=formats.REFERENCE,
         by_task=False,
         # As published: the mean is over the questions that have predictions (protoqa-evaluator, evaluation.py).
         unanswered="left out",
-    ),
-    settings=Settings,
-    load=load,
-    tasks={OTHERS: Task(kind="sample")},
-    capabilities=(
-        Training(training, target),
-        Ranking(ranked),
-        Readers(formats.predictions, formats.references, formats.reference, formats.questions),
-        # As the published predictions (protoqa-evaluator).
-        Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers")),
-    ),
-)
+    )
+    tasks = {OTHERS: Task(kind="sample")}  # noqa: RUF012
+    readers = Readers(formats.predictions, formats.references, formats.reference, formats.questions)
+    # As the published predictions (protoqa-evaluator).
+    submission = Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers"))
+    Settings = ProtoQASettings
+
+    def questions(self, sources: Sources, settings: ProtoQASettings, seed: int) -> Iterator[Question]:
+        """Make the questions of the file `evaluated` that have clusters.
+
+        Their references are the list with the largest score. A file without clusters, such as the published test
+        questions, gives all its questions, without references. Raises NightjarError if the file was not ingested or has
+        no such questions.
+        """
+        file = settings.evaluated
+        if file is None:
+            present = _files(sources)
+            file = present[0] if len(present) == 1 else "dev.crowdsourced"
+        known = [one for one in _ingested(sources, file, "evaluated") if "clusters" in one.parts]
+        found = [one for one in known if one.parts["clusters"]] or known
+        if not found:
+            what = f"{file} has no questions to answer"
+            raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
+        yield from drawn(found, settings.questions, seed, attrgetter("key"))
+
+    def training_questions(
+        self, sources: Sources, settings: ProtoQASettings, seed: int
+    ) -> Iterator[tuple[TrainingSide, Question]]:
+        """Make the pairs of the files `train` and `dev`: those of a file of pairs, or one a string of each cluster.
+
+        The reference is the answer. Prompts of pairs have no blanks at their ends; those of questions to answer may.
+        Raises NightjarError if a file was not ingested or has no answers.
+        """
+        splits: tuple[tuple[TrainingSide, str | None, int | None], ...] = (
+            ("train", settings.train, settings.train_pairs),
+            ("dev", settings.dev, settings.dev_pairs),
+        )
+        for split, file, limit in splits:
+            if file is None:
+                continue
+            pairs = [pair for question in _ingested(sources, file, split) for pair in _pairs(question)]
+            if not pairs:
+                what = f"no question of {file} has an answer"
+                raise NightjarError(what, sources.data, f"set benchmarks.protoqa.{split} to another file")
+            for pair in drawn(pairs, limit, seed, attrgetter("key")):
+                yield split, _stripped(pair)
+
+    def prompt(self, question: Question, asking: Asking) -> str:
+        """The beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
+        return _prompt(question)
+
+    def training_target(self, question: Question) -> str:
+        """The answer of a training pair in the published form: in lower case, with a full stop (ProtoQA_GPT2)."""
+        return f"{question.references[0].lower()}."
+
+    def rank_answers(
+        self, texts: Iterable[tuple[str, float]], settings: PredictBenchmark
+    ) -> list[tuple[str, float]]:
+        """Rank the answers of weighted texts by the sums of their weights, ties by first appearance.
+
+        At most `settings.keep` are listed. An empty answer is listed only with `settings.require_full_stop`, as
+        published.
+        """
+        sums: dict[str, float] = {}
+        for text, weight in texts:
+            answer = answer_of(text, settings.cut_at_full_stop, settings.require_full_stop)
+            if answer.strip() or settings.require_full_stop:
+                sums[answer] = sums.get(answer, 0) + weight
+        return sorted(sums.items(), key=lambda one: -one[1])[: settings.keep]
+
+    def load(self, folder: Path) -> Iterator[Record | Refused]:
+        """Read the questions, the pairs and the clusters of the published files."""
+        return load(folder)
+
+
+QUESTION_SET = ProtoQAQuestions()

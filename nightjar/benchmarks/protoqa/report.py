@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from nightjar.benchmarks.aggregate import interval
-from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import Column, Evaluated, Row, Section, Table, Text, Value
 from nightjar.statistics import Bootstrap, estimate
 from nightjar.statistics.bootstrap import CONFIDENCE
+from nightjar.statistics.metric import Metric
 
 Keys = frozenset[tuple[str, str]]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.capabilities import Query, Training
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
-from nightjar.benchmarks.question_card import OTHERS, QuestionCard, Task
+from nightjar.benchmarks.question_set import OTHERS, QuestionSet, Task, TrainingSide
 from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_value, need, objects_of, text
 from nightjar.benchmarks.sides import Sides
 from nightjar.core.config import Limit
@@ -20,7 +19,7 @@ from nightjar.core.json_text import duplicate_key, is_text, raw_text, shown
 NAME = "reading"
 
 
-class Settings(Sides):
+class ReadingSettings(Sides):
     """`evaluated` has the questions that are answered, `train` and `dev` the two sides of readers. `evaluated` is None
     for the one file that there is, `train` and `dev` if no reader trains on them.
 
@@ -30,25 +29,6 @@ class Settings(Sides):
     questions: Limit = None
     train_questions: Limit = None
     dev_questions: Limit = None
-
-
-def load(folder: Path) -> Iterator[Record | Refused]:
-    """The questions of SQuAD's files *.json in `folder`, versions 1.1 and 2.0; the task is the name of the file.
-
-    The parts are `title`, `passage`, `question`, and `spans`, where the answers are in the passage: the first character
-    of each and the one after its last. There is none where the passage has no answer; the reference is "" then. Raises
-    NightjarError if there is no such file, or one is no JSON.
-    """
-    for path in files_of(folder, "", ("*.json",), of=" of SQuAD"):
-        whole = json_value(path)
-        if not isinstance(whole, dict) or not isinstance(whole.get("data"), list):
-            raise NightjarError('no list "data" in this file', path, FIX)
-        for title, passage, one in _questions(whole["data"]):
-            id = one.get("id") if isinstance(one, dict) else None
-            try:
-                yield _record(path, title, passage, one)
-            except InvalidRow as error:
-                yield Refused(path.name, str(error), raw_text(one), id if is_text(id) else None)
 
 
 def _questions(articles: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
@@ -103,24 +83,6 @@ def _place(passage: str, answer: dict[str, Any]) -> tuple[int, int]:
     return first, first + len(own.strip())
 
 
-def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
-    """The questions of the file `evaluated`. Raises NightjarError if it was not ingested."""
-    yield from _side(sources, "evaluated", settings.evaluated, settings.questions, seed)
-
-
-def training(
-    sources: Sources, settings: Settings, seed: int
-) -> Iterator[tuple[Literal["train", "dev"], Question]]:
-    """The questions of the files `train` and `dev`. Raises NightjarError if one was not ingested."""
-    sides: tuple[tuple[Literal["train", "dev"], str | None, int | None], ...] = (
-        ("train", settings.train, settings.train_questions),
-        ("dev", settings.dev, settings.dev_questions),
-    )
-    for side, file, most in sides:
-        if file is not None:
-            yield from ((side, one) for one in _side(sources, side, file, most, seed))
-
-
 def _side(sources: Sources, key: str, file: str | None, most: int | None, seed: int) -> Sequence[Question]:
     every = list(records.questions(NAME, sources.data))
     files = sorted({one.task_id for one in every})
@@ -134,23 +96,55 @@ def _side(sources: Sources, key: str, file: str | None, most: int | None, seed: 
     return drawn(found, most, seed, attrgetter("key"))
 
 
-def prompt(question: Question, asking: Asking) -> str:
-    """The passage and the question, a line each, written for this project."""
-    parts = question.parts
-    passage = " ".join(f"{parts['title']} > {parts['passage']}".removeprefix(" > ").split())
-    return f"Passage: {passage}\nQuestion: {parts['question']}\nAnswer:"
+class ReadingQuestions(QuestionSet):
+    """Questions with a passage, in the form of SQuAD's files."""
+
+    name = NAME
+    version = 2
+    title = "Reading comprehension"
+    source = "Rajpurkar et al. 2016, arXiv 1606.05250, and 2018, arXiv 1806.03822"
+    tasks = {OTHERS: Task(max_new_tokens=16, stop=("\n",))}  # noqa: RUF012
+    Settings = ReadingSettings
+
+    def load(self, folder: Path) -> Iterator[Record | Refused]:
+        """Read the questions of SQuAD's files *.json in `folder`, versions 1.1 and 2.0; the task is the file's name.
+
+        The parts are `title`, `passage`, `question`, and `spans`, the places of the answers in the passage: the first
+        character of each and the one after its last. There is none where the passage has no answer; the reference is ""
+        then. Raises NightjarError if there is no such file, or one is no JSON.
+        """
+        for path in files_of(folder, "", ("*.json",), of=" of SQuAD"):
+            whole = json_value(path)
+            if not isinstance(whole, dict) or not isinstance(whole.get("data"), list):
+                raise NightjarError('no list "data" in this file', path, FIX)
+            for title, passage, one in _questions(whole["data"]):
+                id = one.get("id") if isinstance(one, dict) else None
+                try:
+                    yield _record(path, title, passage, one)
+                except InvalidRow as error:
+                    yield Refused(path.name, str(error), raw_text(one), id if is_text(id) else None)
+
+    def questions(self, sources: Sources, settings: ReadingSettings, seed: int) -> Iterator[Question]:
+        """The questions of the file `evaluated`. Raises NightjarError if it was not ingested."""
+        yield from _side(sources, "evaluated", settings.evaluated, settings.questions, seed)
+
+    def training_questions(
+        self, sources: Sources, settings: ReadingSettings, seed: int
+    ) -> Iterator[tuple[TrainingSide, Question]]:
+        """The questions of the files `train` and `dev`. Raises NightjarError if one was not ingested."""
+        sides: tuple[tuple[TrainingSide, str | None, int | None], ...] = (
+            ("train", settings.train, settings.train_questions),
+            ("dev", settings.dev, settings.dev_questions),
+        )
+        for side, file, most in sides:
+            if file is not None:
+                yield from ((side, one) for one in _side(sources, side, file, most, seed))
+
+    def prompt(self, question: Question, asking: Asking) -> str:
+        """The passage and the question, a line each, written for this project."""
+        parts = question.parts
+        passage = " ".join(f"{parts['title']} > {parts['passage']}".removeprefix(" > ").split())
+        return f"Passage: {passage}\nQuestion: {parts['question']}\nAnswer:"
 
 
-QUESTION_CARD = QuestionCard(
-    name=NAME,
-    version=2,
-    title="Reading comprehension",
-    source="Rajpurkar et al. 2016, arXiv 1606.05250, and 2018, arXiv 1806.03822",
-    datasets=(NAME,),
-    questions=questions,
-    prompt=prompt,
-    settings=Settings,
-    load=load,
-    tasks={OTHERS: Task(max_new_tokens=16, stop=("\n",))},
-    capabilities=(Query(lambda parts: str(parts["question"])), Training(training)),
-)
+QUESTION_SET = ReadingQuestions()

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.aggregate import by_track, category_name
-from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import Axis, Evaluated, Point, Points, Section, Text, initial
 from nightjar.benchmarks.text import metrics
 from nightjar.core.display import number
 from nightjar.statistics.bootstrap import CONFIDENCE, Bootstrap, percent
+from nightjar.statistics.statistic import Floats
 
 # The categories whose answers are labels, in the published form of their names (Tk-Instruct's compute_metrics.py).
 EXACT_MATCH_CATEGORIES = frozenset(

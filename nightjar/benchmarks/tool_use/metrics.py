@@ -27,12 +27,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Floats
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, NAME, OPEN, TEMPORAL, TEXT
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.search.words import words
+from nightjar.statistics.statistic import Floats
 
 # Words of an answer that are read.
 WORDS = {FACTS: 5, OPEN: 20, MULTILINGUAL: 10, TEMPORAL: 5}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.capabilities import Query
-from nightjar.benchmarks.question import Asking, Question, Sources, drawn
-from nightjar.benchmarks.question_card import QuestionCard
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.tool_use import dateset
 from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.tasks import (
@@ -40,7 +40,7 @@ DEFINITIONS = {
 TaskName = Annotated[str, records.one_of(GROUPS)]
 
 
-class Settings(Model):
+class ToolUseSettings(Model):
     """`tasks`: None means all that were ingested, and Dateset. `questions_per_task`: at most so many of each ingested
     task, drawn by the seed; None means all. `dateset_questions`: how many of the 9,400 of Dateset, drawn by the seed; 0
     leaves Dateset out.
@@ -53,23 +53,6 @@ class Settings(Model):
     tasks: Annotated[list[TaskName], Field(min_length=1)] | None = None
     questions_per_task: Limit = None
     dateset_questions: Annotated[int, Field(ge=0, le=dateset.SIZE)] = dateset.SIZE
-
-
-def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
-    """The questions of the tasks that were ingested, and those of Dateset; texts are drawn like questions.
-
-    Each task is a track of its own. Raises NightjarError if nothing was ingested.
-    """
-    tasks = settings.tasks or list(GROUPS)
-    ingested = records.questions(NAME, sources.data, tasks)
-    chosen = records.draw(ingested, tasks, settings.questions_per_task, seed)
-    if settings.dateset_questions and DATESET in tasks:
-        chosen += drawn(_dateset(seed), settings.dateset_questions, seed, attrgetter("key"))
-    for question in chosen:
-        group = GROUPS[question.task_id]
-        instructed = settings.prompts == "instructions" and group in DEFINITIONS
-        shared = {"definition": [_definition(group, question)]} if instructed else {}
-        yield question._replace(category=group, shared=shared)
 
 
 def _definition(group: str, question: Question) -> str:
@@ -95,45 +78,6 @@ def _dateset(seed: int) -> list[Question]:
     ]
 
 
-def query(parts: Mapping[str, Any]) -> str:
-    """The text that evidence is searched by: the question, the statement, or the title of a running text."""
-    return str(parts.get("question") or parts.get("text") or parts.get("title", ""))
-
-
-def shown(parts: Mapping[str, Any]) -> str:
-    """The question after the story of a word problem, and before its paragraph."""
-    story = " ".join(parts[name] for name in ("body", "question") if parts.get(name)) or query(parts)
-    return "\n\n".join(filter(None, (story, parts.get("context"))))
-
-
-def prompt(question: Question, asking: Asking) -> str:
-    """The published prompt (Schick et al. 2023, appendix C), or a definition and the question in the encoding.
-
-    The published prompt comes after as many of the retrieved passages, best first, as fit whole: passages are left out
-    until the prompt has at most `max_source_length` tokens; the question is never cut. For a running text it is the
-    text itself.
-    """
-    if question.category == TEXT:
-        return question.references[0]
-    passages = list(asking.evidence)
-    if question.shared:
-        task = {
-            "task_id": question.task_id,
-            "positive_examples": [],
-            "negative_examples": [],
-            **question.shared,
-        }
-        text = _plain(question)
-        return model_input(task, text, asking.encoding, asking.tokenizer, passages, asking.encoder_decoder)
-    text = _published(question)
-    while passages:
-        whole = evidence_block(passages) + text
-        if len(asking.tokenizer.encode(whole)) <= asking.encoding.max_source_length:
-            return whole
-        passages.pop()
-    return text
-
-
 def _plain(question: Question) -> str:
     """The question with what comes before it, without the words of the published prompt; a statement with its blank."""
     parts = question.parts
@@ -157,16 +101,73 @@ def _published(question: Question) -> str:
     return f"Answer the following question: {text}" + ("" if text.endswith("?") else "?")
 
 
-QUESTION_CARD = QuestionCard(
-    name=NAME,
-    version=3,
-    title="Toolformer's evaluations",
-    source="Schick et al. 2023, arXiv 2302.04761",
-    datasets=(NAME,),
-    questions=questions,
-    prompt=prompt,
-    settings=Settings,
-    load=load,
-    tasks=TASKS,
-    capabilities=(Query(query, shown),),
-)
+class ToolUseQuestions(QuestionSet):
+    """The questions and texts of Toolformer's evaluations."""
+
+    name = NAME
+    version = 3
+    title = "Toolformer's evaluations"
+    source = "Schick et al. 2023, arXiv 2302.04761"
+    tasks = TASKS
+    Settings = ToolUseSettings
+
+    def questions(self, sources: Sources, settings: ToolUseSettings, seed: int) -> Iterator[Question]:
+        """The questions of the tasks that were ingested, and those of Dateset; texts are drawn like questions.
+
+        Each task is a track of its own. Raises NightjarError if nothing was ingested.
+        """
+        tasks = settings.tasks or list(GROUPS)
+        ingested = records.questions(NAME, sources.data, tasks)
+        chosen = records.draw(ingested, tasks, settings.questions_per_task, seed)
+        if settings.dateset_questions and DATESET in tasks:
+            chosen += drawn(_dateset(seed), settings.dateset_questions, seed, attrgetter("key"))
+        for question in chosen:
+            group = GROUPS[question.task_id]
+            instructed = settings.prompts == "instructions" and group in DEFINITIONS
+            shared = {"definition": [_definition(group, question)]} if instructed else {}
+            yield question._replace(category=group, shared=shared)
+
+    def query(self, parts: Mapping[str, Any]) -> str:
+        """The text that evidence is searched by: the question, the statement, or the title of a running text."""
+        return str(parts.get("question") or parts.get("text") or parts.get("title", ""))
+
+    def display_text(self, parts: Mapping[str, Any]) -> str:
+        """The question after the story of a word problem, and before its paragraph."""
+        story = " ".join(parts[name] for name in ("body", "question") if parts.get(name)) or self.query(parts)
+        return "\n\n".join(filter(None, (story, parts.get("context"))))
+
+    def prompt(self, question: Question, asking: Asking) -> str:
+        """Write the published prompt (Schick et al. 2023, appendix C), or a definition and the question.
+
+        The published prompt comes after as many of the retrieved passages, best first, as fit whole: passages are left
+        out until the prompt has at most `max_source_length` tokens; the question is never cut. For a running text it is
+        the text itself.
+        """
+        if question.category == TEXT:
+            return question.references[0]
+        passages = list(asking.evidence)
+        if question.shared:
+            task = {
+                "task_id": question.task_id,
+                "positive_examples": [],
+                "negative_examples": [],
+                **question.shared,
+            }
+            text = _plain(question)
+            return model_input(
+                task, text, asking.encoding, asking.tokenizer, passages, asking.encoder_decoder
+            )
+        text = _published(question)
+        while passages:
+            whole = evidence_block(passages) + text
+            if len(asking.tokenizer.encode(whole)) <= asking.encoding.max_source_length:
+                return whole
+            passages.pop()
+        return text
+
+    def load(self, folder: Path) -> Iterator[Record | Refused]:
+        """Read the files of the data sets."""
+        return load(folder)
+
+
+QUESTION_SET = ToolUseQuestions()

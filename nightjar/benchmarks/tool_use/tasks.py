@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightjar.benchmarks.question_card import Task
+from nightjar.benchmarks.question_set import Task
 
 NAME = "tool_use"
 FACTS, MATH, OPEN, MULTILINGUAL, TEMPORAL, TEXT = (

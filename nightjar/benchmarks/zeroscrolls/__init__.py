@@ -1,1 +1,1 @@
-"""ZeroSCROLLS (Shaham et al. 2023): ten tasks on long documents without training data. Use `card.CARD`."""
+"""ZeroSCROLLS (Shaham et al. 2023): ten tasks on long documents without training data."""

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from nightjar.benchmarks.capabilities import Floats
-from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.text.f1 import f1
 from nightjar.benchmarks.zeroscrolls import text_metrics
@@ -36,7 +34,8 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import shown
 from nightjar.statistics import geometric_mean
-from nightjar.statistics.statistic import Statistic
+from nightjar.statistics.metric import Metric
+from nightjar.statistics.statistic import Floats, Statistic
 
 _METRICS: Mapping[str, Callable[[str, str], float]] = {
     "f1": f1,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.capabilities import Query
-from nightjar.benchmarks.question import Asking, Question, Sources
-from nightjar.benchmarks.question_card import Baseline, DescribedBaseline, QuestionCard, Task
+from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+from nightjar.benchmarks.question_set import Baseline, DescribedBaseline, QuestionSet, Task
 from nightjar.benchmarks.submission import Submission
 from nightjar.benchmarks.zeroscrolls import prompts
 from nightjar.benchmarks.zeroscrolls.formats import load
@@ -29,7 +28,7 @@ SPANS = {"gov_report": 500, "summ_screen_fd": 200, "qmsum": 50, "squality": 120,
 QASPER, QASPER_SPAN = ("Yes", "No", "Unanswerable"), 15
 
 
-class Settings(Model):
+class ZeroScrollsSettings(Model):
     """`tasks`: None means all that were ingested. `file`: only examples of files of this name
     without its ending, such as "validation"; None means all. `questions_per_task`: at most so many of each task, drawn
     by the seed; None means all.
@@ -44,50 +43,6 @@ class Settings(Model):
     questions_per_task: Limit = None
     prompts: Style = "completion"
     total_tokens: Annotated[int, Field(gt=max(task.reserved for task in TASKS.values()))] | None = None
-
-
-def questions(sources: Sources, settings: Settings, seed: int) -> Iterator[Question]:
-    """The ingested examples, each task a track of its own; those without references, as in the test set, are included.
-
-    Raises NightjarError if there are none.
-    """
-    shared = {"prompts": settings.prompts, "total_tokens": settings.total_tokens}
-    tasks = settings.tasks or list(TASKS)
-    found = [
-        one._replace(shared=shared)
-        for one in records.questions(NAME, sources.data, tasks)
-        if settings.file in (None, PurePosixPath(one.file).stem)
-    ]
-    if not found:
-        files = f" in files {settings.file}.*" if settings.file else ""
-        what = f"no examples of {', '.join(tasks)}{files}"
-        raise NightjarError(what, sources.data, "change benchmarks.zeroscrolls, or ingest other files")
-    yield from records.draw(found, tasks, settings.questions_per_task, seed)
-
-
-def query(parts: Mapping[str, Any]) -> str:
-    """What evidence is searched by: the query with its header; the instruction of a task without one."""
-    example = of_parts(parts)
-    return example.query.strip() or example.input.partition("\n\n")[0]
-
-
-def prompt(question: Question, asking: Asking) -> str:
-    """The prompt in the settings' variant, trimmed to its tokens; retrieved passages are not used.
-
-    Raises NightjarError, with the task and the id, if the query alone is longer.
-    """
-    task, limit = TASKS[question.task_id], asking.encoding.max_source_length
-    total = question.shared.get("total_tokens")
-    if total and not asking.encoder_decoder:
-        limit = total - task.reserved
-    style = question.shared.get("prompts", "completion")
-    try:
-        return prompts.prompt(
-            task, of_parts(question.parts), asking.tokenizer, limit, style, asking.encoder_decoder
-        )
-    except NightjarError as error:
-        where = f"{NAME} {question.task_id} {question.id}"
-        raise NightjarError(error.what, where, error.fix) from None
 
 
 def untrimmed(question: Question) -> str:
@@ -120,12 +75,6 @@ def summaries(example: Example) -> int:
     return next((int(word) for word in words if word.isascii() and word.isdigit()), 0)
 
 
-def baselines(settings: Any) -> Mapping[str, Baseline]:
-    """The baseline by its name."""
-    answer = "A random span of the document or the most common answer, by the task, as published."
-    return {"naive": DescribedBaseline(naive, answer)}
-
-
 def _span(task: str, example: Example, words: int, source: random.Random) -> str:
     """So many words of the document in a row, or all of a shorter one."""
     found = example.document(TASKS[task].document).split()
@@ -133,26 +82,72 @@ def _span(task: str, example: Example, words: int, source: random.Random) -> str
     return " ".join(found[start : start + words])
 
 
-QUESTION_CARD = QuestionCard(
-    name=NAME,
-    version=1,
-    title="ZeroSCROLLS",
-    source="Shaham et al. 2023, arXiv 2305.14196",
-    datasets=(NAME,),
-    questions=questions,
-    prompt=prompt,
-    settings=Settings,
-    load=load,
-    tasks={name: Task(task.title, max_new_tokens=task.reserved) for name, task in TASKS.items()},
-    baselines=baselines,
-    capabilities=(
-        Query(query),
-        Submission(
-            ("Task", "ID", "Prediction"),
-            tuple(TASKS),
-            "https://zero.scrolls-benchmark.com/submission",
-            "!@#$%^&*()",
-            lambda task, answer: highlighted(TASKS[task], answer),
-        ),
-    ),
-)
+class ZeroScrollsQuestions(QuestionSet):
+    """The examples of the ten tasks on long documents."""
+
+    name = NAME
+    version = 1
+    title = "ZeroSCROLLS"
+    source = "Shaham et al. 2023, arXiv 2305.14196"
+    tasks = {name: Task(task.title, max_new_tokens=task.reserved) for name, task in TASKS.items()}  # noqa: RUF012
+    submission = Submission(
+        ("Task", "ID", "Prediction"),
+        tuple(TASKS),
+        "https://zero.scrolls-benchmark.com/submission",
+        "!@#$%^&*()",
+        lambda task, answer: highlighted(TASKS[task], answer),
+    )
+    Settings = ZeroScrollsSettings
+
+    def questions(self, sources: Sources, settings: ZeroScrollsSettings, seed: int) -> Iterator[Question]:
+        """Make questions of the ingested examples, each task a track of its own.
+
+        Those without references, as in the test set, are included. Raises NightjarError if there are none.
+        """
+        shared = {"prompts": settings.prompts, "total_tokens": settings.total_tokens}
+        tasks = settings.tasks or list(TASKS)
+        found = [
+            one._replace(shared=shared)
+            for one in records.questions(NAME, sources.data, tasks)
+            if settings.file in (None, PurePosixPath(one.file).stem)
+        ]
+        if not found:
+            files = f" in files {settings.file}.*" if settings.file else ""
+            what = f"no examples of {', '.join(tasks)}{files}"
+            raise NightjarError(what, sources.data, "change benchmarks.zeroscrolls, or ingest other files")
+        yield from records.draw(found, tasks, settings.questions_per_task, seed)
+
+    def query(self, parts: Mapping[str, Any]) -> str:
+        """What evidence is searched by: the query with its header; the instruction of a task without one."""
+        example = of_parts(parts)
+        return example.query.strip() or example.input.partition("\n\n")[0]
+
+    def prompt(self, question: Question, asking: Asking) -> str:
+        """The prompt in the settings' variant, trimmed to its tokens; retrieved passages are not used.
+
+        Raises NightjarError, with the task and the id, if the query alone is longer.
+        """
+        task, limit = TASKS[question.task_id], asking.encoding.max_source_length
+        total = question.shared.get("total_tokens")
+        if total and not asking.encoder_decoder:
+            limit = total - task.reserved
+        style = question.shared.get("prompts", "completion")
+        try:
+            return prompts.prompt(
+                task, of_parts(question.parts), asking.tokenizer, limit, style, asking.encoder_decoder
+            )
+        except NightjarError as error:
+            where = f"{NAME} {question.task_id} {question.id}"
+            raise NightjarError(error.what, where, error.fix) from None
+
+    def baselines(self, settings: Any) -> Mapping[str, Baseline]:
+        """The baseline by its name."""
+        answer = "A random span of the document or the most common answer, by the task, as published."
+        return {"naive": DescribedBaseline(naive, answer)}
+
+    def load(self, folder: Path) -> Iterator[Record | Refused]:
+        """Read the files of the tasks."""
+        return load(folder)
+
+
+QUESTION_SET = ZeroScrollsQuestions()

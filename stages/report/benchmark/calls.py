@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.aggregate import ByCall, called, split_by_call
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import (
     Block,
@@ -24,6 +24,7 @@ from nightjar.benchmarks.sections import (
 )
 from nightjar.core import contracts, tables
 from nightjar.core.display import counted_as
+from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.read.results import Rows
 
@@ -39,7 +40,7 @@ class Answers:
     counts: Mapping[str, int]
 
 
-def read(card: Card, systems: Sequence[str], predicted: Path, scores: Sequence[SystemScores]) -> Answers:
+def read(card: Benchmark, systems: Sequence[str], predicted: Path, scores: Sequence[SystemScores]) -> Answers:
     """The answers of `systems`, whose predictions are folders in `predicted`."""
     right = {one.system: _right(card, one) for one in scores}
     found = {
@@ -57,13 +58,15 @@ def read(card: Card, systems: Sequence[str], predicted: Path, scores: Sequence[S
     )
 
 
-def _right(card: Card, scores: SystemScores) -> set[tuple[str, str]]:
+def _right(card: Benchmark, scores: SystemScores) -> set[tuple[str, str]]:
     """The instances with a right answer."""
     values = scores.parts.get(card.right, ())
     return {key.instance for key, value in zip(scores.keys, values, strict=False) if value == 1}
 
 
-def of(card: Card, scores: Sequence[SystemScores], models: Sequence[str], found: Answers) -> list[ByCall]:
+def of(
+    card: Benchmark, scores: Sequence[SystemScores], models: Sequence[str], found: Answers
+) -> list[ByCall]:
     """A row a track and system, if the card has published tables by call or any answer has a call; else none."""
     if not any(table.calls for table in card.papers.tables) and not any(found.called.values()):
         return []
@@ -88,7 +91,9 @@ def cells(line: ByCall) -> list[Cell]:
     return [*values(line.metric, line.everything, line.with_call, line.without_call), f"{line.share:.1f}"]
 
 
-def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Sequence[ByCall]) -> Section:
+def section(
+    card: Benchmark, found: Answers, may_call: Mapping[str, bool], lines: Sequence[ByCall]
+) -> Section:
     """A row a system with its counts, and the scores by call.
 
     `may_call` says of each system whether its decoding calls tools.
@@ -123,7 +128,7 @@ def section(card: Card, found: Answers, may_call: Mapping[str, bool], lines: Seq
     return Section("test-calls", "Calls in answers", blocks)
 
 
-def _by_call(card: Card, line: ByCall) -> Row:
+def _by_call(card: Benchmark, line: ByCall) -> Row:
     tools = ", ".join(f"{name} {100 * n / line.n:.1f}" for name, n in sorted(line.tools.items()))
     title = initial(card.track_title(line.track))
     of = (title, line.system, numbers.heading(line.metric), numbers.count(line.n))

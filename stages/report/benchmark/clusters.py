@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightjar.benchmarks.capabilities import Match, Matching
+from nightjar.benchmarks.benchmark import Benchmark, Match
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.sections import Evaluated, cut
 from nightjar.core import contracts, paths, tables
@@ -26,7 +26,7 @@ Matches = Mapping[str, Sequence[Match]]
 class Clusters:
     """The matches of every list: by system, task and id those of each similarity, whose `titles` are given."""
 
-    matching: Matching
+    benchmark: Benchmark
     systems: Sequence[str]
     matches: Mapping[tuple[str, str, str], Matches]
     present: Sequence[str]
@@ -34,21 +34,21 @@ class Clusters:
     @classmethod
     def read(cls, found: Evaluated) -> Clusters | None:
         """Those of a benchmark with clusters, None for another. Raises NightjarError if the table is missing."""
-        matching = found.card.capability(Matching)
-        if matching is None:
+        benchmark = found.card
+        if not benchmark.similarities:
             return None
         matches: dict[tuple[str, str, str], dict[str, list[Match]]] = {}
         # The rows of a list are in the order of their ranks.
         for row in tables.read_rows(found.folder / paths.SCORES / found.card.name, contracts.MATCHES):
             some = matches.setdefault((row["system"], row["task_id"], row["id"]), {})
             some.setdefault(row["similarity"], []).append(Match(row["cluster"], row["closest"]))
-        present = [name for name in matching.titles if any(name in it for it in matches.values())]
-        return cls(matching, found.systems, matches, present)
+        present = [name for name in benchmark.similarities if any(name in it for it in matches.values())]
+        return cls(benchmark, found.systems, matches, present)
 
     @property
     def titles(self) -> list[str]:
         """The titles of the similarities that are present, the main one first."""
-        return [self.matching.titles[name] for name in self.present]
+        return [self.benchmark.similarities[name] for name in self.present]
 
     def of(self, question: Question) -> dict[str, Any]:
         """The clusters, the largest first, and the matches of each system's list.
@@ -74,7 +74,7 @@ class Clusters:
                 for it in clusters[:CLUSTERS]
             ],
             "smaller": max(0, len(clusters) - CLUSTERS),
-            "counted": [self.matching.counted(found) for found in main],
+            "counted": [self.benchmark.counted_answers(found) for found in main],
             "matches": [
                 [
                     [_match(one, places) for one in found[name][:ANSWERS]]

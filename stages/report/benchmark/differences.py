@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import Block, Cell, Column, Fold, Row, Section, Table, Text, Value, initial
 from nightjar.statistics import MINIMUM, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
+from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.read.results import CONTROL, Results, Rows, category_title
 from stages.report.read.results import Row as Line

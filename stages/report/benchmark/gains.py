@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.sections import Block, Gains, Section, Text, initial
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report.read.results import Rows
 
 
-def section(card: Card, improvements: Rows) -> Section | None:
+def section(card: Benchmark, improvements: Rows) -> Section | None:
     """For each track the gains of each task over its best baseline, of rows of contracts.IMPROVEMENTS; None if none."""
     by_track: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for row in sorted(improvements, key=lambda row: row["track"]):

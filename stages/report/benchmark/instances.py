@@ -15,8 +15,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from nightjar.benchmarks.capabilities import Form
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import drawn
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import Evaluated, cut
@@ -24,6 +23,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.core.display import printable
 from nightjar.params.predict import System
 from nightjar.search.rankings import read_rankings
+from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.benchmark.clusters import ANSWERS, Clusters
 from stages.report.plots.spec import ROLES
@@ -44,7 +44,7 @@ Key = tuple[str, str]
 _COLUMNS = ["task_id", "id", "answers", "calls", "prompt", "prompt_sha256", "prompt_tokens", "new_tokens"]
 
 
-def file(card: Card, system: str = "") -> str:
+def file(card: Benchmark, system: str = "") -> str:
     """The name of the page, with a fragment for the answers of a system."""
     return f"{card.name}.instances.html" + (f"#system={system}" if system else "")
 
@@ -76,7 +76,7 @@ def files(found: Evaluated, named: Mapping[str, Mapping[str, str]], most: int = 
     rows, texts = [], []
     for question in chosen:
         answers = [system.answer(question.key, ANSWERS if clusters else 1) for system in systems]
-        text, references = card.shown(question.parts), question.references[:REFERENCES]
+        text, references = card.display_text(question.parts), question.references[:REFERENCES]
         rows.append(
             [
                 tasks[question.task_id],
@@ -155,9 +155,9 @@ class _System:
             [numbers.heading(metric), numbers.value(metric, metric.scale * value)]
             for metric, value in scores[:HEADLINE]
         ]
-        form = self._card.capability(Form)
-        if form and form.metric in parts:
-            shown.append(["form", "as asked" if parts[form.metric] == 1 else "other"])
+        form = self._card.form_metric
+        if form in parts:
+            shown.append(["form", "as asked" if parts[form] == 1 else "other"])
         right = parts.get(self._card.right)
         return {
             "verdict": "x" if row is None else "-" if right is None else "1" if right == 1 else "0",

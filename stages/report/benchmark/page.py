@@ -16,7 +16,6 @@ from nightjar.benchmarks.sections import (
     Column,
     Evaluated,
     Fold,
-    ReportSections,
     Section,
     Table,
     Text,
@@ -47,7 +46,7 @@ from stages.report.site import without_equal
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkPage:
     """The tables of one benchmark: scores, rows of contracts.COMPARISONS and IMPROVEMENTS, and answers with calls.
 
     `calls` are the scores by call. `evaluated` is what the card makes its own sections of, with the facts of the stage
@@ -75,7 +74,7 @@ class Benchmark:
 
 def read(
     systems: Systems, nodes: Sequence[Node], params: Params, folder: Path, reads: Callable[[Path], None]
-) -> Benchmark:
+) -> BenchmarkPage:
     """The benchmark from the artifacts in the `folder` of this run; `reads` is called for others that sections read.
 
     Raises NightjarError if a table is missing.
@@ -89,7 +88,7 @@ def read(
     given = calls.read(card, systems.models, predicted, scores)
     questions = questions_of(tables.read_rows(questions_path, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
-    return Benchmark(
+    return BenchmarkPage(
         systems,
         results.read(card, scored, systems.roles),
         tables.read_rows(scored, contracts.COMPARISONS),
@@ -123,11 +122,10 @@ class Number:
     best: str
 
 
-def context(one: Benchmark, number: Number | None, params: Params) -> dict[str, Any]:
+def context(one: BenchmarkPage, number: Number | None, params: Params) -> dict[str, Any]:
     """What the template shows; `number` is None for a benchmark without scores."""
     card, found = one.systems.card, one.results
-    making = card.capability(ReportSections)
-    own = making.make(one.evaluated) if making else ()
+    own = card.report_sections(one.evaluated)
     may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
     first = (
         differences.of_number(number.row, number.reference, number.differences, number.title)

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.aggregate import ByCall
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.papers import PublishedTable
 from nightjar.benchmarks.sections import Block, Cell, Column, Noted, Section, Table, Text, Value, initial
 from nightjar.benchmarks.sections import Row as Line
 from nightjar.core.display import number
 from nightjar.statistics import too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
+from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.benchmark import calls, differences
 from stages.report.read.results import Results, Row
@@ -23,7 +24,7 @@ _NOTE = (
 )
 
 
-def section(card: Card, found: Results, lines: Sequence[ByCall]) -> Section | None:
+def section(card: Benchmark, found: Results, lines: Sequence[ByCall]) -> Section | None:
     """Each of the card's tables of which at least one track and metric was evaluated; None if there is none."""
     blocks: list[Block] = []
     with_intervals = False
@@ -52,7 +53,7 @@ def section(card: Card, found: Results, lines: Sequence[ByCall]) -> Section | No
     )
 
 
-def _scores(card: Card, table: PublishedTable, found: Results) -> Table:
+def _scores(card: Benchmark, table: PublishedTable, found: Results) -> Table:
     first = {track: found.headline(track)[0] for track in table.tracks if track in found.tracks}
     rows = []
     for it in card.papers.rows:
@@ -67,7 +68,7 @@ def _scores(card: Card, table: PublishedTable, found: Results) -> Table:
     return Table((Column("system", "text"), *columns), rows, table.title)
 
 
-def _metrics(card: Card, table: PublishedTable, found: Results, columns: Sequence[Row]) -> Table:
+def _metrics(card: Benchmark, table: PublishedTable, found: Results, columns: Sequence[Row]) -> Table:
     """A table whose columns are metrics, with intervals and the differences of the table's reference from ours."""
     track, names = table.tracks[0], [row.metric.name for row in columns]
     rows = [
@@ -116,7 +117,7 @@ def _range(counts: Iterable[int]) -> str:
     return numbers.count(ends[0]) + (f"–{numbers.count(ends[-1])}" if len(ends) > 1 else "")
 
 
-def _heading(card: Card, track: str, row: Row | None) -> str:
+def _heading(card: Benchmark, track: str, row: Row | None) -> str:
     title = initial(card.track_title(track))
     if row is None:
         return title
@@ -135,7 +136,7 @@ def _ours(row: Row | None, system: str, n: int = 0) -> Value | None:
     return Value(row.metric, lane.value, lane.low, lane.high, n) if row and lane else None
 
 
-def _by_call(card: Card, table: PublishedTable, lines: Sequence[ByCall]) -> Table:
+def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) -> Table:
     rows: list[Line] = []
     for track in table.tracks:
         title = initial(card.track_title(track))

@@ -9,8 +9,8 @@ from typing import Any
 
 import networkx
 
-from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import Gains, Interval, Intervals, Points
+from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.plots.spec import ROLES, Axis, Mark, Panel, Plot, rounded, shortened
 

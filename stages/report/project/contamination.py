@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
 from nightjar.core import contracts, tables
 from stages.report import numbers
@@ -47,7 +47,9 @@ def read(path: Path) -> Mapping[str, Any] | None:
     return {"tasks": by_task, "overlaps": overlaps, "evidence": evidence}
 
 
-def sections(found: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequence[Card]) -> list[Section]:
+def sections(
+    found: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequence[Benchmark]
+) -> list[Section]:
     """The shares of all benchmarks, then tasks and examples; none if the stage did not run."""
     facts = next((node.details for node in nodes if node.name == "contamination"), None)
     if found is None or facts is None:
@@ -81,7 +83,7 @@ _COPIED = (
 
 
 def _training(
-    shown: Mapping[str, Card], counts: Mapping[str, Mapping[str, Any]], texts_of: Mapping[str, int]
+    shown: Mapping[str, Benchmark], counts: Mapping[str, Mapping[str, Any]], texts_of: Mapping[str, int]
 ) -> list[Block]:
     """Questions with an overlap, by where it was found, and by what of the question it is."""
     by_side, by_part = [], []
@@ -107,7 +109,7 @@ def _training(
     ]
 
 
-def _passages(found: Mapping[str, Any], shown: Mapping[str, Card]) -> list[Block]:
+def _passages(found: Mapping[str, Any], shown: Mapping[str, Benchmark]) -> list[Block]:
     """The questions whose passages have their words or a reference, a row a benchmark; folded, a row a track."""
     heads = numbered("questions", "passages, at most")
     heads += numbered(
@@ -138,7 +140,7 @@ def _share(count: int, n: int) -> str:
     return f"{numbers.count(count)} ({100 * count / n:.0f}%)" if count else "0"
 
 
-def _tasks(found: Mapping[str, Any], shown: Mapping[str, Card]) -> list[Block]:
+def _tasks(found: Mapping[str, Any], shown: Mapping[str, Benchmark]) -> list[Block]:
     """The test tasks with an overlap, those with the largest shares first."""
     by_task = [
         row

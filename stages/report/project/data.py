@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.papers import Collection
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
 from stages.report import numbers
@@ -22,7 +22,7 @@ _IN_FULL = "_in_full"
 
 
 def sections(
-    nodes: Sequence[Node], cards: Sequence[Card], track_title: Callable[[str], str]
+    nodes: Sequence[Node], cards: Sequence[Benchmark], track_title: Callable[[str], str]
 ) -> list[Section]:
     """A section a dataset; none if no stage described one. `track_title` names a track of the split."""
     described = [

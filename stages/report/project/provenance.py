@@ -17,7 +17,7 @@ from dulwich.objects import Blob, Tree
 
 import nightjar
 import stages
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
 from nightjar.core import paths
 from nightjar.params import Params, profiles
@@ -225,7 +225,7 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
     return Section("recipes", "Training recipes", [Table(texts("hyper-parameter", *names), rows)])
 
 
-def _data(nodes: Iterable[Node], cards: Sequence[Card]) -> list[dict[str, Any]]:
+def _data(nodes: Iterable[Node], cards: Sequence[Benchmark]) -> list[dict[str, Any]]:
     """A line an ingested dataset: those of the benchmarks first, in their order."""
     listed = [dataset for card in cards for dataset in card.datasets]
     ingested = [node for node in nodes if node.stage == "ingest"]

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.average import main_metrics, mean_of_tasks, mean_title
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.sections import Interval, initial
 from nightjar.core import contracts, tables
 from nightjar.statistics import MINIMUM
+from nightjar.statistics.metric import Metric
 from stages.report.plots.spec import table
 
 # The system that is trained on other instances of the test tasks: an upper bound, so it is not marked as the best.
@@ -67,7 +68,7 @@ class Results:
 
     def __init__(
         self,
-        card: Card,
+        card: Benchmark,
         scores: Rows,
         categories: Mapping[str, str],
         comparisons: Rows = (),
@@ -173,7 +174,7 @@ class Results:
         return mean_title(self.card, main, mean) if mean else ""
 
 
-def read(card: Card, path: Path, roles: Mapping[str, str] | None = None) -> Results:
+def read(card: Benchmark, path: Path, roles: Mapping[str, str] | None = None) -> Results:
     """The results at `path`, an artifact of the stage evaluate. Raises NightjarError if it is not there."""
     scores = tables.read_rows(path, contracts.SCORES)
     instances = tables.read(path, contracts.INSTANCE_SCORES, ["task_id", "category"])

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Baseline, Card
+from nightjar.benchmarks.benchmark import Benchmark
+from nightjar.benchmarks.question_set import Baseline
 from nightjar.core import paths
 from nightjar.params import Params
 from nightjar.params.predict import PLAIN, prompting
@@ -30,7 +31,7 @@ class Systems:
     `roles` are those of all: baseline, control, treatment, bound or human.
     """
 
-    card: Card
+    card: Benchmark
     baselines: Mapping[str, Baseline]
     models: Sequence[str]
     roles: Mapping[str, str]
@@ -42,7 +43,7 @@ def of(params: Params, name: str, nodes: Sequence[Node] = ()) -> Systems:
     """The systems of the benchmark `name`. Raises NightjarError for one that there is not."""
     facts = {node.item: node.details for node in nodes if node.stage == "predict"}
     promptings = {system: prompting(facts.get(f"{name}-{system}", {})) for system in params.predict.of(name)}
-    card = registry.card(name)
+    card = registry.load_benchmark(name)
     settings = registry.settings(card, params.benchmarks[name].settings())
     baselines = card.baselines(settings)
     chats = {system: how for system, how in promptings.items() if how != PLAIN}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,15 @@ from nightjar.benchmarks.aggregate import (
     group,
     improvements,
 )
-from nightjar.benchmarks.card import Metric
-from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.registry import load_benchmark
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, matthews
+from nightjar.statistics.metric import Metric
+from tests.made_benchmark import changed
 
-CARD = card("supernatinst")
+BENCHMARK = load_benchmark("supernatinst")
 BOOTSTRAP = Bootstrap(seed=42, samples=1000, confidence=0.95)
 
 
@@ -52,7 +52,7 @@ def scored(rows: list[dict[str, Any]]) -> list[SystemScores]:
 
 def test_the_mean_is_over_instances_not_tasks() -> None:
     rows = [row("a", number, 1.0) for number in range(3)] + [row("a", 0, 0.0, task="t2")]
-    table = aggregate(CARD, scored(rows), BOOTSTRAP)
+    table = aggregate(BENCHMARK, scored(rows), BOOTSTRAP)
     value = {(line["level"], line["name"], line["metric"]): (line["n"], line["value"]) for line in table}
     assert value["overall", "overall", "rougeL"] == (4, 75.0)
     assert value["category", "word_analogy", "exact_match"] == (4, 75.0)
@@ -64,16 +64,16 @@ def test_intervals_depend_on_the_cell_and_the_seed_alone() -> None:
     rng = random.Random(3)
     rows = [row(system, number, rng.random(), task=task)
             for system in ("a", "b") for task in ("t1", "t2", "t3") for number in range(20)]  # fmt: skip
-    plain = aggregate(CARD, scored(rows), BOOTSTRAP)
-    turned = aggregate(CARD, scored(rows[::-1]), BOOTSTRAP)
+    plain = aggregate(BENCHMARK, scored(rows), BOOTSTRAP)
+    turned = aggregate(BENCHMARK, scored(rows[::-1]), BOOTSTRAP)
     key = ("system", "level", "name", "metric")
     by_key = {tuple(line[part] for part in key): line for line in turned}
     for line in plain:
         other = by_key[tuple(line[part] for part in key)]
         assert line["value"] == pytest.approx(other["value"], abs=1e-4)
         assert line["low"] <= line["value"] <= line["high"]
-    assert aggregate(CARD, scored(rows[:60]), BOOTSTRAP) == plain[: len(plain) // 2]
-    different = aggregate(CARD, scored(rows), Bootstrap(43, 1000, 0.95))
+    assert aggregate(BENCHMARK, scored(rows[:60]), BOOTSTRAP) == plain[: len(plain) // 2]
+    different = aggregate(BENCHMARK, scored(rows), Bootstrap(43, 1000, 0.95))
     assert [line["low"] for line in different] != [line["low"] for line in plain]
 
 
@@ -85,7 +85,7 @@ def test_difference_is_paired() -> None:
     rows += [row("new", number, score + 0.25) for number, score in reversed(list(enumerate(base)))]
     line = next(
         line
-        for line in compare(CARD, scored(rows), [("new", "old")], BOOTSTRAP)
+        for line in compare(BENCHMARK, scored(rows), [("new", "old")], BOOTSTRAP)
         if line["metric"] == "rougeL"
     )
     assert (line["value"], line["low"], line["high"], line["significant"], line["n"]) == (
@@ -95,16 +95,16 @@ def test_difference_is_paired() -> None:
         True,
         40,
     )
-    same = compare(CARD, scored(rows), [("old", "old")], BOOTSTRAP)
+    same = compare(BENCHMARK, scored(rows), [("old", "old")], BOOTSTRAP)
     assert not any(line["significant"] for line in same)
     with pytest.raises(NightjarError, match="same instances"):
-        compare(CARD, scored(rows[1:]), [("new", "old")], BOOTSTRAP)
+        compare(BENCHMARK, scored(rows[1:]), [("new", "old")], BOOTSTRAP)
 
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=60))
 def test_moved_agrees_with_p(values: list[float]) -> None:
     ours = np.array(values)[:, None]
-    line = difference(CARD.metrics[0], ours, np.zeros_like(ours), Bootstrap(1, 100, 0.9))
+    line = difference(BENCHMARK.metrics[0], ours, np.zeros_like(ours), Bootstrap(1, 100, 0.9))
     assert (line["p"] is None) == (len(values) < 20)
     assert line["significant"] == (line["p"] is not None and line["p"] <= 0.1)
     assert (line["low"] is None) == (line["high"] is None) == (len(values) < 20)
@@ -118,7 +118,13 @@ def test_a_metric_of_several_parts() -> None:
         name: np.where(rng.random(60) < share, gold, 1 - gold) for name, share in (("a", 0.9), ("b", 0.6))
     }
     metric = Metric("mcc", "Matthews correlation", ("predicted", "gold"), matthews, (-100, 100))
-    own = replace(CARD, name="made", metrics=(metric,), capabilities=())
+    own = changed(
+        BENCHMARK,
+        name="made",
+        metrics=(metric,),
+        levels=("overall",),
+        main_metric=lambda category="": metric,
+    )
     keys = [Key("default", "c", "t", str(number)) for number in range(60)]
     scores = [SystemScores(name, keys, {"predicted": values, "gold": gold}) for name, values in made.items()]
     expected = {name: round(100 * float(np.corrcoef(values, gold)[0, 1]), 4) for name, values in made.items()}
@@ -137,7 +143,13 @@ def test_improvements_are_by_the_first_metric_that_a_task_has() -> None:
         Metric("mcc", "Matthews correlation", ("predicted", "gold"), matthews, (-100, 100)),
         Metric("errors", "errors", scale=1.0, range=(0, 9), higher_is_better=False),
     )
-    own = replace(CARD, name="made", metrics=metrics, capabilities=())
+    own = changed(
+        BENCHMARK,
+        name="made",
+        metrics=metrics,
+        levels=("overall",),
+        main_metric=lambda category="": metrics[0],
+    )
     keys = [Key(task, "c", task, str(number)) for task in ("labels", "sums") for number in range(40)]
     none, gold = np.full(40, np.nan), rng.integers(0, 2, 40).astype(float)
     scores = [
@@ -168,7 +180,7 @@ def test_category_name() -> None:
 
 def test_an_instance_that_one_system_lacks_is_compared_for_neither() -> None:
     """A text without a likelihood: the pairs are of the others, whatever the order of the instances."""
-    tool_use = card("tool_use")
+    tool_use = load_benchmark("tool_use")
     keys = [Key("wikitext", "c", "wikitext", str(number)) for number in range(4)]
     ours = {"nll": np.array([1.0, np.nan, 3, 4]), "tokens": np.array([2.0, np.nan, 2, 2])}
     theirs = {"nll": np.array([8.0, 6, 5, np.nan]), "tokens": np.array([2.0, 2, 2, np.nan])}

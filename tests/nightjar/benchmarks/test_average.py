@@ -10,21 +10,22 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, by_track, compare, reported_mean
 from nightjar.benchmarks.average import mean_difference, mean_of_tasks, mean_score, mean_title
-from nightjar.benchmarks.capabilities import Average
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Average
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core import contracts
 from nightjar.statistics import Bootstrap, geometric_mean
-from tests.made_card import CARD as MADE
+from nightjar.statistics.metric import Metric
+from tests.made_benchmark import BENCHMARK as MADE
+from tests.made_benchmark import changed
 
-CARD: Card = replace(
+BENCHMARK = changed(
     MADE,
     metrics=(
         Metric("rouge", "ROUGE", ("r1", "r2"), geometric_mean),
         Metric("accuracy", "accuracy"),
         Metric("score", "average"),
     ),
-    capabilities=(Average("score", ("a", "b")),),
+    average=Average("score", ("a", "b")),
 )
 MEAN = Average("score", ("a", "b"))
 BOOTSTRAP = Bootstrap(seed=7, samples=4000, confidence=0.95)
@@ -51,7 +52,7 @@ def test_the_interval_resamples_within_each_task() -> None:
     places = by_track(ours)
     rng = np.random.default_rng(0)
     drawn = [plain(ours, {t: rng.choice(p, len(p)) for t, p in places.items()}) for _ in range(8000)]
-    found = mean_score(CARD, MEAN, ours, places, BOOTSTRAP)
+    found = mean_score(BENCHMARK, MEAN, ours, places, BOOTSTRAP)
     assert found is not None
     assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.5)
 
@@ -59,7 +60,7 @@ def test_the_interval_resamples_within_each_task() -> None:
 def test_the_difference_and_its_test_swap_within_instances() -> None:
     ours, theirs = system("x", 1, 0.2), system("y", 2)
     places = by_track(ours)
-    found = mean_difference(CARD, MEAN, (ours, theirs), places, BOOTSTRAP)
+    found = mean_difference(BENCHMARK, MEAN, (ours, theirs), places, BOOTSTRAP)
     assert found is not None
     seen = plain(ours, places) - plain(theirs, places)
     assert found["value"] == pytest.approx(seen, abs=1e-4)
@@ -84,17 +85,17 @@ def test_the_difference_and_its_test_swap_within_instances() -> None:
 
 def test_there_is_none_without_all_tasks_and_no_interval_of_few_instances() -> None:
     few = system("x", 1, sizes={"a": 5, "b": 14})
-    found = mean_score(CARD, MEAN, few, by_track(few), BOOTSTRAP)
+    found = mean_score(BENCHMARK, MEAN, few, by_track(few), BOOTSTRAP)
     assert found is not None and found["low"] is None and found["high"] is None
     other = mean_difference(
-        CARD, MEAN, (few, system("y", 2, sizes={"a": 5, "b": 14})), by_track(few), BOOTSTRAP
+        BENCHMARK, MEAN, (few, system("y", 2, sizes={"a": 5, "b": 14})), by_track(few), BOOTSTRAP
     )
     assert other is not None and (other["low"], other["p"], other["significant"]) == (None, None, False)
     one = system("x", 1, sizes={"b": 60})
-    assert mean_score(CARD, MEAN, one, by_track(one), BOOTSTRAP) is None
-    assert mean_difference(CARD, MEAN, (one, one), by_track(one), BOOTSTRAP) is None
+    assert mean_score(BENCHMARK, MEAN, one, by_track(one), BOOTSTRAP) is None
+    assert mean_difference(BENCHMARK, MEAN, (one, one), by_track(one), BOOTSTRAP) is None
     assert reported_mean(MADE, [few]) is None
-    same = mean_difference(CARD, MEAN, (few, few), by_track(few), BOOTSTRAP)
+    same = mean_difference(BENCHMARK, MEAN, (few, few), by_track(few), BOOTSTRAP)
     assert same is not None and (same["value"], same["p"], same["significant"]) == (0.0, None, False)
 
 
@@ -104,28 +105,28 @@ def test_a_task_with_few_instances_is_resampled_within_itself() -> None:
     places = by_track(ours)
     rng = np.random.default_rng(0)
     drawn = [plain(ours, {t: rng.choice(p, len(p)) for t, p in places.items()}) for _ in range(8000)]
-    found = mean_score(CARD, MEAN, ours, places, BOOTSTRAP)
+    found = mean_score(BENCHMARK, MEAN, ours, places, BOOTSTRAP)
     assert found is not None
     assert (found["low"], found["high"]) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.8)
     forth, back = (
-        mean_difference(CARD, MEAN, (one, other), places, BOOTSTRAP)
+        mean_difference(BENCHMARK, MEAN, (one, other), places, BOOTSTRAP)
         for one, other in ((ours, theirs), (theirs, ours))
     )
     assert forth is not None and back is not None
     assert (forth["low"], forth["high"], forth["p"]) == (-back["high"], -back["low"], back["p"])
     assert forth["low"] < forth["value"] < forth["high"] and 0 < forth["p"] <= 1
     lone = system("x", 1, sizes={"a": 1, "b": 60})
-    found = mean_score(CARD, MEAN, lone, by_track(lone), BOOTSTRAP)
+    found = mean_score(BENCHMARK, MEAN, lone, by_track(lone), BOOTSTRAP)
     assert found is not None and found["low"] is None, "every resample of one instance is the same"
     wrong = replace(ours, parts={name: 0 * values for name, values in ours.parts.items()})
-    found = mean_score(CARD, MEAN, wrong, places, BOOTSTRAP)
+    found = mean_score(BENCHMARK, MEAN, wrong, places, BOOTSTRAP)
     assert found == {"n": 65, "value": 0.0, "low": None, "high": None}, "no interval without width"
 
 
 def test_it_is_a_track_of_the_tables() -> None:
     ours, theirs = system("x", 1, 0.2), system("y", 2)
-    scores = aggregate(CARD, [ours, theirs], BOOTSTRAP)
-    compared = compare(CARD, [ours, theirs], [("y", "x")], BOOTSTRAP)
+    scores = aggregate(BENCHMARK, [ours, theirs], BOOTSTRAP)
+    compared = compare(BENCHMARK, [ours, theirs], [("y", "x")], BOOTSTRAP)
     assert [row["system"] for row in scores if row["track"] == "score"] == ["x", "y"]
     (pair,) = [row for row in compared if row["track"] == "score"]
     assert {key: pair[key] for key in ("system", "baseline", "level", "name", "metric", "n")} == {
@@ -136,7 +137,7 @@ def test_it_is_a_track_of_the_tables() -> None:
 
 
 def test_the_title_names_the_tasks_of_another_metric() -> None:
-    card = registry.card("classification")
+    card = registry.load_benchmark("classification")
     accuracy, matthews = card.metric("accuracy"), card.metric("matthews")
     main = {"sst2": accuracy, "cola": matthews, "trec": accuracy}
     mean = mean_of_tasks(card, main)
@@ -146,10 +147,10 @@ def test_the_title_names_the_tasks_of_another_metric() -> None:
 
 
 def test_no_paper_row_gets_an_average_that_the_paper_does_not_print() -> None:
-    assert not any(it.average for it in registry.card("tool_use").papers.rows)
+    assert not any(it.average for it in registry.load_benchmark("tool_use").papers.rows)
     printed = {
         it.average
-        for it in registry.card("classification").papers.rows
+        for it in registry.load_benchmark("classification").papers.rows
         if it.system.startswith(("FiD", "PGRA"))
     }
     assert {81.8, 82.3, 83.5, 83.8} <= printed

@@ -13,7 +13,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import called, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
 
-CARD = registry.card("tool_use")
+BENCHMARK = registry.load_benchmark("tool_use")
 
 
 def scores(values: dict[str, list[float]]) -> SystemScores:
@@ -30,7 +30,7 @@ def test_by_hand() -> None:
         {"task_id": "svamp", "id": "1", "calls": []},
     ]
     made = scores({"svamp": [1, 0, 0, 1], "dateset": [0, 1]})
-    dateset, svamp = split_by_call(CARD, made, called(rows))
+    dateset, svamp = split_by_call(BENCHMARK, made, called(rows))
     assert (svamp.everything, svamp.with_call, svamp.without_call) == (50, 50, 50)
     assert (svamp.n, svamp.called, svamp.share) == (4, 2, 50)
     assert svamp.tools == {"Calculator": 2, "QA": 1}
@@ -41,14 +41,14 @@ def test_texts_are_left_out() -> None:
     keys = [Key(task, "c", task, "0") for task in ("svamp", "wikitext")]
     parts = {"accuracy": [1, math.nan], "nll": [math.nan, 5], "tokens": [math.nan, 2]}
     made = SystemScores("s", keys, {name: np.array(values, dtype=float) for name, values in parts.items()})
-    (only,) = split_by_call(CARD, made, {("wikitext", "0"): frozenset({"QA"})})
+    (only,) = split_by_call(BENCHMARK, made, {("wikitext", "0"): frozenset({"QA"})})
     assert (only.track, only.n, only.called) == ("svamp", 1, 0)
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.booleans()), min_size=1, max_size=40))
 def test_the_whole_is_the_weighted_mean_of_its_parts(answers: list[tuple[float, bool]]) -> None:
     tools = {("svamp", str(n)): frozenset({"QA"}) for n, (_, calls) in enumerate(answers) if calls}
-    (line,) = split_by_call(CARD, scores({"svamp": [value for value, _ in answers]}), tools)
+    (line,) = split_by_call(BENCHMARK, scores({"svamp": [value for value, _ in answers]}), tools)
     parts = (line.with_call or 0.0) * line.called + (line.without_call or 0.0) * (line.n - line.called)
     assert parts / line.n == pytest.approx(line.everything, abs=1e-3)
     assert (line.with_call is None) == (line.called == 0)

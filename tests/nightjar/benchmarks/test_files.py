@@ -10,7 +10,7 @@ import pytest
 
 from nightjar.benchmarks import files
 from nightjar.benchmarks.files import read_answers, read_references, write_references
-from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.registry import load_benchmark
 from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -22,13 +22,13 @@ def reference(id: str, category: str, **more: Any) -> dict[str, Any]:
     return {"id": id, "references": ["yes it is"], "task_id": f"t{id[0]}", "task_category": category, **more}
 
 
-CARD = card("supernatinst")
+BENCHMARK = load_benchmark("supernatinst")
 ASKED = Path("data/questions/supernatinst")
 
 
 def answers_of(path: Path) -> dict[tuple[str, str], list[str]]:
-    questions = read_references(CARD, None)
-    found = zip(questions, read_answers(CARD, path, questions), strict=True)
+    questions = read_references(BENCHMARK, None)
+    found = zip(questions, read_answers(BENCHMARK, path, questions), strict=True)
     return {question.key: given for question, given in found if given is not None}
 
 
@@ -144,7 +144,7 @@ def test_the_heuristics_by_their_names(project: Path) -> None:
 
 
 def test_references_for_others(project: Path) -> None:
-    assert write_references(CARD, Path("out/r.jsonl")) == 3
+    assert write_references(BENCHMARK, Path("out/r.jsonl")) == 3
     lines = [json.loads(line) for line in Path("out/r.jsonl").read_text().splitlines()]
     assert lines[1] == {
         "id": "own", "references": ["cold", "icy"], "task_id": "t1", "task_category": "Word Analogy",
@@ -154,9 +154,9 @@ def test_references_for_others(project: Path) -> None:
     assert score_files("supernatinst", folder, Path("out/r.jsonl")) == score_files("supernatinst", folder)
     assert json.loads(Path("out/r.jsonl").read_text().splitlines()[2])["definition"] == ""
     with pytest.raises(NightjarError, match="a folder"):
-        write_references(CARD, Path("out"))
+        write_references(BENCHMARK, Path("out"))
     with pytest.raises(NightjarError, match="which is read"):
-        write_references(CARD, ASKED / "r.jsonl")
+        write_references(BENCHMARK, ASKED / "r.jsonl")
 
 
 def test_artifacts_that_do_not_belong_together(project: Path) -> None:
@@ -191,17 +191,17 @@ def test_the_first_fault_of_a_file_is_reported(
     monkeypatch.setattr(files, "_BLOCK", block)
     ids = [f"a{number}" for number in range(20)]
     questions = read_references(
-        CARD, write(tmp_path / "r.jsonl", [reference(id, "Word Analogy") for id in ids])
+        BENCHMARK, write(tmp_path / "r.jsonl", [reference(id, "Word Analogy") for id in ids])
     )
     good = [json.dumps({"id": id, "prediction": "x"}) for id in ids[:9]]
     path = tmp_path / "a.jsonl"
     for second in FAULTS:
         path.write_text("\n".join([*good, "", first, second]))
         with pytest.raises(NightjarError) as caught:
-            read_answers(CARD, path, questions)
+            read_answers(BENCHMARK, path, questions)
         assert str(caught.value).startswith(f"{path}:11: {FAULTS[first]}")
     path.write_text("\n".join(["", *reversed(good)]))
-    assert read_answers(CARD, path, questions) == [["x"]] * 9 + [None] * 11
+    assert read_answers(BENCHMARK, path, questions) == [["x"]] * 9 + [None] * 11
 
 
 @pytest.mark.parametrize(
@@ -221,5 +221,5 @@ def test_one_faulty_reference_among_many(more: dict[str, Any], what: str, tmp_pa
     rows[7] |= more
     path = write(tmp_path / "r.jsonl", rows)
     with pytest.raises(NightjarError) as caught:
-        read_references(CARD, path)
+        read_references(BENCHMARK, path)
     assert str(caught.value).startswith(f"{path}:8: {what}")

@@ -35,7 +35,9 @@ def version(values: dict[str, np.ndarray]) -> dict[verdict.Cell, verdict.Scored]
         for task, numbers in values.items()
         for number, value in enumerate(numbers)
     ]
-    return verdict.cells(rows, lambda benchmark, names: [registry.card(benchmark).metric("accuracy")])
+    return verdict.cells(
+        rows, lambda benchmark, names: [registry.load_benchmark(benchmark).metric("accuracy")]
+    )
 
 
 def test_the_mean_has_the_numbers_of_the_tables_and_the_tasks_are_too_few() -> None:
@@ -52,7 +54,7 @@ def test_the_mean_has_the_numbers_of_the_tables_and_the_tasks_are_too_few() -> N
         SystemScores(name, keys, {"accuracy": np.concatenate(list(values.values()))})
         for name, values in (("now", now), ("before", before))
     ]
-    card, bootstrap = registry.card("tool_use"), Bootstrap()
+    card, bootstrap = registry.load_benchmark("tool_use"), Bootstrap()
     scores = {row["system"]: row for row in aggregate(card, systems, bootstrap) if row["track"] == "accuracy"}
     (difference,) = [
         row for row in compare(card, systems, [("now", "before")], bootstrap) if row["track"] == "accuracy"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import own_task, registry
-from nightjar.benchmarks.capabilities import Turns
-from nightjar.benchmarks.card import Card, Choice
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question, Record, Refused
+from nightjar.benchmarks.question_set import Choice
 from nightjar.benchmarks.scores import score
 from nightjar.benchmarks.task_check import check_task_file
 from nightjar.benchmarks.templates import InvalidTemplate, Template
@@ -41,16 +41,16 @@ examples: [{ask: "Colour?", options: [red, two], right: 0}]
 ANY: Any = None
 
 
-def made(folder: Path, text: str, rows: list[dict[str, Any]]) -> Card:
+def made(folder: Path, text: str, rows: list[dict[str, Any]]) -> Benchmark:
     """The card of a task file with these rows beside it."""
     file = folder / "task.yaml"
     file.write_text(text.lstrip())
     name = own_task.TaskFile.model_validate(own_task.parse(text, file)).data
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return own_task.card(file)
+    return own_task.task_benchmark(file)
 
 
-def asked(card: Card, folder: Path) -> tuple[list[Question], list[Refused]]:
+def asked(card: Benchmark, folder: Path) -> tuple[list[Question], list[Refused]]:
     assert card.load
     found = list(card.load(folder))
     records = [one for one in found if isinstance(one, Record)]
@@ -205,13 +205,11 @@ def test_a_question_is_not_among_its_own_examples(tmp_path: Path) -> None:
     card = made(tmp_path, SUMS + "examples: sums.jsonl\n", rows)
     questions, _ = asked(card, tmp_path)
     texts = ["Question: 1 + 1?\nAnswer:", "Question: 2 + 3?\nAnswer:", "Question: 4 + 4?\nAnswer:"]
-    turns = card.capability(Turns)
-    assert turns
     for place, question in enumerate(questions):
         others = [(texts[other], str((2, 5, 8)[other])) for other in range(3) if other != place]
         prompt = "\n\n".join(f"{text} {answer}" for text, answer in others)
         assert card.prompt(question, ANY) == f"{prompt}\n\n{texts[place]}"
-        assert turns.turns(question, ANY) == (others, texts[place])
+        assert card.turns(question, ANY) == (others, texts[place])
 
 
 def test_choices_may_be_a_list_of_the_row_and_examples_come_first(tmp_path: Path) -> None:
@@ -271,7 +269,7 @@ def test_a_fault_is_named_with_its_line(
     faults = own_task.read(file, allow_outside=False)[2]
     assert [one.line for one in faults] == [line] and told in faults[0].what
     with pytest.raises(NightjarError, match=rf"task.yaml:{line}: "):
-        own_task.card(file)
+        own_task.task_benchmark(file)
 
 
 @pytest.mark.parametrize(
@@ -310,11 +308,11 @@ def test_a_task_file_is_a_benchmark_of_the_project_that_names_it(workdir: Path) 
     made(workdir, SUMS, [{"id": "a", "question": "?", "answer": "2"}])
     group = "{code: task.yaml, data: sums.jsonl, split: data/none, encoder: data/none}"
     Path("params.yaml").write_text(f"benchmarks:\n  sums: {group}\n  plus: {group}\n")
-    assert registry.card("sums").source == "task.yaml" and "sums" in registry.names()
+    assert registry.load_benchmark("sums").source == "task.yaml" and "sums" in registry.names()
     with pytest.raises(
         NightjarError, match=r"this task has the name 'sums', at task.yaml; name it plus|name it plus"
     ):
-        registry.card("plus")
+        registry.load_benchmark("plus")
     Path("task.yaml").write_text(SUMS.lstrip().replace("sums", "protoqa", 1))
     with pytest.raises(NightjarError, match="there is a benchmark protoqa already"):
         registry.add(Path("task.yaml"))
@@ -343,7 +341,7 @@ def test_files_outside_of_the_folder_are_refused_unless_allowed(tmp_path: Path, 
     file.write_text(text.replace("sums.jsonl", name) if key == "data" else f"{text}examples: {name}\n")
     line = 3 if key == "data" else 10
     with pytest.raises(NightjarError, match=rf"task.yaml:{line}: {key} is outside of the task file's folder"):
-        registry.chosen(None, None, file)
+        registry.select(None, None, file)
     found = check_task_file(file)
     assert [(fault["line"], found["questions"]) for fault in found["faults"]] == [(line, 0)]
     assert check_task_file(file, allow_outside=True)["questions"] == 1
@@ -359,7 +357,7 @@ def test_files_within_the_folder_need_no_leave(tmp_path: Path, name: str) -> Non
     file = tmp_path / "folder/task.yaml"
     file.write_text(SUMS.lstrip().replace("sums.jsonl", name))
     assert check_task_file(file)["errors"] == 0
-    registry.chosen(None, None, file)
+    registry.select(None, None, file)
 
 
 FIRST, SECOND = (json.dumps({"id": id, "question": "?", "answer": 1}) for id in "ab")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from nightjar.benchmarks.protoqa.questions import Settings as ProtoQa
-from nightjar.benchmarks.reading.questions import Settings as Reading
+from nightjar.benchmarks.protoqa.questions import ProtoQASettings as ProtoQa
+from nightjar.benchmarks.reading.questions import ReadingSettings as Reading
 from nightjar.benchmarks.sides import Sides
 
 

@@ -12,7 +12,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.submit import check_submission, submit
 from nightjar.core.errors import NightjarError
 
-TASKS = tuple(registry.card("zeroscrolls").tasks)
+TASKS = tuple(registry.load_benchmark("zeroscrolls").tasks)
 
 
 def put(path: Path, text: str) -> Path:

@@ -66,7 +66,7 @@ def test_the_card_and_the_training_questions_are_copied(tmp_path: Path) -> None:
 
 
 def test_tasks_are_left_out_by_their_kind() -> None:
-    card = registry.card("tool_use")
+    card = registry.load_benchmark("tool_use")
     assert evaluation.tasks_left_out(card, ["svamp", "wikitext"], {"perplexity": "why"}) == {
         "wikitext": "why"
     }

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nightjar import params
-from nightjar.benchmarks.card import Choice
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question_set import Choice
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer

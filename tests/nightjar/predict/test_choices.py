@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.card import Choice, Task
-from nightjar.benchmarks.classification.card import CARD
+from nightjar.benchmarks.classification.scoring import BENCHMARK
 from nightjar.benchmarks.question import Asking, Question
+from nightjar.benchmarks.question_set import Choice, Task
 from nightjar.core import contracts, tables
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.data import Encoding
@@ -68,7 +68,7 @@ def test_the_answer_is_the_likeliest_choice(
     for question, row in zip(asked(), rows, strict=True):
         sums = {
             choice.answer: plain(tiny_model, row["prompt"], choice.text)
-            for choice in CARD.task(question.task_id).choices
+            for choice in BENCHMARK.task(question.task_id).choices
         }
         assert row["answers"] == [max(sums, key=sums.__getitem__)]
         assert (row["text"], row["calls"], row["new_tokens"]) == ("", [], 0)
@@ -103,7 +103,7 @@ def test_the_first_of_equally_likely_choices(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = Task(kind="choose", choices=(Choice("one", " same"), Choice("two", " same")))
-    monkeypatch.setitem(CARD.tasks, "sst2", task)
+    monkeypatch.setitem(BENCHMARK.tasks, "sst2", task)
     folder = project(tmp_path, tiny_model)
     finish(folder, monkeypatch, ITEM)
     assert {row["answers"][0] for row in predictions(folder, "icl")[:4]} == {"one"}
@@ -113,7 +113,7 @@ def test_a_prompt_that_is_too_long_loses_demonstrations(tiny_model: Path) -> Non
     tokenizer = load_tokenizer(tiny_model)
     values = read_yaml(ROOT / "params.yaml")["encoding"]
     prompts = [
-        CARD.prompt(asked()[0], Asking(Encoding(**values | {"max_source_length": most}), tokenizer))
+        BENCHMARK.prompt(asked()[0], Asking(Encoding(**values | {"max_source_length": most}), tokenizer))
         for most in (2000, 300, 20)
     ]
     assert [text.count("The answer is") for text in prompts] == sorted(

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.capabilities import Query
 from nightjar.benchmarks.evaluation import replace_by_subset, tasks_of
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.records import read_questions
@@ -26,27 +25,27 @@ from nightjar.core.errors import NightjarError
 from nightjar.predict.lookup import nearest_labels
 from tests.conftest import ROOT
 from tests.in_process import run_stage
-from tests.made_card import CARD
+from tests.made_benchmark import BENCHMARK, changed
 
-BENCHMARK = "protoqa"
+NAME = "protoqa"
 FILE = "others.jsonl"
-ITEM = f"{BENCHMARK}-others"
+ITEM = f"{NAME}-others"
 
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
     """The sample's questions, and a system whose answers come from a file."""
     values = read_yaml(ROOT / "params.yaml")
-    for group in (values["ingest"][BENCHMARK], values["benchmarks"][BENCHMARK]):
+    for group in (values["ingest"][NAME], values["benchmarks"][NAME]):
         group["code"] = str(ROOT / group["code"])
-    values["ingest"][BENCHMARK]["path"] = str(ROOT / values["ingest"][BENCHMARK]["path"])
-    values["benchmarks"][BENCHMARK]["encoder"] = "data/none"
-    system = {"benchmark": BENCHMARK, "system": "others", "kind": "file", "weights": FILE}
+    values["ingest"][NAME]["path"] = str(ROOT / values["ingest"][NAME]["path"])
+    values["benchmarks"][NAME]["encoder"] = "data/none"
+    system = {"benchmark": NAME, "system": "others", "kind": "file", "weights": FILE}
     system |= {"evidence": "data/none", "tools": "none", "index": "data/none"}
     values["predict"]["systems"] = {ITEM: system}
     Path("params.yaml").write_text(json.dumps(values))
     for stage in ("ingest", "questions"):
-        done = run_stage(stage, BENCHMARK)
+        done = run_stage(stage, NAME)
         assert done.returncode == 0, done.stderr
     return workdir
 
@@ -56,13 +55,13 @@ def put(lines: list[Any]) -> None:
 
 
 def test_answers_of_a_file_are_scored_as_the_command_scores_them(project: Path) -> None:
-    asked = read_questions(Path("data/questions", BENCHMARK))
+    asked = read_questions(Path("data/questions", NAME))
     # The best list of some questions, an empty list of one, and nothing for the last five.
     put([{one.id: [] if place == 3 else list(one.references)} for place, one in enumerate(asked[:-5])])
-    for stage, *items in (("predict", ITEM), ("systems",), ("evaluate", BENCHMARK)):
+    for stage, *items in (("predict", ITEM), ("systems",), ("evaluate", NAME)):
         done = run_stage(stage, *items)
         assert done.returncode == 0, done.stderr
-    output = Path("data/predict", BENCHMARK, "others")
+    output = Path("data/predict", NAME, "others")
     rows = tables.read_rows(output, contracts.PREDICTIONS)
     assert [row["id"] for row in rows] == [one.id for one in asked[:-5]]
     assert rows[0]["answers"] == list(asked[0].references) and rows[3]["answers"] == []
@@ -71,20 +70,20 @@ def test_answers_of_a_file_are_scored_as_the_command_scores_them(project: Path) 
     assert [(row["id"], row["reason"]) for row in refused] == [(it.id, "no prediction") for it in asked[-5:]]
     facts = json.loads(Path(f"data/metrics/predict-{ITEM}.json").read_text())
     assert (facts["rows_in"], facts["rows_out"], facts["rows_rejected"]) == (30, 25, 5)
-    scores = tables.read_rows(Path("data/evaluate", BENCHMARK), contracts.SCORES)
+    scores = tables.read_rows(Path("data/evaluate", NAME), contracts.SCORES)
     found = {row["metric"]: (row["value"], row["n"]) for row in scores if row["system"] == "others"}
-    wanted = score_files(BENCHMARK, Path(FILE), Path("data/questions", BENCHMARK), samples=0)
+    wanted = score_files(NAME, Path(FILE), Path("data/questions", NAME), samples=0)
     assert wanted["missing"] == 5 and set(found) == set(wanted["metrics"])
     for name, (value, n) in found.items():
         assert value == pytest.approx(wanted["metrics"][name], abs=1e-12) and n == 25
     # Left out of the mean: 24 of 25 have the best list.
     assert np.isclose(found["exact_match/max_answers@1"][0], 24 / 25)
-    told = json.loads(Path(f"data/metrics/evaluate-{BENCHMARK}.json").read_text())
+    told = json.loads(Path(f"data/metrics/evaluate-{NAME}.json").read_text())
     assert told["missing_predictions"] == {"others": 5}
 
 
 def test_the_file_may_answer_questions_that_are_not_in_a_sample(project: Path) -> None:
-    source = Path("data/questions", BENCHMARK)
+    source = Path("data/questions", NAME)
     whole = read_questions(source)
     put([{one.id: list(one.references)} for one in whole[:-1]])
     replace_by_subset(source, tasks_of(whole), 12, 0)
@@ -92,7 +91,7 @@ def test_the_file_may_answer_questions_that_are_not_in_a_sample(project: Path) -
     assert len(asked) == 12 and {one.key for one in asked} < {one.key for one in whole}
     done = run_stage("predict", ITEM)
     assert done.returncode == 0, done.stderr
-    rows = tables.read_rows(Path("data/predict", BENCHMARK, "others"), contracts.PREDICTIONS)
+    rows = tables.read_rows(Path("data/predict", NAME, "others"), contracts.PREDICTIONS)
     expected = {one.id: list(one.references) for one in asked if one.id != whole[-1].id}
     assert {row["id"]: row["answers"] for row in rows} == expected
 
@@ -113,11 +112,11 @@ def test_a_damaged_or_missing_file_is_one_line(project: Path, lines: list[Any] |
     done = run_stage("predict", ITEM)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert reason in done.stderr
-    assert not Path("data/predict", BENCHMARK, "others").exists()
+    assert not Path("data/predict", NAME, "others").exists()
 
 
 LABELS = ("red", "green", "blue")
-CARD_OF_TEXTS = CARD.with_capabilities(Query(lambda parts: str(parts["text"])))
+TEXTS_BENCHMARK = changed(BENCHMARK, query=lambda parts: str(parts["text"]))
 
 
 class Letters:
@@ -163,12 +162,12 @@ def test_the_majority_of_the_nearest(
         for number, (place, label) in enumerate(some)
     ]
     asked = [question("b", 100, str(at), ""), question("a", 101, str(at), "")]
-    found = nearest_labels(CARD_OF_TEXTS, Letters(), asked, train, neighbours)
+    found = nearest_labels(TEXTS_BENCHMARK, Letters(), asked, train, neighbours)
     assert found == [plain(one, train, neighbours) for one in asked]
 
 
 def test_a_task_without_training_questions_is_one_line() -> None:
     with pytest.raises(NightjarError, match="made b: no training questions"):
         nearest_labels(
-            CARD_OF_TEXTS, Letters(), [question("b", 0, "1", "")], [question("a", 0, "1", "red")], 1
+            TEXTS_BENCHMARK, Letters(), [question("b", 0, "1", "")], [question("a", 0, "1", "red")], 1
         )

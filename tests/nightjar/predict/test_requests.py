@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from nightjar import params
-from nightjar.benchmarks.card import Task
-from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.question_set import Task
+from nightjar.benchmarks.registry import load_benchmark
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.generate import generate
@@ -123,7 +123,7 @@ INSTANCES = [
 ]
 
 
-CARD = card("supernatinst")
+BENCHMARK = load_benchmark("supernatinst")
 
 
 @pytest.fixture(scope="module", params=["tiny_model", "tiny_t5"])
@@ -134,13 +134,13 @@ def lm(request: pytest.FixtureRequest) -> LanguageModel:
 
 def settings(**changes: Any) -> PredictBenchmark:
     small = {"max_new_tokens": 10, "batch_size": 3, "stop": []}
-    return PARAMS.predict.benchmark(CARD.name).model_copy(update=small | changes)
+    return PARAMS.predict.benchmark(BENCHMARK.name).model_copy(update=small | changes)
 
 
 def asked(lm: LanguageModel, wanted: PredictBenchmark | None = None, **changes: Any) -> list[Request]:
     questions = [question(row, TASKS[row["task_id"]]) for row in INSTANCES]
     encoding = PARAMS.encoding.model_copy(update=changes)
-    return requests_of(CARD, lm.tokenizer, questions, encoding, wanted or settings(), {}, 0)
+    return requests_of(BENCHMARK, lm.tokenizer, questions, encoding, wanted or settings(), {}, 0)
 
 
 def answered(lm: LanguageModel, wanted: PredictBenchmark) -> list[dict[str, Any]]:
@@ -217,7 +217,7 @@ def test_the_published_cut_strips_first_and_takes_any_ascii_full_stop(text: str,
 def test_a_task_has_its_own_limit_and_stop_strings() -> None:
     wanted = settings(stop=["x"])
     own = replace(
-        CARD, tasks={"task1": Task(max_new_tokens=4, stop=("y",)), "task2": Task(max_new_tokens=99)}
+        BENCHMARK, tasks={"task1": Task(max_new_tokens=4, stop=("y",)), "task2": Task(max_new_tokens=99)}
     )
     assert (limit(own, "task1", wanted), stops(own, "task1", wanted)) == (4, ["y"])
     assert (limit(own, "task2", wanted), stops(own, "task2", wanted)) == (10, ["x"])
@@ -227,7 +227,7 @@ def test_a_task_has_its_own_limit_and_stop_strings() -> None:
 
 
 def test_a_published_t5_writes_up_to_1024_tokens_for_every_task() -> None:
-    own = card("zeroscrolls")
+    own = load_benchmark("zeroscrolls")
     values = profiles.values(Path(__file__).parents[3], "zeroscrolls")
     published = validate(values, "zeroscrolls").predict.benchmark("zeroscrolls")
     assert {limit(own, task, published) for task in own.tasks} == {1024}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.protoqa.card import CARD
 from nightjar.benchmarks.protoqa.questions import answer_of
+from nightjar.benchmarks.protoqa.scoring import BENCHMARK
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -26,10 +26,10 @@ from tests.nightjar.models.test_samples import HEAT, TOP_P, alone
 from tests.nightjar.predict import stage_project
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 
-BENCHMARK = CARD.name
-ITEM, RETRIEVAL = f"{BENCHMARK}-untuned", f"{BENCHMARK}-retrieval"
+NAME = BENCHMARK.name
+ITEM, RETRIEVAL = f"{NAME}-untuned", f"{NAME}-retrieval"
 QUESTIONS = [
-    Question(BENCHMARK, "dev", f"q{number}", {"question": text}, ("x",))
+    Question(NAME, "dev", f"q{number}", {"question": text}, ("x",))
     for number, text in enumerate(
         ["name a fruit", "what is in a bag?", "name something of the sea", "name a fruit"]
     )
@@ -40,15 +40,15 @@ def project(folder: Path, model: Path, **changes: Any) -> Path:
     small = {"max_new_tokens": 5, "temperature": HEAT, "top_p": TOP_P, "precision": "float32", "stop": ["."]}
     small |= {"cut_at_full_stop": True, "batch_size": 5}
     small |= {"samples": 12, "keep": 4, "require_full_stop": False}
-    extractive = {"kind": "extractive", "evidence": f"data/retrieve/{BENCHMARK}"}
+    extractive = {"kind": "extractive", "evidence": f"data/retrieve/{NAME}"}
     systems: dict[str, dict[str, Any]] = {"untuned": {}, "retrieval": extractive}
     benchmark = {"code": "c", "data": "d", "split": "s", "encoder": "data/none"}
-    benchmarks = {BENCHMARK: benchmark}
+    benchmarks = {NAME: benchmark}
     return stage_project.project(folder, model, QUESTIONS, small | changes, systems, benchmarks=benchmarks)
 
 
 def predictions(folder: Path, system: str) -> list[dict[str, Any]]:
-    return stage_project.predictions(folder, BENCHMARK, system)
+    return stage_project.predictions(folder, NAME, system)
 
 
 def test_lists_of_samples_drawn_alone(
@@ -98,7 +98,7 @@ def write_evidence(folder: Path, found: dict[str, list[tuple[str, str, float]]])
         for id, passages in found.items()
         for rank, (title, text, score) in enumerate(passages, start=1)
     ]
-    with tables.ArtifactWriter(folder / "data/retrieve" / BENCHMARK) as writer:
+    with tables.ArtifactWriter(folder / "data/retrieve" / NAME) as writer:
         writer.write(contracts.EVIDENCE, rows)
 
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_sampled_is_one_line(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = project(tmp_path, tiny_model, temperature=0.0)
-    with pytest.raises(NightjarError, match=f"{BENCHMARK}.temperature: all samples are equal"):
+    with pytest.raises(NightjarError, match=f"{NAME}.temperature: all samples are equal"):
         finish(folder, monkeypatch, ITEM)
 
 
@@ -149,5 +149,5 @@ def test_an_answer_is_not_cut_at_a_full_stop_in_it(
     reading = extracted.Reading(asked, ["p"] * len(written), [3.0, 2.0, 1.0, 9.0, 1.0, 9.0])
     settings = load_params(ROOT / "params.yaml").predict.benchmark("protoqa")
     settings = settings.model_copy(update={"require_full_stop": required})
-    (row,) = extracted.extracted(load(tiny_model), CARD, [reading], settings)
+    (row,) = extracted.extracted(load(tiny_model), BENCHMARK, [reading], settings)
     assert row["answers"] == ["dr. pepper", "st. louis", "water"]

@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 import pytest
 
-from nightjar.benchmarks.submission import Submission
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
 from pipelines.cli import COMMANDS, MODULES
@@ -175,7 +174,7 @@ def test_an_earlier_output_is_replaced_and_a_fault_leaves_it(tmp_path: Path) -> 
 def test_both_outputs_are_checked_before_one_is_written(project: Path) -> None:
     from nightjar.benchmarks import registry
 
-    form = registry.card("zeroscrolls").capability(Submission)
+    form = registry.load_benchmark("zeroscrolls").submission
     assert form is not None
     rows = [{"task": task, "id": "1", "prediction": "a"} for task in form.tasks]
     Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

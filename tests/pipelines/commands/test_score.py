@@ -15,16 +15,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Sources
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
 from tests.in_process import nightjar
-from tests.made_card import made_card
+from tests.made_benchmark import made_benchmark
 from tests.questions import question, write_questions
 from tests.stages.predict.test_stage import finish, project
 
-__all__ = ["made_card"]
+__all__ = ["made_benchmark"]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -210,9 +210,9 @@ def test_only_enough_instances_have_intervals_and_are_seen(workdir: Path) -> Non
 
 
 @pytest.fixture()
-def tasks(made_card: Card, workdir: Path) -> tuple[str, ...]:
+def tasks(made_benchmark: Benchmark, workdir: Path) -> tuple[str, ...]:
     """Options for references of a benchmark whose tasks are tracks; a is right on all of one, b on none."""
-    asked = list(made_card.questions(Sources(workdir, workdir), None, 0))
+    asked = list(made_benchmark.questions(Sources(workdir, workdir), None, 0))
     rows = [{"task": it.task_id, "id": it.id, "references": list(it.references)} for it in asked]
     for name, word in (("a", ""), ("b", "long")):
         answers = [
@@ -247,13 +247,15 @@ def test_a_benchmark_whose_tasks_are_tracks_has_one_line_a_task(tasks: tuple[str
     assert table[1:] == ["sums,overall,overall,ratio,4,100.0,,", "sums,overall,overall,errors,4,0.0,,"]
 
 
-def test_the_help_names_the_benchmarks(made_card: Card) -> None:
+def test_the_help_names_the_benchmarks(made_benchmark: Benchmark) -> None:
     for command in ("score", "compare", "references", "prompts"):
         assert "One of: made." in nightjar(command, "--help")
 
 
-def test_references_are_written_for_any_benchmark(made_card: Card, workdir: Path) -> None:
-    write_questions(workdir / "data/questions/made", made_card.questions(Sources(workdir, workdir), None, 0))
+def test_references_are_written_for_any_benchmark(made_benchmark: Benchmark, workdir: Path) -> None:
+    write_questions(
+        workdir / "data/questions/made", made_benchmark.questions(Sources(workdir, workdir), None, 0)
+    )
     told = nightjar("references", "--benchmark", "made", "--output", "r.jsonl", "--json")
     assert json.loads(told) == {"output": "r.jsonl", "n": 8}
     assert lines(workdir / "r.jsonl")[0] == {"id": "sums-0", "references": ["0"], "task": "sums"}

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.submission import Submission
 from tests.in_process import nightjar, refused
 from tests.questions import question, write_questions
 
-TASKS = registry.card("zeroscrolls").capability(Submission).tasks  # type: ignore[union-attr]
+TASKS = registry.load_benchmark("zeroscrolls").submission.tasks  # type: ignore[union-attr]
 
 
 @pytest.fixture()

@@ -14,18 +14,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.core.contracts import schema
 from nightjar.params.drivers import Nightly
+from nightjar.statistics.metric import Metric
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import verdicts as nightly_verdicts
 from tests.in_process import nightjar
-from tests.made_card import made_card
+from tests.made_benchmark import made_benchmark
 from tests.pipelines.history.test_ledger import STARTED
 from tests.pipelines.history.test_ledger import facts as run_facts
 
-__all__ = ["made_card"]
+__all__ = ["made_benchmark"]
 
 SETTINGS = Nightly(alpha=0.05)
 COUNT = 40
@@ -254,11 +255,11 @@ def test_what_decides_an_evaluation_is_compared_and_nothing_else() -> None:
 
 
 def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
-    made_card: Card, monkeypatch: pytest.MonkeyPatch
+    made_benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unjudged = Metric("length", "Length", ("tries",), judged=False)
-    card = replace(made_card, metrics=(*made_card.metrics, unjudged))
-    monkeypatch.setattr(registry, "card", lambda name: card)
+    card = replace(made_benchmark, metrics=(*made_benchmark.metrics, unjudged))
+    monkeypatch.setattr(registry, "load_benchmark", lambda name: card)
     rng = np.random.default_rng(2)
     tries, hits = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100
 

@@ -266,7 +266,7 @@ def test_published_hyper_parameters_of_zeroscrolls(project: Path) -> None:
 def test_the_profile_of_toolformer_leaves_the_tasks_their_tokens(project: Path) -> None:
     apply(project, "toolformer")
     settings = load(project / "params.yaml").predict.benchmark("tool_use")
-    own = {name: task.max_new_tokens for name, task in registry.card("tool_use").tasks.items()}
+    own = {name: task.max_new_tokens for name, task in registry.load_benchmark("tool_use").tasks.items()}
     assert {own["web_questions"], own["mlqa_es"]} == {64, 48}
     assert all(limit is None or limit <= settings.max_new_tokens for limit in own.values())
 

@@ -97,7 +97,7 @@ def test_few_instances_have_no_interval_and_a_failed_point_has_a_row() -> None:
     ],
 )
 def test_the_values_of_papers_are_shown(benchmark: str, study: str, told: str) -> None:
-    card = registry.card(benchmark)
+    card = registry.load_benchmark(benchmark)
     curves = [vars(one) for one in card.papers.curves if one.study == study]
     lines = results.published(made({}, published=curves, tracks=dict(card.tracks)))
     assert any(told in line for line in lines)

@@ -37,14 +37,14 @@ def keys() -> Iterable[tuple[Key, dict[str, Any]]]:
 
 
 def scored(system: str) -> SystemScores:
-    names = dict.fromkeys(part for metric in registry.card(NAME).metrics for part in metric.parts)
+    names = dict.fromkeys(part for metric in registry.load_benchmark(NAME).metrics for part in metric.parts)
     values = np.array([value for task in TASKS for value in RIGHT[task]])
     return SystemScores(system, [key for key, _ in keys()], {name: values for name in names})
 
 
 @pytest.fixture()
 def project(workdir: Path) -> Path:
-    card, scores = registry.card(NAME), [scored("copy_input"), scored("mine")]
+    card, scores = registry.load_benchmark(NAME), [scored("copy_input"), scored("mine")]
     with ArtifactWriter(Path("data/evaluate", NAME)) as writer:
         writer.write(contracts.SCORES, aggregate(card, scores, Bootstrap()))
         writer.write(contracts.INSTANCE_SCORES, [row for it in scores for row in it.rows(NAME)])
@@ -122,7 +122,7 @@ def test_a_task_a_category_or_a_track(project: Path, name: str, rows: list[float
 def test_rows_that_give_another_number_are_said(project: Path) -> None:
     other = scored("mine")
     other.parts["rougeL"][:] = 0.0
-    scores = aggregate(registry.card(NAME), [scored("mine")], Bootstrap())
+    scores = aggregate(registry.load_benchmark(NAME), [scored("mine")], Bootstrap())
     with ArtifactWriter(Path("data/evaluate", NAME)) as writer:
         writer.write(contracts.SCORES, scores)
         writer.write(contracts.INSTANCE_SCORES, list(other.rows(NAME)))
@@ -135,7 +135,7 @@ def test_a_baseline_has_no_predictions(project: Path) -> None:
 
 
 def test_a_mean_of_tasks_has_the_rows_of_all(workdir: Path) -> None:
-    card = registry.card("zeroscrolls")
+    card = registry.load_benchmark("zeroscrolls")
     assert card.average
     instances = [Key(track, "", track, f"{track}-{at}") for track in card.average.tracks for at in range(2)]
     parts: dict[str, np.ndarray] = {

@@ -118,7 +118,7 @@ CASES: Mapping[str, tuple[str, set[str]]] = {
         {"base_model", "evaluate@protoqa", "index", "report"} | _of("retrieve") | _predicting(kind="knn"),
     ),
     "settings of training": ("nightjar/params/train.py", _of("encode", "train", "report")),
-    "settings of predictions": ("nightjar/params/predict.py", _of("predict", "evaluate", "report")),
+    "settings of predictions": ("nightjar/params/predict.py", _of("predict", "report")),
 }
 
 

@@ -13,8 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.capabilities import Reading
-from nightjar.benchmarks.classification.card import CARD
+from nightjar.benchmarks.classification.scoring import BENCHMARK
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -115,16 +114,14 @@ def trained(folder: Path, base: Path, **changes: Any) -> Path:
 def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
     base = sentence_encoder(tmp_path / "base")
     folder = trained(tmp_path / "readers", base)
-    labels = labeller(CARD, folder)
+    labels = labeller(BENCHMARK, folder)
     for task in ("sst2", "trec", "sst2"):
         found = labels(task, FILMS)
         made = reader.load(base, 1)
         reader.restore(made.reader, "decoder", folder / task)
-        reading = CARD.capability(Reading)
-        assert reading
-        targets = made.tokens.targets(reading.targets(task), made.reader.start)
+        targets = made.tokens.targets(BENCHMARK.reader_targets(task), made.reader.start)
         for text, label in zip(FILMS, found, strict=True):
-            alone = reading.text(task, text, "intended")
+            alone = BENCHMARK.reader_text(task, text, "intended")
             with torch.inference_mode():
                 states = reader.encode(made.reader, [made.tokens.input(alone, alone, 64)])
                 scores = reader.answer_scores(
@@ -146,4 +143,4 @@ def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
 def test_other_readers_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     folder = trained(tmp_path / "readers", sentence_encoder(tmp_path / "base"), **changes)
     with pytest.raises(NightjarError, match=message):
-        labeller(CARD, folder)
+        labeller(BENCHMARK, folder)

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import Query
 from nightjar.core import checks, tables
 from nightjar.core.contracts import (
     DEV,
@@ -31,10 +30,11 @@ from nightjar.core.contracts import (
     TRAIN,
     TRAIN_QUESTIONS,
 )
-from stages.contamination.build import Benchmark, build
+from stages.contamination.build import BenchmarkTexts, build
 from stages.contamination.overlaps import OverlapFinder, Source
 from tests.conftest import ROOT
 from tests.in_process import run_stage
+from tests.made_benchmark import changed
 from tests.stages.rows import instance, write_documents
 
 SPLIT, CORPUS, OUTPUT = Path("data/split"), Path("data/ingest/corpus"), Path("data/contamination")
@@ -126,9 +126,11 @@ def passage(id: str, rank: int, text: str, split: str = "test") -> dict[str, Any
     return {**row, "document_id": f"doc-{rank}", "title": "Title", "text": text, "score": 1.0}
 
 
-def asked(benchmark: str, *, retrieved: bool = False) -> Benchmark:
+def asked(benchmark: str, *, retrieved: bool = False) -> BenchmarkTexts:
     folder = RETRIEVED / benchmark
-    return Benchmark(registry.card(benchmark), QUESTIONS_OF / benchmark, folder if retrieved else None)
+    return BenchmarkTexts(
+        registry.load_benchmark(benchmark), QUESTIONS_OF / benchmark, folder if retrieved else None
+    )
 
 
 @pytest.fixture()
@@ -223,7 +225,7 @@ def test_every_benchmark_is_held_against_all_that_is_trained_on(made: Path) -> N
 
 def test_a_card_need_not_say_by_what_evidence_is_searched(made: Path) -> None:
     one = asked("supernatinst")
-    card = one.card.with_capabilities(Query(lambda parts: str(parts["question"])))
+    card = changed(one.card, query=lambda parts: str(parts["question"]))
     facts = build([dataclasses.replace(one, card=card)], SPLIT, CORPUS, INDEX, OUTPUT, 13)
     assert facts["benchmarks"]["supernatinst"]["sides"]["train"]["overlapping"] == 1
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from nightjar import params
-from nightjar.benchmarks.capabilities import Training
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.contracts import TOKENS_FILE
@@ -22,12 +21,10 @@ from stages.encode.questions import QuestionBuild
 from stages.train.packing import packed_length
 from stages.train.plan import Examples, Plan, pairs
 from tests.conftest import ROOT
-from tests.made_card import CARD, NAME
+from tests.made_benchmark import BENCHMARK, NAME, changed
 
 SETTINGS = params.load(ROOT / "params.yaml")
-LEARNS = CARD.with_capabilities(
-    Training(lambda *them: iter(()), lambda question: f"{question.references[0].upper()}!")
-)
+LEARNS = changed(BENCHMARK, training_target=lambda question: f"{question.references[0].upper()}!")
 ASKED = {"name a pet": ("cat", "dog", "fish", "hamster", "snake"), "name a tree": ("oak", "elm")}
 
 
@@ -113,13 +110,13 @@ def test_nothing_to_train_on(tiny_model: Path, tmp_path: Path) -> None:
     tokenizer = load_tokenizer(tiny_model)
     source = put(tmp_path / "questions", [asked("none", "name a ghost")])
 
-    def build(card: Card, folder: Path = source) -> QuestionBuild:
+    def build(card: Benchmark, folder: Path = source) -> QuestionBuild:
         return QuestionBuild(folder, card, SETTINGS.encoding, tokenizer)
 
     work = build(LEARNS)
     with pytest.raises(NightjarError, match="are refused, the first one because it has no reference"):
         work.write(tmp_path / "out", map(work.encode, range(len(work.units))))
     with pytest.raises(NightjarError, match="made has no texts that a language model learns"):
-        build(CARD)
+        build(BENCHMARK)
     with pytest.raises(NightjarError, match=r"made has no training questions; .*benchmarks\.made"):
         build(LEARNS, tmp_path)

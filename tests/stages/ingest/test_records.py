@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.capabilities import FileEncodings
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.registry import load_benchmark
 from nightjar.core.contracts import RECORDS
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rejected, read_rows
 from stages.ingest.datasets import ingest_records
+from tests.made_benchmark import BENCHMARK, changed
 
 RECORD = Record("sums", "1", "sums.json", {"question": "1 + 1?"}, ("2",), category="math")
 
 
-def reading(*found: Record | Refused) -> Card:
+def reading(*found: Record | Refused) -> Benchmark:
     def load(path: Path) -> Iterator[Record | Refused]:
         yield from found
 
-    return replace(card("supernatinst"), name="made", load=load)
+    return changed(load_benchmark("supernatinst"), name="made", load=load)
 
 
 def test_rows_in_are_rows_out_and_refused(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_what_cannot_be_ingested(tmp_path: Path) -> None:
         (reading(RECORD), tmp_path / "none", "no such folder"),
         (reading(), tmp_path, "nothing in it can be used"),
         (reading(Refused("f", "bad", "raw")), tmp_path, "nothing in it can be used .*first f: bad"),
-        (replace(reading(), load=None), tmp_path, "made has no files of its own"),
+        (changed(BENCHMARK, name="made"), tmp_path, "made has no files of its own"),
     ):
         with pytest.raises(NightjarError, match=what):
             ingest_records(made, folder, tmp_path / "out")
@@ -67,6 +67,6 @@ def test_encodings_are_for_cards_that_take_them(tmp_path: Path) -> None:
         asked.append(encodings)
         yield RECORD
 
-    made = replace(reading(), load=load).with_capabilities(FileEncodings(load))
+    made = changed(reading(), load_encoded=load)
     assert ingest_records(made, tmp_path, tmp_path / "out", None, encodings).rows_out == 1
     assert asked == [encodings]

@@ -15,8 +15,7 @@ import yaml
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, improvements, pairs
-from nightjar.benchmarks.capabilities import EvaluationFacts
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import Key, SystemScores
 from nightjar.core import contracts, files, paths, tables
@@ -148,7 +147,7 @@ def few(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def write_evaluated(
-    card: Card,
+    card: Benchmark,
     questions: Sequence[Question],
     scores: Sequence[SystemScores],
     models: Sequence[str],
@@ -181,11 +180,10 @@ def write_evaluated(
         if matches:
             writer.write(contracts.MATCHES, list(matches))
         writer.write(contracts.IMPROVEMENTS, few(improvements(card, scores, baselines, BOOTSTRAP)))
-    details = card.capability(EvaluationFacts)
     inputs = [source.as_posix(), *(f"data/predict/{card.name}/{system}" for system in models)]
     count = len(questions) * len(scores)
     facts(f"evaluate@{card.name}", inputs, [out.as_posix()], count, count, confidence=0.95,
-          **(details.facts(scores, BOOTSTRAP) if details else {}), **more)  # fmt: skip
+          **card.evaluation_facts(scores, BOOTSTRAP), **more)  # fmt: skip
 
 
 DOCUMENTS = {
@@ -246,7 +244,7 @@ def build_project(root: Path, models: Mapping[str, float]) -> None:
     (root / "profiles" / "sample.yaml").write_text("{}\n")
     for stage, inputs, outputs, rows_in, rows_out in RAN:
         facts(stage, inputs, outputs, rows_in, rows_out, **details(stage))
-    card, questions = registry.card(NAME), asked()
+    card, questions = registry.load_benchmark(NAME), asked()
     scores = scored(questions, {**BASELINES, **models})
     predicted = {}
     for one in scores:

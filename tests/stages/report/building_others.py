@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.benchmarks.scores import match_rows, score
 from nightjar.benchmarks.zeroscrolls.prompts import built
@@ -19,7 +19,7 @@ from tests.stages.report import made, made_lists
 from tests.stages.report.building import NAME as SAMPLE
 from tests.stages.report.building import add_system, change_params, facts, prediction, write_evaluated
 
-CARD = registry.card(NAME)
+BENCHMARK = registry.load_benchmark(NAME)
 # Questions of a task: every third document is longer than a prompt of LIMIT tokens.
 N, LIMIT, SHORT, LONG = 24, 120, 20, 200
 # A task with fewer questions than an interval needs.
@@ -59,13 +59,13 @@ def _question(task: str, number: int) -> Question:
 
 def add_long() -> None:
     """Add the benchmark to the project: parameters, facts and artifacts, with its baseline."""
-    add_benchmark(CARD, list(SYSTEMS))
+    add_benchmark(BENCHMARK, list(SYSTEMS))
     asked = questions()
     facts(f"ingest@{NAME}", ["my/long"], [f"data/ingest/{NAME}"], len(asked), len(asked))
     facts(f"questions@{NAME}", [f"data/ingest/{NAME}"], [f"data/questions/{NAME}"], len(asked), len(asked))
     options: Any = SimpleNamespace(max_source_length=LIMIT)
     asking = Asking(options, Words())
-    prompts = [CARD.prompt(one, asking) for one in asked]
+    prompts = [BENCHMARK.prompt(one, asking) for one in asked]
     given: Mapping[str, Callable[[int, Question], str]] = {
         "naive": lambda at, one: naive(one, 1),
         **{system: _answerer(every) for system, every in SYSTEMS.items()},
@@ -73,7 +73,7 @@ def add_long() -> None:
     predicted, scores = {}, []
     for system, answer in given.items():
         answers = [answer(at, one) for at, one in enumerate(asked)]
-        scores.append(score(CARD, system, asked, [[it] for it in answers]))
+        scores.append(score(BENCHMARK, system, asked, [[it] for it in answers]))
         if system in SYSTEMS:
             predicted[system] = [
                 {
@@ -83,14 +83,14 @@ def add_long() -> None:
                 }
                 for one, it, text in zip(asked, answers, prompts, strict=True)
             ]
-    write_evaluated(CARD, asked, scores, list(SYSTEMS), predicted)
+    write_evaluated(BENCHMARK, asked, scores, list(SYSTEMS), predicted)
 
 
 def _answerer(every: int) -> Callable[[int, Question], str]:
     return lambda at, one: ANSWERS[TASKS[one.task_id].kind][0 if at % every == 0 else 1]
 
 
-def add_benchmark(card: Card, systems: Sequence[str]) -> None:
+def add_benchmark(card: Benchmark, systems: Sequence[str]) -> None:
     """List a benchmark of the tests' own, its dataset and its systems in params.yaml; facts of its first stages."""
     (dataset,) = card.datasets
     data = f"data/ingest/{dataset}"
@@ -109,11 +109,11 @@ def add_benchmark(card: Card, systems: Sequence[str]) -> None:
 
 def add_made() -> None:
     """Add the benchmark of made.py to the project: parameters, facts and artifacts."""
-    add_benchmark(made.CARD, made.SYSTEMS)
+    add_benchmark(made.BENCHMARK, made.SYSTEMS)
     facts("ingest@made_files", ["my/made"], ["data/ingest/made_files"], 33, 32, files=1)
     source = [f"data/questions/{made.NAME}"]
     facts(f"questions@{made.NAME}", ["data/ingest/made_files"], source, 32, 32)
-    questions = list(made.questions(None, None, 0))  # type: ignore[arg-type]
+    questions = list(made.BENCHMARK.questions(None, None, 0))  # type: ignore[arg-type]
     predicted, scores = {}, []
     for number, system in enumerate(made.SYSTEMS):
         answers = [
@@ -124,13 +124,13 @@ def add_made() -> None:
             prediction(system, *pair, made.CALLS if system == made.CALLS_TOOL and at == 24 else [])
             for at, pair in enumerate(zip(questions, answers, strict=True))
         ]
-        scores.append(score(made.CARD, system, questions, [[answer] for answer in answers]))
-    write_evaluated(made.CARD, questions, scores, made.SYSTEMS, predicted)
+        scores.append(score(made.BENCHMARK, system, questions, [[answer] for answer in answers]))
+    write_evaluated(made.BENCHMARK, questions, scores, made.SYSTEMS, predicted)
 
 
 def add_lists() -> None:
     """Add the benchmark of made_lists.py to the project: parameters, facts and artifacts."""
-    card, asked = made_lists.CARD, list(made_lists.questions(None, None, 0))  # type: ignore[arg-type]
+    card, asked = made_lists.BENCHMARK, list(made_lists.BENCHMARK.questions(None, None, 0))  # type: ignore[arg-type]
     add_benchmark(card, list(made_lists.ANSWERS))
     source = [f"data/questions/{card.name}"]
     remarks = {"label: easy": 9, "odd <b>": 2}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from tests import made_card
+from tests import made_benchmark
 from tests.conftest import made_once
 from tests.in_process import run_stage
 from tests.stages.report import made, made_lists
@@ -41,7 +41,7 @@ def _reported(
         shutil.copytree(source, root)
         with contextlib.chdir(root), pytest.MonkeyPatch.context() as patch:
             if benchmark:
-                made_card.register(patch, benchmark.NAME, benchmark)
+                made_benchmark.register(patch, benchmark.NAME, benchmark)
                 registry._points.cache_clear()
             add()
             done = run_stage("report")

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import initial
+from nightjar.statistics.metric import Metric
 from stages.report import numbers
 
 PERCENT = Metric("rougeL", "ROUGE-L")
@@ -45,7 +45,7 @@ def test_small_p_values_and_missing_counts() -> None:
 
 @pytest.mark.parametrize("name", registry.names())
 def test_cards_name_what_they_have(name: str) -> None:
-    card = registry.card(name)
+    card = registry.load_benchmark(name)
     assert card.right in ("", *(part for metric in card.metrics for part in metric.parts))
     assert all(set(row.values) <= set(card.tracks) and row.source for row in card.papers.rows)
     if card.papers.collection:

@@ -31,7 +31,7 @@ from tests.stages.report.building import MODELS, NAME, ROOT, SCORED, SYSTEMS, re
 VOID = {"meta", "br", "link", "img"}
 # The marks of roles before the names of systems, which only readers who see them need.
 GLYPHS = str.maketrans(dict.fromkeys((glyph for _, glyph in ROLES.values()), ""))
-METRIC = registry.card(NAME).metric("rougeL")
+METRIC = registry.load_benchmark(NAME).metric("rougeL")
 OUT = Path("data/report")
 PLOTS = ("forests", "calls", "stages", "losses", "perplexities", f"correlation-{NAME}", f"forest-{NAME}",
          *(f"gains-{NAME}-{track}" for track in ("default", "xlingual")))  # fmt: skip
@@ -233,7 +233,7 @@ def test_bold_is_only_what_is_significantly_best(n: int, significant: bool, bold
     pair = {**cell, "system": "untuned", "baseline": "combined", "value": -20.0, "low": -30.0, "high": -10.0}
     pair |= {"p": 0.01, "significant": significant, "better": 1, "worse": 9, "equal": 0}
     roles = {"people": "human", "supervised": "bound", "combined": "treatment", "untuned": "baseline"}
-    found = results.Results(registry.card(NAME), scores, {}, [pair], roles)
+    found = results.Results(registry.load_benchmark(NAME), scores, {}, [pair], roles)
     assert found.best("default", "overall", found.overall("default")[0]) == ("combined" if bold else "")
 
 
@@ -278,7 +278,7 @@ def test_every_score_stands_where_it_belongs(reported: Path) -> None:
     for name, metric in (("word_analogy", "exact_match"), ("data_to_text", "rougeL")):
         row = rows[3 * "\u00a0" + name.replace("_", " ").capitalize()]
         cells = [scores["default", "category", name, metric, system] for system in SYSTEMS]
-        assert row[1] == registry.card(NAME).metric(metric).title
+        assert row[1] == registry.load_benchmark(NAME).metric(metric).title
         assert row[2:] == ["16", *(f"{cell['value']:.1f}" for cell in cells)]
     key = ("default", "task", "task900_made_up", "exact_match")
     assert rows["task900_made_up"][-6:] == [f"{scores[*key, system]['value']:.1f}" for system in SYSTEMS]
@@ -334,7 +334,7 @@ def test_same_input_same_bytes(project: Path) -> None:
 
 
 def test_headline(reported: Path) -> None:
-    found = results.read(registry.card(NAME), SCORED)
+    found = results.read(registry.load_benchmark(NAME), SCORED)
     entries = leaderboard.entries(found)
     assert json.loads((OUT / "headline.json").read_text()) == entries
     assert [entry["system"] for entry in entries] == [*SYSTEMS] * 2
@@ -351,7 +351,7 @@ def test_headline(reported: Path) -> None:
     # A system without the second metric has no such entry.
     rows = tables.read_rows(SCORED, contracts.SCORES)
     rows = [row for row in rows if row["metric"] != "exact_match" or row["system"] != "untuned"]
-    entries = leaderboard.entries(results.Results(registry.card(NAME), rows, {}))
+    entries = leaderboard.entries(results.Results(registry.load_benchmark(NAME), rows, {}))
     (entry, _) = [one for one in entries if one["system"] == "untuned"]
     assert "exact_match" not in entry and "rougeL" in entry
 

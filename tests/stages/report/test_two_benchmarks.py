@@ -15,7 +15,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
-from tests import made_card
+from tests import made_benchmark
 from tests.in_process import run_stage
 from tests.stages.report import made
 from tests.stages.report.building import ABLATIONS, NAME, SYSTEMS, change_params
@@ -155,7 +155,7 @@ def test_a_benchmark_without_a_system_is_named_and_left_out(built_with_arms: Pat
             del systems[name]
 
     with pytest.MonkeyPatch.context() as patch:
-        made_card.register(patch, made.NAME, made)
+        made_benchmark.register(patch, made.NAME, made)
         registry._points.cache_clear()
         add_made()
         change_params(without)

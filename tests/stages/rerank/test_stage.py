@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import Reranking
 from nightjar.benchmarks.question import Question
 from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
@@ -84,14 +83,14 @@ def expected(
     project: Path, side: str, task: str, id: str, most: int | None = None
 ) -> tuple[list[int], list[float]]:
     """Passages and scores by one pass for every whole prompt."""
-    texts = registry.card(NAME).capability(Reranking)
-    assert texts is not None
+    benchmark = registry.load_benchmark(NAME)
     one = question(side, task, id)
     numbers = RANKED[side, task, id][:most]
     asked = [one.parts["text"], *(PASSAGE_TEXTS[number] for number in numbers)]
-    prefix = texts.prefixes(one)[0]
+    prefix = benchmark.reranking_prefixes(one)[0]
     vectors = plain(
-        project / "models/base/language_model", [prefix + texts.query(task, text) for text in asked]
+        project / "models/base/language_model",
+        [prefix + benchmark.reranking_prompt(task, text) for text in asked],
     )
     products = (vectors[1:] @ vectors[0]).round(6)
     order = np.argsort(-products, kind="stable")

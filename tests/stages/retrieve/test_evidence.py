@@ -34,7 +34,7 @@ from tests.stages.rows import instance, write_documents
 from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
-CARD = registry.card("supernatinst")
+BENCHMARK = registry.load_benchmark("supernatinst")
 INDEX = Index(passage_words=100, dense="flat", lexical="words")
 TEXTS = [
     "Nightjars hunt moths at dusk.",
@@ -74,8 +74,8 @@ def wanted(passages: int, **more: Any) -> Retrieval:
 
 
 def write(retriever: Retriever, made: Path, output: Path, passages: int, **per_part: int) -> Facts:
-    sides = sources(CARD, made / "questions", made / "split")
-    return write_found(retriever, CARD, sides, output, wanted(passages), **per_part)
+    sides = sources(BENCHMARK, made / "questions", made / "split")
+    return write_found(retriever, BENCHMARK, sides, output, wanted(passages), **per_part)
 
 
 def numbers(retriever: Retriever, texts: list[str], k: int, beside: float = 0) -> list[list[int]]:
@@ -254,7 +254,7 @@ def leaking(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_label_leaks_from_a_corpus_with_the_test_sentences(
     kind: str, made: Path, leaking: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    card = registry.card("classification")
+    card = registry.load_benchmark("classification")
     retriever = Retriever(leaking / "index", made / "encoder", kind)
     sides = sources(card, leaking / "questions", None)
     with caplog.at_level(logging.WARNING, "nightjar"):
@@ -294,7 +294,7 @@ def test_a_natural_passage_of_a_short_phrase_is_kept(
         for table in (TRAIN_QUESTIONS, DEV_QUESTIONS):
             writer.write(table, [])
     retriever = Retriever(leaking / "index", made / "encoder", "dense")
-    card = registry.card("classification")
+    card = registry.load_benchmark("classification")
     settings = wanted(50, leaves_out=leaves_out)
     write_found(retriever, card, sources(card, tmp_path / "questions", None), tmp_path / "out", settings)
     numbers, _ = read_rankings(tmp_path / "out", "test")["mpqa", "1"]

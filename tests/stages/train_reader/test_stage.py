@@ -13,7 +13,6 @@ import pytest
 
 from nightjar import params
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.capabilities import Reading, Training
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
@@ -26,7 +25,7 @@ from stages.train_reader.__main__ import run as train
 from tests import tiny_models
 from tests.conftest import ROOT
 from tests.killing import units_added
-from tests.made_card import CARD, NAME
+from tests.made_benchmark import BENCHMARK, NAME, changed
 from tests.stages.rows import write_passages
 
 TASKS = {"sums": ("odd", "even"), "words": ("short", "rather long")}
@@ -60,12 +59,18 @@ def asked(task: str, side: str, number: int) -> Question:
 @pytest.fixture()
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two tasks whose answers follow from a letter, three passages for each question, and a tiny base model."""
-    reading = Reading(("plain",), inputs, demonstrated, targets, lambda task, text, form: text)
-    card = CARD.with_capabilities(reading, Training(lambda sources, settings, seed: iter(())))
-    monkeypatch.setattr(registry, "card", lambda name: {NAME: card}[name])
+    card = changed(
+        BENCHMARK,
+        reader_forms=("plain",),
+        reader_inputs=inputs,
+        demonstrated_input=demonstrated,
+        reader_targets=targets,
+        training_questions=lambda sources, settings, seed: iter(()),
+    )
+    monkeypatch.setattr(registry, "load_benchmark", lambda name: {NAME: card}[name])
     # Its code is in no package that the graph would have to watch.
     monkeypatch.setattr(registry, "names", lambda: [NAME])
-    monkeypatch.setattr(registry, "OWN", registry.OWN | {NAME: "tests.made_card"})
+    monkeypatch.setattr(registry, "OWN", registry.OWN | {NAME: "tests.made_benchmark"})
     with tables.ArtifactWriter(tmp_path / f"data/questions/{NAME}") as writer:
         for side, (contract, count) in SIDES.items():
             rows = [asked(task, side, n).row() for task in TASKS for n in range(count)]

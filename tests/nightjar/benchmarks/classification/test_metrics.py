@@ -17,7 +17,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import score as scored
 from nightjar.core.errors import NightjarError
 
-CARD = registry.card("classification")
+BENCHMARK = registry.load_benchmark("classification")
 
 
 def asked(task: str, gold: list[int]) -> list[Question]:
@@ -30,11 +30,11 @@ def asked(task: str, gold: list[int]) -> list[Question]:
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60))
 def test_matthews_of_cola_is_that_of_its_confusion_table(pairs: list[tuple[int, int]]) -> None:
     questions = asked("cola", [gold for gold, _ in pairs])
-    scores = scored(CARD, "x", questions, [[names("cola")[guess]] for _, guess in pairs])
+    scores = scored(BENCHMARK, "x", questions, [[names("cola")[guess]] for _, guess in pairs])
     tp, tn, fp, fn = (pairs.count(cell) for cell in ((1, 1), (0, 0), (0, 1), (1, 0)))
     below = math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
     wanted = 100 * (tp * tn - fp * fn) / below if below else 0.0
-    matthews, accuracy = CARD.metrics
+    matthews, accuracy = BENCHMARK.metrics
     assert estimate(matthews, scores.of(matthews)) == pytest.approx(wanted, abs=1e-4)
     assert estimate(accuracy, scores.of(accuracy)) == pytest.approx(100 * (tp + tn) / len(pairs), abs=1e-4)
 
@@ -49,11 +49,11 @@ def test_accuracy_counts_an_answer_that_is_no_label_as_wrong(task: str) -> None:
 
 
 def test_an_answer_that_is_no_label_lowers_matthews_less_than_the_wrong_label() -> None:
-    gold, matthews = [0, 1, 0, 1], CARD.metrics[0]
+    gold, matthews = [0, 1, 0, 1], BENCHMARK.metrics[0]
 
     def value(last: str) -> float:
         answers = [["unacceptable"], ["acceptable"], ["unacceptable"], [last]]
-        return estimate(matthews, scored(CARD, "x", asked("cola", gold), answers).of(matthews))
+        return estimate(matthews, scored(BENCHMARK, "x", asked("cola", gold), answers).of(matthews))
 
     assert value("unacceptable") < value("?") < value("acceptable") == 100
 

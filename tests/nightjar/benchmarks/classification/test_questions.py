@@ -11,16 +11,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.classification import prompts
 from nightjar.benchmarks.classification.formats import load
-from nightjar.benchmarks.classification.questions import (
-    Settings,
-    demonstrated,
-    prefixes,
-    prompt,
-    query,
-    questions,
-    targets,
-    training,
-)
+from nightjar.benchmarks.classification.questions import QUESTION_SET, ClassificationSettings
 from nightjar.benchmarks.classification.tasks import names
 from nightjar.benchmarks.question import Asking, Question, Record, Sources, questions_of
 from nightjar.core.config import checked
@@ -38,18 +29,20 @@ SAMPLED = (*EIGHT, "fever")
 def sources(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Sources:
     """The sample, ingested."""
     folder = tmp_path_factory.mktemp("ingested") / "classification"
-    ingest_records(registry.card("classification"), sample / "classification", folder)
+    ingest_records(registry.load_benchmark("classification"), sample / "classification", folder)
     return Sources(folder, folder)
 
 
-def settings(**values: Any) -> Settings:
-    return checked(Settings, values, "params.yaml")
+def settings(**values: Any) -> ClassificationSettings:
+    return checked(ClassificationSettings, values, "params.yaml")
 
 
-def sides(sources: Sources, chosen: Settings, seed: int) -> dict[str, dict[str, list[Question]]]:
+def sides(
+    sources: Sources, chosen: ClassificationSettings, seed: int
+) -> dict[str, dict[str, list[Question]]]:
     """The training and dev questions by side and task."""
     found: dict[str, dict[str, list[Question]]] = {"train": {}, "dev": {}}
-    for side, question in training(sources, chosen, seed):
+    for side, question in QUESTION_SET.training_questions(sources, chosen, seed):
         found[side].setdefault(question.task_id, []).append(question)
     return found
 
@@ -59,7 +52,7 @@ def keys(found: list[Question]) -> list[tuple[str, str]]:
 
 
 def test_questions_are_the_test_sides(sources: Sources, sample: Path) -> None:
-    found = list(questions(sources, settings(), 1))
+    found = list(QUESTION_SET.questions(sources, settings(), 1))
     assert Counter(it.task_id for it in found) == dict.fromkeys(SAMPLED, 24)
     assert list(dict.fromkeys(it.task_id for it in found)) == list(SAMPLED)
     tests = {
@@ -78,11 +71,11 @@ def test_questions_are_the_test_sides(sources: Sources, sample: Path) -> None:
             tests[it.key].file,
         )
     assert questions_of(it.row() for it in found) == found
-    assert query(found[0].parts) == found[0].parts["text"]
+    assert QUESTION_SET.query(found[0].parts) == found[0].parts["text"]
 
 
 def test_so_many_of_each_side_are_drawn(sources: Sources) -> None:
-    assert len(list(questions(sources, settings(questions_per_task=5), 3))) == 45
+    assert len(list(QUESTION_SET.questions(sources, settings(questions_per_task=5), 3))) == 45
     few, all_of_them = (sides(sources, settings(dev_per_task=n, shots=0), 3) for n in (2, None))
     assert {len(found) for found in few["dev"].values()} == {2} and few["train"] == all_of_them["train"]
     few = sides(sources, settings(train_per_task=20, shots=0), 3)
@@ -91,7 +84,7 @@ def test_so_many_of_each_side_are_drawn(sources: Sources) -> None:
 
 def test_sides_share_no_sentence(sources: Sources) -> None:
     found = sides(sources, settings(), 1)
-    tests = list(questions(sources, settings(), 1))
+    tests = list(QUESTION_SET.questions(sources, settings(), 1))
     for task in SAMPLED:
         texts = [{it.parts["text"] for it in found[side][task]} for side in ("train", "dev")]
         texts.append({it.parts["text"] for it in tests if it.task_id == task})
@@ -102,7 +95,7 @@ def test_sides_share_no_sentence(sources: Sources) -> None:
 def test_demonstrations_are_training_sentences_that_the_reader_does_not_train_on(sources: Sources) -> None:
     without = sides(sources, settings(train_per_task=40, shots=0), 5)["train"]
     left = sides(sources, settings(train_per_task=40), 5)["train"]
-    for it in questions(sources, settings(train_per_task=40), 5):
+    for it in QUESTION_SET.questions(sources, settings(train_per_task=40), 5):
         known = {one.id: one for one in without[it.task_id]}
         shown = it.shared["demonstrations"]
         assert 8 <= len(shown) <= 11 and {one["label"] for one in shown} == set(names(it.task_id))
@@ -117,17 +110,17 @@ def test_texts_of_reranker_and_reader(sources: Sources) -> None:
     found = sides(sources, settings(), 1)["train"]
     question, *others = found["trec"]
     shown = question.shared["demonstrations"]
-    cut = prefixes(question)
+    cut = QUESTION_SET.reranking_prefixes(question)
     assert len(cut) == len(shown) + 1 and cut[-1] == ""
     for most, text in zip(range(len(shown), 0, -1), cut, strict=False):
         assert [one["text"] in text for one in shown] == [place < most for place in range(len(shown))]
-    text = demonstrated(question, others[:1], "intended")
-    label = targets("trec")[others[0].references[0]].split()[1]
+    text = QUESTION_SET.demonstrated_input(question, others[:1], "intended")
+    label = QUESTION_SET.reader_targets("trec")[others[0].references[0]].split()[1]
     assert text == f"<extra_id_0> : {question.parts['text']} {label} :  {others[0].parts['text']} ."
 
 
 def test_tasks_and_shots_are_settings(sources: Sources) -> None:
-    found = list(questions(sources, settings(tasks=["trec", "mr"], shots=0), 1))
+    found = list(QUESTION_SET.questions(sources, settings(tasks=["trec", "mr"], shots=0), 1))
     assert {it.task_id for it in found} == {"trec", "mr"}
     assert all(it.shared == {"demonstrations": []} for it in found)
     with pytest.raises(NightjarError, match="tasks are sst2, sst5"):
@@ -137,15 +130,15 @@ def test_tasks_and_shots_are_settings(sources: Sources) -> None:
 def test_a_label_without_a_training_sentence_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "stsa.binary.train").write_text("1 fine .\n" * 3)
     (tmp_path / "stsa.binary.test").write_text("0 bad .\n")
-    ingest_records(registry.card("classification"), tmp_path, tmp_path / "out")
+    ingest_records(registry.load_benchmark("classification"), tmp_path, tmp_path / "out")
     broken = Sources(tmp_path / "out", tmp_path / "out")
     with pytest.raises(NightjarError, match="sst2: no training sentence has the label negative"):
-        list(questions(broken, settings(), 1))
-    assert len(list(questions(broken, settings(shots=0), 1))) == 1
+        list(QUESTION_SET.questions(broken, settings(), 1))
+    assert len(list(QUESTION_SET.questions(broken, settings(shots=0), 1))) == 1
 
 
 def test_the_prompt_is_demonstrations_and_question_and_fits(sources: Sources) -> None:
-    (question, *_) = [it for it in questions(sources, settings(), 1) if it.task_id == "sst2"]
+    (question, *_) = [it for it in QUESTION_SET.questions(sources, settings(), 1) if it.task_id == "sst2"]
     shown = [
         prompts.demonstration("sst2", it["text"], it["label"]) for it in question.shared["demonstrations"]
     ]
@@ -156,7 +149,7 @@ def test_the_prompt_is_demonstrations_and_question_and_fits(sources: Sources) ->
             "definition": True, "positive_examples": 2, "negative_examples": 0, "explanation": False,
             "task_name": False, "mixed": False, "trim_input": False, "max_source_length": most, "max_target_length": 9,
         }  # fmt: skip
-        return prompt(question, Asking(checked(Encoding, values, "params.yaml"), Words()))
+        return QUESTION_SET.prompt(question, Asking(checked(Encoding, values, "params.yaml"), Words()))
 
     whole = "Follow the demonstrations:\n" + "\n\n".join(shown) + "\n\n" + asked
     assert made(10_000) == whole

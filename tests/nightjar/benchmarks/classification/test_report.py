@@ -19,10 +19,10 @@ from nightjar.core.display import number
 from nightjar.search.rankings import Passages
 from tests.stages.report import made
 
-CARD = made.CARD
+BENCHMARK = made.BENCHMARK
 LABELS = ("sums", "days", "hours")
 DEPTH, LENGTH, KEPT = 4, 9, 7
-QUESTIONS = list(made.questions(None, None, 0))  # type: ignore[arg-type]
+QUESTIONS = list(made.BENCHMARK.questions(None, None, 0))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_the_table_has_means_by_task_beside_the_published(
     ranked: Ranked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "CONSISTENCY", (Published("Large", {"sums": 61.25}, "Nobody 2030"),))
-    found = report.shares(CARD, ranked)
+    found = report.shares(BENCHMARK, ranked)
     assert [it.title for it in found.columns] == ["ranking", "Sums of two, n = 24", "Days of the week, n = 8"]
     assert found.rows[0] == Row(("Large", "61.3", None), published=True)
     for row, stage in zip(found.rows[1:], ("retrieve", "rerank"), strict=True):
@@ -85,7 +85,7 @@ def test_right_answers_by_share(ranked: Ranked) -> None:
                 100 * np.mean([ranked.right[system][key] for key in keys]), abs=1e-4
             )
             assert (it.low is None) == (it.n < 20)
-    drawn = report.consistency(CARD, ranked)
+    drawn = report.consistency(BENCHMARK, ranked)
     (plot,) = (it for it in drawn.blocks if isinstance(it, Points))
     (fold,) = (it for it in drawn.blocks if isinstance(it, Fold))
     (table,) = (it for it in fold.blocks if isinstance(it, Table))
@@ -120,7 +120,7 @@ def test_questions_that_reranking_moves_come_first(ranked: Ranked) -> None:
 
 @pytest.mark.parametrize("one", QUESTIONS[::5], ids=lambda one: one.id)
 def test_a_case_has_both_rankings_side_by_side(ranked: Ranked, one: Question) -> None:
-    table = report.case(CARD, ranked, one, report.compared(ranked))
+    table = report.case(BENCHMARK, ranked, one, report.compared(ranked))
     orders = {stage: ranked.rankings[stage][one.key][0].tolist() for stage in ("retrieve", "rerank")}
     labels = {row["ranking"]: row["labels"] for row in ranked.rows if row["id"] == one.id}
     assert "fid answers" in table.caption and "pgra answers" in table.caption

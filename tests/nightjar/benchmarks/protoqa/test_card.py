@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.card import Card
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.files import read_references, write_references
 from nightjar.benchmarks.protoqa import similarity, wordnet
 from nightjar.benchmarks.score import compare_files, score_files
@@ -20,11 +20,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from pipelines.cli import main
 from tests.in_process import captured
-from tests.made_card import made_card
+from tests.made_benchmark import made_benchmark
 from tests.nightjar.benchmarks.protoqa.files import put, row
 from tests.tiny_models import language_model, sentence_encoder
 
-__all__ = ["made_card"]
+__all__ = ["made_benchmark"]
 
 ANSWERS = {"q1": ["Rain", "hail"], "q2": ["snow"]}
 
@@ -136,13 +136,13 @@ def test_bad_encoders(tmp_path: Path, references: Path, make: Callable[[Path], o
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_benchmark_without_metrics_of_an_encoder(made_card: Card, tmp_path: Path) -> None:
+def test_a_benchmark_without_metrics_of_an_encoder(made_benchmark: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no metric of made needs an encoder"):
-        made_card.with_encoder(tmp_path)
+        made_benchmark.with_encoder(tmp_path)
 
 
 def test_references_are_written_in_the_form_that_is_read(tmp_path: Path, references: Path) -> None:
-    card = registry.card("protoqa")
+    card = registry.load_benchmark("protoqa")
     asked = read_references(card, references)
     with ArtifactWriter(tmp_path / "questions") as writer:
         writer.write(contracts.QUESTIONS, [one.row() for one in asked], part="all")

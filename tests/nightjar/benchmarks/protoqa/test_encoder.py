@@ -22,7 +22,7 @@ from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, enc
 from nightjar.benchmarks.protoqa.metrics import explained, score
 from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.registry import card
+from nightjar.benchmarks.registry import load_benchmark
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import RECORD
@@ -189,8 +189,8 @@ def test_published_lists_by_minilm(
 ) -> None:
     """A run of the published procedure gives these means; few values are so near 0.1 that rounding decides."""
     folder = real_data / "protoqa"
-    asked = read_references(card("protoqa"), folder / "dev.crowdsourced.jsonl")
-    lists = read_answers(card("protoqa"), folder / f"dev.predictions.{name}", asked)
+    asked = read_references(load_benchmark("protoqa"), folder / "dev.crowdsourced.jsonl")
+    lists = read_answers(load_benchmark("protoqa"), folder / f"dev.predictions.{name}", asked)
     scores = score(asked, [answers or [] for answers in lists], {}, encoder_similarity(minilm))
     for count, mean in zip((1, 3, 5, 10), answered, strict=True):
         assert 100 * scores[f"encoder/max_answers@{count}"].mean() == pytest.approx(mean, abs=0.06)

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis.strategies import lists, sampled_from
 
 from nightjar.benchmarks import files
-from nightjar.benchmarks.capabilities import Match, Matching
-from nightjar.benchmarks.protoqa.card import CARD
+from nightjar.benchmarks.benchmark import Match
 from nightjar.benchmarks.protoqa.metrics import RULES, cleaned, counted_answers, explained, matches, score
+from nightjar.benchmarks.protoqa.scoring import BENCHMARK
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
 from nightjar.benchmarks.question import Question
 
@@ -168,8 +168,8 @@ def test_the_first_answer_has_the_cluster(answers: list[str]) -> None:
 
 def test_matches_are_worth_what_the_matching_of_the_list_is(real_data: Path) -> None:
     folder = real_data / "protoqa"
-    questions = files.read_references(CARD, folder / "dev.crowdsourced.jsonl")
-    predicted = files.read_answers(CARD, folder / "dev.predictions.gpt2finetuned.json", questions)
+    questions = files.read_references(BENCHMARK, folder / "dev.crowdsourced.jsonl")
+    predicted = files.read_answers(BENCHMARK, folder / "dev.predictions.gpt2finetuned.json", questions)
     for one, answers in zip(questions[:12], predicted[:12], strict=True):
         assert answers
         counts = {it["id"]: it["count"] for it in one.parts["clusters"]}
@@ -205,9 +205,7 @@ def test_answers_that_count(rule: str, found: list[Match], most: int) -> None:
 
 
 def test_the_main_similarity_is_that_of_the_main_metric() -> None:
-    matching = CARD.capability(Matching)
-    assert matching
-    main, *_ = matching.titles
-    assert CARD.metrics[0].name.startswith(f"{main}/max_incorrect@3")
-    assert matching.counted([NONE] * 9) == 3
-    assert set(matching.titles) >= set(SIMILARITIES)
+    main, *_ = BENCHMARK.similarities
+    assert BENCHMARK.metrics[0].name.startswith(f"{main}/max_incorrect@3")
+    assert BENCHMARK.counted_answers([NONE] * 9) == 3
+    assert set(BENCHMARK.similarities) >= set(SIMILARITIES)

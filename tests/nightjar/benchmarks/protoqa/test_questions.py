@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.protoqa.questions import Settings, questions, statement, target, training
+from nightjar.benchmarks.protoqa.questions import QUESTION_SET, ProtoQASettings, statement
 from nightjar.benchmarks.question import Asking, Sources
 from nightjar.core.errors import NightjarError
 from stages.ingest.datasets import ingest
@@ -38,7 +38,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 
 
 def test_questions_have_clusters_and_the_best_list(sources: Sources) -> None:
-    found = list(questions(sources, Settings(), 1))
+    found = list(QUESTION_SET.questions(sources, ProtoQASettings(), 1))
     assert [it.id for it in found] == ["q0", "q1", "q2", "q3", "q4"]
     assert found[0].references == ("rain", "snow")
     assert [it["count"] for it in found[0].parts["clusters"]] == [60, 40]
@@ -50,60 +50,68 @@ def test_questions_have_clusters_and_the_best_list(sources: Sources) -> None:
 
 
 def test_questions_whose_answers_are_not_published_are_asked(sources: Sources) -> None:
-    (found,) = questions(sources, Settings(evaluated="test.questions"), 1)
+    (found,) = QUESTION_SET.questions(sources, ProtoQASettings(evaluated="test.questions"), 1)
     assert (found.id, found.references) == ("q9", ())
     assert (
-        registry.card("protoqa").prompt(found, cast(Asking, None)) == "one thing that falls from the sky is"
+        registry.load_benchmark("protoqa").prompt(found, cast(Asking, None))
+        == "one thing that falls from the sky is"
     )
 
 
 def test_so_many_questions_are_drawn(sources: Sources) -> None:
-    assert len(list(questions(sources, Settings(questions=2), 1))) == 2
+    assert len(list(QUESTION_SET.questions(sources, ProtoQASettings(questions=2), 1))) == 2
 
 
 def test_training_pairs(sources: Sources) -> None:
     files = {"train": "train.question_answer_pairs", "dev": "dev.scraped"}
-    found = list(training(sources, Settings(**files, train_pairs=4), 1))
+    found = list(QUESTION_SET.training_questions(sources, ProtoQASettings(**files, train_pairs=4), 1))
     assert [side for side, _ in found] == ["train"] * 4 + ["dev"] * 3
     assert found[0][1].parts == {"question": "what falls?"}
     assert [it.references for side, it in found if side == "dev"] == [("rain",), ("a shower",), ("snow",)]
     assert len({it.key for _, it in found}) == 7
     # The published GPT-2 baseline: in lower case, with a full stop.
-    assert target(found[4][1]._replace(references=("A Shower",))) == "a shower."
+    assert QUESTION_SET.training_target(found[4][1]._replace(references=("A Shower",))) == "a shower."
 
 
 def test_a_file_of_questions_gives_a_pair_for_each_answer_of_each_cluster(sources: Sources) -> None:
     """As protoqa-data is published: train.jsonl has questions with clusters."""
-    found = [one for side, one in training(sources, Settings(train="train"), 1) if side == "train"]
+    found = [
+        one
+        for side, one in QUESTION_SET.training_questions(sources, ProtoQASettings(train="train"), 1)
+        if side == "train"
+    ]
     assert [one.references for one in found] == [("rain",), ("a shower",), ("snow",)] * 2
     assert len({one.key for one in found}) == 6
-    assert [target(one) for one in found[:3]] == ["rain.", "a shower.", "snow."]
+    assert [QUESTION_SET.training_target(one) for one in found[:3]] == ["rain.", "a shower.", "snow."]
 
 
 def test_published_lines_for_finetuning_are_not_transformed_again(sources: Sources) -> None:
     """ProtoQA_GPT2: prompt and target are those of the line, without blanks around the prompt."""
-    card, asking = registry.card("protoqa"), cast(Asking, None)
-    pairs = [pair for _, pair in training(sources, Settings(train="finetune_train"), 1)]
-    lines = [f"{card.prompt(pair, asking)}\t{target(pair)}" for pair in pairs]
+    card, asking = registry.load_benchmark("protoqa"), cast(Asking, None)
+    pairs = [
+        pair
+        for _, pair in QUESTION_SET.training_questions(sources, ProtoQASettings(train="finetune_train"), 1)
+    ]
+    lines = [f"{card.prompt(pair, asking)}\t{QUESTION_SET.training_target(pair)}" for pair in pairs]
     assert lines == ["\t".join(cell.strip() for cell in line.split("\t")) for line in FINETUNE]
     assert lines != FINETUNE
 
 
 @pytest.mark.parametrize("text", ["what falls?", "the best day is named", "do you like rain?"])
 def test_prompts_of_pairs_have_no_blanks_at_their_ends(tmp_path: Path, text: str) -> None:
-    card, asking = registry.card("protoqa"), cast(Asking, None)
+    card, asking = registry.load_benchmark("protoqa"), cast(Asking, None)
     (tmp_path / "source").mkdir()
     put(tmp_path / "source" / "train.pairs.txt", [f"{text}\train"])
     ingest("protoqa", tmp_path / "source", tmp_path / "data")
     sources = Sources(tmp_path / "data", tmp_path / "data")
-    ((_, pair),) = training(sources, Settings(train="train.pairs"), 1)
+    ((_, pair),) = QUESTION_SET.training_questions(sources, ProtoQASettings(train="train.pairs"), 1)
     assert card.prompt(pair, asking) == statement(text).strip()
 
 
 @pytest.mark.parametrize("file", ["test.questions", "dev.assessments"])
 def test_a_file_without_answers_to_train_on(sources: Sources, file: str) -> None:
     with pytest.raises(NightjarError, match=f"no question of {file} has an answer"):
-        list(training(sources, Settings(train=file), 1))
+        list(QUESTION_SET.training_questions(sources, ProtoQASettings(train=file), 1))
 
 
 def test_real_pairs(real_data: Path, tmp_path: Path) -> None:
@@ -111,14 +119,17 @@ def test_real_pairs(real_data: Path, tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     shutil.copy(real_data / "protoqa/dev.scraped.jsonl", tmp_path / "source/train.jsonl")
     ingest("protoqa", tmp_path / "source", tmp_path / "data")
-    settings = Settings(train="train")
-    assert len(list(training(Sources(tmp_path / "data", tmp_path / "data"), settings, 1))) == 4_963
+    settings = ProtoQASettings(train="train")
+    assert (
+        len(list(QUESTION_SET.training_questions(Sources(tmp_path / "data", tmp_path / "data"), settings, 1)))
+        == 4_963
+    )
 
 
 def test_no_training_pairs_without_files_of_them(sources: Sources) -> None:
-    assert list(training(sources, Settings(), 1)) == []
+    assert list(QUESTION_SET.training_questions(sources, ProtoQASettings(), 1)) == []
     with pytest.raises(NightjarError, match=r"benchmarks\.protoqa\.train is absent, which is not in it"):
-        list(training(sources, Settings(train="absent"), 1))
+        list(QUESTION_SET.training_questions(sources, ProtoQASettings(train="absent"), 1))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +145,7 @@ def test_no_training_pairs_without_files_of_them(sources: Sources) -> None:
 )
 def test_a_file_without_questions_to_answer(sources: Sources, file: str, reason: str) -> None:
     with pytest.raises(NightjarError, match=reason):
-        list(questions(sources, Settings(evaluated=file), 1))
+        list(QUESTION_SET.questions(sources, ProtoQASettings(evaluated=file), 1))
 
 
 def test_golden_prompts(golden: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.protoqa.questions import answer_of, ranked
+from nightjar.benchmarks.protoqa.questions import QUESTION_SET, answer_of
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.params import load as load_params
@@ -63,18 +63,28 @@ def test_lists_are_the_most_common_answers(texts: list[str], keep: int, required
     answers = [answer_of(text, required=required) for text in texts]
     counts = Counter(one for one in answers if one.strip() or required)
     wanted = counts.most_common(keep)  # Counter: ties by first appearance
-    found = ranked([(text, 1) for text in texts], settings(keep=keep, require_full_stop=required))
+    found = QUESTION_SET.rank_answers(
+        [(text, 1) for text in texts], settings(keep=keep, require_full_stop=required)
+    )
     assert found == wanted
     # The same from the different texts with the number of times of each.
-    assert ranked(Counter(texts).items(), settings(keep=keep, require_full_stop=required)) == wanted
+    assert (
+        QUESTION_SET.rank_answers(Counter(texts).items(), settings(keep=keep, require_full_stop=required))
+        == wanted
+    )
 
 
 def test_weights_are_summed_by_answer() -> None:
     texts = [("a dog.", 1.5), ("cat.", 2.0), ("the dog", 1.0), ("", 9.0)]
-    assert ranked(texts, settings()) == [("dog", 2.5), ("cat", 2.0)]
-    assert ranked(texts, settings(require_full_stop=True)) == [("", 10.0), ("cat", 2.0), ("dog", 1.5)]
-    assert ranked(texts, settings(keep=1)) == [("dog", 2.5)]
-    assert ranked([], settings()) == []
+    assert QUESTION_SET.rank_answers(texts, settings()) == [("dog", 2.5), ("cat", 2.0)]
+    required = settings(require_full_stop=True)
+    assert QUESTION_SET.rank_answers(texts, required) == [
+        ("", 10.0),
+        ("cat", 2.0),
+        ("dog", 1.5),
+    ]
+    assert QUESTION_SET.rank_answers(texts, settings(keep=1)) == [("dog", 2.5)]
+    assert QUESTION_SET.rank_answers([], settings()) == []
 
 
 def test_the_rule_is_for_answers_that_are_cut() -> None:

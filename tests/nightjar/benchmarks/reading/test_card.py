@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.build import opened
-from nightjar.benchmarks.capabilities import Training
 from nightjar.benchmarks.question import Question, Record, Refused
-from nightjar.benchmarks.reading.card import CARD
-from nightjar.benchmarks.reading.questions import NAME, Settings
+from nightjar.benchmarks.reading.questions import NAME, ReadingSettings
+from nightjar.benchmarks.reading.scoring import BENCHMARK
 from nightjar.core.errors import NightjarError
 
 PASSAGE = "Ada Brock was born in Norwood in 1874."
@@ -29,8 +28,7 @@ def write(folder: Path, name: str, *questions: Any) -> None:
 
 
 def rows(folder: Path) -> tuple[list[Record], list[Refused]]:
-    assert CARD.load
-    found = list(CARD.load(folder))
+    found = list(BENCHMARK.load(folder))
     return [it for it in found if isinstance(it, Record)], [it for it in found if isinstance(it, Refused)]
 
 
@@ -107,8 +105,10 @@ def test_an_answer_starts_at_its_first_letter(tmp_path: Path) -> None:
 def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "dev", asked("a", "Norwood"), asked("a", "1874"))
     write(tmp_path, "train", asked("a", "Ada"))
-    with opened(CARD, tmp_path) as (sources, refused):
-        found = [CARD.questions(sources, Settings(evaluated=name), 0) for name in ("dev", "train")]
+    with opened(BENCHMARK, tmp_path) as (sources, refused):
+        found = [
+            BENCHMARK.questions(sources, ReadingSettings(evaluated=name), 0) for name in ("dev", "train")
+        ]
         assert [[it.references for it in own] for own in found] == [[("Norwood",)], [("Ada",)]]
     assert [(it.id, it.reason) for it in refused] == [("a", "the same id twice")]
 
@@ -151,21 +151,19 @@ def test_other_files(tmp_path: Path, content: str) -> None:
 
 def test_the_sides(tmp_path: Path) -> None:
     write(tmp_path, "test", asked("a", "Norwood"))
-    with opened(CARD, tmp_path) as (sources, _):
-        assert [it.id for it in CARD.questions(sources, Settings(), 0)] == ["a"]
+    with opened(BENCHMARK, tmp_path) as (sources, _):
+        assert [it.id for it in BENCHMARK.questions(sources, ReadingSettings(), 0)] == ["a"]
     write(tmp_path, "train", *(asked(f"t{n}", "1874") for n in range(5)))
-    settings = Settings(evaluated="test", train="train", train_questions=3)
-    with opened(CARD, tmp_path) as (sources, _):
-        assert [it.id for it in CARD.questions(sources, settings, 0)] == ["a"]
-        trains = CARD.capability(Training)
-        assert trains
-        training = trains.questions(sources, settings, 0)
+    settings = ReadingSettings(evaluated="test", train="train", train_questions=3)
+    with opened(BENCHMARK, tmp_path) as (sources, _):
+        assert [it.id for it in BENCHMARK.questions(sources, settings, 0)] == ["a"]
+        training = BENCHMARK.training_questions(sources, settings, 0)
         sides = [side for side, _ in training]
         assert sides == ["train"] * 3
         with pytest.raises(
             NightjarError, match=r"evaluated names none of several files.*files are test, train"
         ):
-            list(CARD.questions(sources, Settings(), 0))
+            list(BENCHMARK.questions(sources, ReadingSettings(), 0))
 
 
 def question(*references: str) -> Question:
@@ -184,11 +182,11 @@ def question(*references: str) -> Question:
     ],
 )
 def test_scores(references: tuple[str, ...], answer: str, exact: float, f1: float) -> None:
-    found = CARD.score([question(*references)], [[answer]])
+    found = BENCHMARK.score([question(*references)], [[answer]])
     assert found["exact_match"].tolist() == [exact] and found["f1"].tolist() == [pytest.approx(f1)]
 
 
 def test_a_question_without_a_prediction_is_wrong_even_if_it_has_no_answer() -> None:
     """An empty answer says that there is none; a model that failed says nothing."""
-    found = CARD.score([question(""), question("")], [[""], []])
+    found = BENCHMARK.score([question(""), question("")], [[""], []])
     assert found["exact_match"].tolist() == found["f1"].tolist() == [1.0, 0.0]

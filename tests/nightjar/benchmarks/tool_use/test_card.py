@@ -13,7 +13,7 @@ NAMES = [
 
 
 def test_tasks_are_tracks() -> None:
-    card = registry.card("tool_use")
+    card = registry.load_benchmark("tool_use")
     assert list(card.tasks) == list(card.tracks) == list(GROUPS) == NAMES
     assert card.track_title("web_questions") == "WebQuestions"
     assert [name for name in NAMES if card.task(name).kind == "perplexity"] == ["wikitext", "held_out"]
@@ -21,7 +21,7 @@ def test_tasks_are_tracks() -> None:
 
 def test_forbidden_tools() -> None:
     """Toolformer, section 4.2: no search in LAMA, whose statements are from Wikipedia, and no QA tool for questions."""
-    card = registry.card("tool_use")
+    card = registry.load_benchmark("tool_use")
     forbidden = {name: card.task(name).forbidden_tools for name in NAMES if card.task(name).forbidden_tools}
     assert forbidden == {
         **dict.fromkeys(["lama_squad", "lama_google_re", "lama_trex"], frozenset({"WikiSearch"})),
@@ -31,7 +31,7 @@ def test_forbidden_tools() -> None:
 
 def test_an_answer_to_a_question_may_begin_with_an_empty_line() -> None:
     """The published prompts of questions do not end within a sentence; an empty line must not end the answer there."""
-    card = registry.card("tool_use")
+    card = registry.load_benchmark("tool_use")
     questions = [name for name in NAMES if GROUPS[name].endswith("answering") or name == "dateset"]
     assert len(questions) == 11
     for name in questions:

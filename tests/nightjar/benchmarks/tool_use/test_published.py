@@ -27,7 +27,7 @@ BY_CALL = {
 
 
 def test_tables_3_to_8() -> None:
-    card = registry.card("tool_use")
+    card = registry.load_benchmark("tool_use")
     for number, (tracks, line) in enumerate(LINES.items(), start=3):
         table = card.papers.tables[number - 3]
         assert table.title.startswith(f"Table {number}:") and table.tracks == tracks
@@ -39,7 +39,7 @@ def test_tables_3_to_8() -> None:
 
 
 def test_table_9() -> None:
-    table = registry.card("tool_use").papers.tables[-1]
+    table = registry.load_benchmark("tool_use").papers.tables[-1]
     assert table.title.startswith("Table 9") and table.tracks == tuple(BY_CALL)
     for track, line in BY_CALL.items():
         found = [it for it in table.calls if it.track == track]

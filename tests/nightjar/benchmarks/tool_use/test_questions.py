@@ -11,9 +11,9 @@ import pytest
 
 from nightjar.benchmarks.build import record_row
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
-from nightjar.benchmarks.tool_use.card import CARD
 from nightjar.benchmarks.tool_use.formats import load
-from nightjar.benchmarks.tool_use.questions import Settings, prompt, query, questions
+from nightjar.benchmarks.tool_use.questions import QUESTION_SET, ToolUseSettings
+from nightjar.benchmarks.tool_use.scoring import BENCHMARK
 from nightjar.benchmarks.tool_use.tasks import GROUPS
 from nightjar.core import contracts
 from nightjar.core.config import checked
@@ -41,8 +41,8 @@ def sources(tmp_path: Path, sample: Path) -> Sources:
     return Sources(tmp_path / "tool_use", tmp_path / "tool_use")
 
 
-def settings(**values: Any) -> Settings:
-    return checked(Settings, values, "params.yaml")
+def settings(**values: Any) -> ToolUseSettings:
+    return checked(ToolUseSettings, values, "params.yaml")
 
 
 def ids(found: Sequence[Question]) -> list[tuple[str, str]]:
@@ -50,7 +50,7 @@ def ids(found: Sequence[Question]) -> list[tuple[str, str]]:
 
 
 def test_all_questions(sources: Sources) -> None:
-    found = list(questions(sources, settings(), 1))
+    found = list(QUESTION_SET.questions(sources, settings(), 1))
     assert list(Counter(it.task_id for it in found).items()) == [*SAMPLE.items(), ("dateset", 9400)]
     assert len(set(ids(found))) == len(found)
     assert all(it.benchmark == "tool_use" and it.track == it.task_id and it.references for it in found)
@@ -62,12 +62,12 @@ def test_all_questions(sources: Sources) -> None:
 
 
 def test_so_many_of_each_task_are_drawn(sources: Sources) -> None:
-    few = questions(sources, settings(questions_per_task=4, dateset_questions=30), 5)
+    few = QUESTION_SET.questions(sources, settings(questions_per_task=4, dateset_questions=30), 5)
     assert Counter(it.task_id for it in few) == {**dict.fromkeys(SAMPLE, 4), "dateset": 30}
 
 
 def test_some_tasks_alone(sources: Sources) -> None:
-    found = questions(sources, settings(tasks=["mlqa_hi", "wikitext"]), 1)
+    found = QUESTION_SET.questions(sources, settings(tasks=["mlqa_hi", "wikitext"]), 1)
     assert Counter(it.task_id for it in found) == {"mlqa_hi": 6, "wikitext": 6}
 
 
@@ -103,12 +103,15 @@ def math(body: str, question: str) -> Question:
 
 def test_published_prompts() -> None:
     none = asking(100)
-    assert prompt(math("Ann has 3 hats", "How many?"), none) == "Ann has 3 hats How many? The answer is"
+    assert (
+        QUESTION_SET.prompt(math("Ann has 3 hats", "How many?"), none)
+        == "Ann has 3 hats How many? The answer is"
+    )
     for task, group in (("web_questions", "question answering"), ("dateset", "temporal")):
         question = Question("tool_use", task, "1", {"question": "who won"}, ("Ann",), category=group)
-        assert prompt(question, none) == "Answer the following question: who won?"
+        assert QUESTION_SET.prompt(question, none) == "Answer the following question: who won?"
         question = Question("tool_use", task, "1", {"question": "who won?"}, ("Ann",), category=group)
-        assert prompt(question, none) == "Answer the following question: who won?"
+        assert QUESTION_SET.prompt(question, none) == "Answer the following question: who won?"
 
 
 def of(task: str, **parts: str) -> Question:
@@ -120,21 +123,21 @@ def test_published_prompts_of_statements_paragraphs_and_texts() -> None:
     none = asking(100)
     complete = "Please complete the following text so that it is factually correct: "
     for task in ("lama_squad", "lama_google_re", "lama_trex", "templama"):
-        assert prompt(of(task, text="Ann was born in"), none) == f"{complete}Ann was born in"
-    assert prompt(of("mlqa_de", context="Ann has hats.", question="Wer hat?"), none) == (
+        assert QUESTION_SET.prompt(of(task, text="Ann was born in"), none) == f"{complete}Ann was born in"
+    assert QUESTION_SET.prompt(of("mlqa_de", context="Ann has hats.", question="Wer hat?"), none) == (
         "Your task is to answer a question based on the following paragraph: Ann has hats. "
         "Now answer the following question in English: Wer hat?"
     )
-    assert prompt(of("mawps", question="How many?"), none) == "How many? The answer is"
-    assert prompt(of("trivia_qa", question="Who"), none) == "Answer the following question: Who?"
+    assert QUESTION_SET.prompt(of("mawps", question="How many?"), none) == "How many? The answer is"
+    assert QUESTION_SET.prompt(of("trivia_qa", question="Who"), none) == "Answer the following question: Who?"
     for passages in ((), (("A", "one"),)):
-        assert prompt(of("wikitext", title="T"), asking(1, *passages)) == "  the text\n"
+        assert QUESTION_SET.prompt(of("wikitext", title="T"), asking(1, *passages)) == "  the text\n"
 
 
 def test_what_evidence_is_searched_by() -> None:
-    assert query({"context": "c", "question": "q"}) == "q"
-    assert query({"text": "t"}) == "t"
-    assert query({"title": "a title"}) == "a title"
+    assert QUESTION_SET.query({"context": "c", "question": "q"}) == "q"
+    assert QUESTION_SET.query({"text": "t"}) == "t"
+    assert QUESTION_SET.query({"title": "a title"}) == "a title"
 
 
 def test_evidence_that_does_not_fit_is_left_out_last_first() -> None:
@@ -142,25 +145,25 @@ def test_evidence_that_does_not_fit_is_left_out_last_first() -> None:
     passages = [("A", "one two three"), ("B", "four five")]
     asked = "Ann has 3 hats. How many? The answer is"
     first, second = "Evidence 1 - A: one two three\n", "Evidence 2 - B: four five\n"
-    assert prompt(question, asking(22, *passages)) == f"{first}{second}\n{asked}"
-    assert prompt(question, asking(21, *passages)) == f"{first}\n{asked}"
-    assert prompt(question, asking(16, *passages)) == f"{first}\n{asked}"
-    assert prompt(question, asking(15, *passages)) == asked
-    assert prompt(question, asking(1, *passages)) == asked
+    assert QUESTION_SET.prompt(question, asking(22, *passages)) == f"{first}{second}\n{asked}"
+    assert QUESTION_SET.prompt(question, asking(21, *passages)) == f"{first}\n{asked}"
+    assert QUESTION_SET.prompt(question, asking(16, *passages)) == f"{first}\n{asked}"
+    assert QUESTION_SET.prompt(question, asking(15, *passages)) == asked
+    assert QUESTION_SET.prompt(question, asking(1, *passages)) == asked
 
 
 def test_prompts_in_the_encoding_of_the_recipes(sources: Sources) -> None:
-    found = {one.task_id: one for one in questions(sources, settings(prompts="instructions"), 1)}
-    statement = prompt(found["lama_trex"], asking(500))
+    found = {one.task_id: one for one in QUESTION_SET.questions(sources, settings(prompts="instructions"), 1)}
+    statement = QUESTION_SET.prompt(found["lama_trex"], asking(500))
     assert f"Input: {found['lama_trex'].parts['text']} ___\nOutput:" in statement
-    assert prompt(found["wikitext"], asking(500)) == found["wikitext"].references[0]
+    assert QUESTION_SET.prompt(found["wikitext"], asking(500)) == found["wikitext"].references[0]
     for task, beginning in (
         ("svamp", "Definition: Solve the problem"),
         ("dateset", "Definition: Answer the"),
         ("templama", "Definition: Complete the text"),
         ("mlqa_zh", "Definition: Read the paragraph"),
     ):
-        text = prompt(found[task], asking(500, ("T", "a passage")))
+        text = QUESTION_SET.prompt(found[task], asking(500, ("T", "a passage")))
         assert text.startswith(beginning) and text.endswith("Output:")
         assert all(part.rstrip("?") in text for part in found[task].parts.values())
         assert "Evidence 1 - T: a passage" in text
@@ -176,4 +179,4 @@ def test_prompts_in_the_encoding_of_the_recipes(sources: Sources) -> None:
     ],
 )  # fmt: skip
 def test_pages_show_the_story_of_a_word_problem(parts: dict[str, Any], text: str) -> None:
-    assert CARD.shown(parts) == text
+    assert BENCHMARK.display_text(parts) == text

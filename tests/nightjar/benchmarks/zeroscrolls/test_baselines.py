@@ -68,7 +68,7 @@ def test_the_published_score_is_that_on_the_real_test_set(real_data: Path, tmp_p
     (tmp_path / task / "test.jsonl").symlink_to(real_data / "long-documents" / task / "test.jsonl")
     found = [one for one in load(tmp_path) if isinstance(one, Record)]
     questions = [Question(NAME, task, it.id, it.parts, it.references, track=task) for it in found]
-    card = registry.card(NAME)
+    card = registry.load_benchmark(NAME)
     scores = score(card, "naive", questions, [[naive(one, 0)] for one in questions])
     row = aggregate(card, [scores], Bootstrap(0, 1000, 0.999))[0]
     published = next(it.values[task] for it in card.papers.rows if it.system == "naive")

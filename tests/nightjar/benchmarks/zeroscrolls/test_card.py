@@ -16,7 +16,7 @@ from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import put
 
-CARD = registry.card(NAME)
+BENCHMARK = registry.load_benchmark(NAME)
 GOLD = {"quality": "B", "space_digest": "60%", "book_sum_sort": "2, 1, 3"}
 # Of the corpus form: values of the example in the published documentation of the metric.
 DOC = [
@@ -36,7 +36,7 @@ def gold(task: str, number: int) -> list[str]:
 
 
 def test_published_averages_are_the_means_of_the_tasks() -> None:
-    rows = {it.system: it.values for it in CARD.papers.rows}
+    rows = {it.system: it.values for it in BENCHMARK.papers.rows}
     whole = {system: values for system, values in rows.items() if len(values) == 11}
     assert len(whole) == 13
     for system, values in whole.items():
@@ -50,10 +50,12 @@ def test_every_task_has_a_main_metric_and_its_reserved_tokens() -> None:
     parts = score(questions, [[]] * 10)
     for place, (task, it) in enumerate(TASKS.items()):
         main = next(
-            one for one in CARD.metrics if all(parts[part][place] == parts[part][place] for part in one.parts)
+            one
+            for one in BENCHMARK.metrics
+            if all(parts[part][place] == parts[part][place] for part in one.parts)
         )
         assert main.name == it.kind
-        assert CARD.task(task).max_new_tokens == it.reserved
+        assert BENCHMARK.task(task).max_new_tokens == it.reserved
 
 
 def test_rouge_has_the_published_corpus_form_and_the_form_by_instance(tmp_path: Path) -> None:
@@ -152,8 +154,8 @@ def test_an_unknown_task_is_an_error() -> None:
 
 
 def test_published_curves_have_the_values_of_the_tables() -> None:
-    rows = {it.system: it.values for it in CARD.papers.rows}
-    curves = {(it.study, it.system): it.points for it in CARD.papers.curves}
+    rows = {it.system: it.values for it in BENCHMARK.papers.rows}
+    curves = {(it.study, it.system): it.points for it in BENCHMARK.papers.curves}
     lengths = curves["input_length", "Flan-T5-xxl"]
     assert {at: of["score"] for at, of in lengths.items()} == {
         "512": 17.1, "1024": 20.8, "2048": 24.9, "4096": 29.1, "8192": 29.9,

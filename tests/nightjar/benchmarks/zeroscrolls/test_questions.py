@@ -13,7 +13,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.zeroscrolls.prompts import built
-from nightjar.benchmarks.zeroscrolls.questions import Settings, prompt, query
+from nightjar.benchmarks.zeroscrolls.questions import QUESTION_SET, ZeroScrollsSettings
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -22,7 +22,7 @@ from tests.nightjar.benchmarks.benchmark_project import configure
 from tests.nightjar.benchmarks.zeroscrolls.files import put, put_all, row
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
-CARD = registry.card(NAME)
+BENCHMARK = registry.load_benchmark(NAME)
 
 
 def asking(limit: int, encoder_decoder: bool = False) -> Asking:
@@ -52,7 +52,9 @@ def test_from_files_to_the_score_of_the_baseline(project: Path) -> None:
     assert {one.track for one in questions} == set(TASKS)
     scores = tables.read_rows(project / "data/evaluate" / NAME, contracts.SCORES)
     value = {(one["track"], one["metric"]): one["value"] for one in scores if one["system"] == "naive"}
-    main = [next(value[task, it.name] for it in CARD.metrics if (task, it.name) in value) for task in TASKS]
+    main = [
+        next(value[task, it.name] for it in BENCHMARK.metrics if (task, it.name) in value) for task in TASKS
+    ]
     assert value["score", "score"] == pytest.approx(sum(main) / 10, abs=1e-4)
     assert value["musique", "f1"] == 50.0
 
@@ -86,14 +88,14 @@ def test_settings_choose_questions(project: Path) -> None:
 )
 def test_settings_that_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        Settings(**values)
+        ZeroScrollsSettings(**values)
 
 
 @pytest.mark.parametrize(("limit", "total"), [(300, None), (4000, 428), (100, 428)])
 def test_the_total_less_what_is_reserved_replaces_the_limit_of_the_encoding(
     limit: int, total: int | None
 ) -> None:
-    found = prompt(question(total_tokens=total), asking(limit))
+    found = QUESTION_SET.prompt(question(total_tokens=total), asking(limit))
     assert "[The rest of the article is omitted]" in found
     # The omission message joins the token before it; one token is kept free.
     assert len(Words().encode(found)) == 299
@@ -104,7 +106,9 @@ def test_the_total_is_not_for_encoder_decoders() -> None:
     whole = asking(300)
     asked = Asking(whole.encoding, whole.tokenizer, whole.evidence, encoder_decoder=True)
     assert (
-        prompt(question(total_tokens=2000), asked) == prompt(question(), asked) != question().parts["input"]
+        QUESTION_SET.prompt(question(total_tokens=2000), asked)
+        == QUESTION_SET.prompt(question(), asked)
+        != question().parts["input"]
     )
 
 
@@ -112,9 +116,9 @@ def test_an_error_names_the_task_and_the_id() -> None:
     with pytest.raises(
         NightjarError, match=r"^zeroscrolls qasper e1: the query and the omission message take 1\d"
     ):
-        prompt(question(), asking(12))
+        QUESTION_SET.prompt(question(), asking(12))
 
 
 def test_evidence_is_searched_by_the_query_or_the_instruction() -> None:
-    assert query(question("qasper").parts) == "Question:\nWhich one?"
-    assert query(question("gov_report").parts).startswith("You are given a report")
+    assert QUESTION_SET.query(question("qasper").parts) == "Question:\nWhich one?"
+    assert QUESTION_SET.query(question("gov_report").parts).startswith("You are given a report")

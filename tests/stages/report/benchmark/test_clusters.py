@@ -23,12 +23,12 @@ from stages.report.benchmark import clusters, published
 from stages.report.read import results
 from tests.conftest import ROOT
 from tests.stages.report import made_lists
-from tests.stages.report.made_lists import ATTACK, CARD, NAME, N
+from tests.stages.report.made_lists import ATTACK, BENCHMARK, NAME, N
 from tests.stages.report.test_stage import OUT, explorer, parsed
 
 SCORED = Path("data/evaluate", NAME)
 PAGE = f"{NAME}.html"
-ASKED = list(made_lists.questions(None, None, 0))  # type: ignore[arg-type]
+ASKED = list(made_lists.BENCHMARK.questions(None, None, 0))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,13 +81,13 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     compared = tables.read_rows(SCORED, contracts.COMPARISONS)
     few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
     none = [{**row, "low": None, "high": None} for row in compared]
-    section = published.section(CARD, results.Results(CARD, few, {}, none), [])
+    section = published.section(BENCHMARK, results.Results(BENCHMARK, few, {}, none), [])
     assert section
     table = next(it for it in section.blocks if isinstance(it, Table))
     *ours, heading, distance = table.rows
     assert [row.cells[1] for row in ours] == ["", "18–19, n<20", "18–19, n<20"] and heading.heading
     assert all(cell.n == 0 for row in (*ours, distance) for cell in row.cells if isinstance(cell, Value))
-    section = published.section(CARD, results.Results(CARD, rows, {}), [])
+    section = published.section(BENCHMARK, results.Results(BENCHMARK, rows, {}), [])
     assert section
     for block in section.blocks:
         if isinstance(block, Table):
@@ -106,7 +106,7 @@ def test_labels() -> None:
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
     easy = {one.id for one in ASKED if one.parts["labels"]}
     # As the stage evaluate does with the parameters' resamples.
-    again = aggregate(CARD, scores, Bootstrap())
+    again = aggregate(BENCHMARK, scores, Bootstrap())
     for place, system in ((1, "untuned"), (2, "people")):
         (one,) = [it for it in scores if it.system == system]
         values = dict(zip([key.id for key in one.keys], one.parts["same/3"], strict=True))
@@ -164,7 +164,7 @@ def evaluated(systems: list[str]) -> Evaluated:
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
     table = tables.read_rows(SCORED, contracts.SCORES)
     params = load(ROOT / "params.yaml").model_copy(update={"seed": 3})
-    return Evaluated(CARD, params, systems, ASKED, scores, table, {}, Path(), lambda path: None)
+    return Evaluated(BENCHMARK, params, systems, ASKED, scores, table, {}, Path(), lambda path: None)
 
 
 def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

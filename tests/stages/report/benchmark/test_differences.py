@@ -13,7 +13,7 @@ from stages.report.benchmark import differences
 from stages.report.read.results import Results
 from tests.stages.report.building import NAME
 
-CARD = registry.card(NAME)
+BENCHMARK = registry.load_benchmark(NAME)
 
 
 def row(system: str, baseline: str, value: float = 2.0, **more: Any) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def scored(*systems: str, compared: Sequence[dict[str, Any]] = ()) -> Results:
          "metric": "rougeL", "n": 30, "value": 50.0 + at, "low": None, "high": None}
         for at, system in enumerate(systems)
     ]  # fmt: skip
-    return Results(CARD, rows, {}, compared)
+    return Results(BENCHMARK, rows, {}, compared)
 
 
 def tables(section: Section | None) -> list[Table]:

@@ -13,7 +13,7 @@ from nightjar.statistics import Bootstrap
 from stages.report.benchmark.findings import opposites
 from stages.report.read.results import Results, Row
 
-CARD = registry.card("tool_use")
+BENCHMARK = registry.load_benchmark("tool_use")
 N = 24
 
 
@@ -25,8 +25,8 @@ def results(plain: float, disabled: float) -> Results:
         for system, value in (("plain", plain), ("toolformer_disabled", disabled))
     ]
     bootstrap = Bootstrap(1, 200, 0.95)
-    compared = compare(CARD, made, [("toolformer_disabled", "plain")], bootstrap)
-    return Results(CARD, aggregate(CARD, made, bootstrap), {}, compared)
+    compared = compare(BENCHMARK, made, [("toolformer_disabled", "plain")], bootstrap)
+    return Results(BENCHMARK, aggregate(BENCHMARK, made, bootstrap), {}, compared)
 
 
 def test_an_opposite_result_has_the_numbers_of_both_and_the_reason() -> None:
@@ -41,7 +41,7 @@ def test_a_result_like_the_papers_has_none(disabled: float) -> None:
 
 
 def test_a_mean_of_tasks() -> None:
-    card = registry.card("classification")
+    card = registry.load_benchmark("classification")
     lanes = {name: Interval(value, None, None) for name, value in (("reader", 38.9), ("pgra", 35.2))}
     row = Row("overall", "overall", card.metric("accuracy"), 54, lanes)
     (text,) = opposites(Results(card, [], {}), row)

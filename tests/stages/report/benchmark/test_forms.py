@@ -12,7 +12,7 @@ import pytest
 
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core import contracts, tables
-from tests.stages.report.building_others import CARD, FEW, N_FEW, NAME, SYSTEMS, N
+from tests.stages.report.building_others import BENCHMARK, FEW, N_FEW, NAME, SYSTEMS, N
 from tests.stages.report.test_stage import OUT, explorer, parsed
 
 Rows = list[list[str]]
@@ -49,7 +49,7 @@ def test_the_papers_tables_have_our_scores_with_intervals(report: Rows) -> None:
     head = ["system", *titles.values(), f"Mean of the ten tasks, n = {n}"]
     rows = between(report, head, 13)
     assert [row[0] for row in rows] == [
-        *(it.system for it in CARD.papers.rows[:10]), "naive", *SYSTEMS,
+        *(it.system for it in BENCHMARK.papers.rows[:10]), "naive", *SYSTEMS,
     ]  # fmt: skip
     assert rows[2][1:] == ["7.1", "9.6", "7.2", "3.9", "25.0", "18.7", "21.4", "35.3", "15.2", "0.0", "14.3"]
     assert rows[9][1:] == ["41.0", "20.0", "22.5", "–", "53.1", "31.0", "47.0", "–", "–", "–", "–"]
@@ -60,7 +60,7 @@ def test_the_papers_tables_have_our_scores_with_intervals(report: Rows) -> None:
             assert cell == "".join(found[track, row[0], metric])
     second = report.index(head, report.index(head) + 1)
     assert [row[0] for row in report[second + 1 : second + 13]] == [
-        *(it.system for it in CARD.papers.rows[10:]), "naive", *SYSTEMS,
+        *(it.system for it in BENCHMARK.papers.rows[10:]), "naive", *SYSTEMS,
     ]  # fmt: skip
     assert report[second + 6][1:] == [*["–"] * 10, "20.8"]
 

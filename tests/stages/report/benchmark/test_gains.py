@@ -15,7 +15,7 @@ from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
 from tests.stages.report.test_stage import OUT, parsed, run, text
 
 FACTS = Path("data/metrics/evaluate-supernatinst.json")
-CARD = registry.card(NAME)
+BENCHMARK = registry.load_benchmark(NAME)
 
 
 def signed(value: float) -> str:
@@ -33,15 +33,15 @@ def test_the_page_shows_the_numbers_of_the_tables(reported: Path) -> None:
     for row in compared:
         if row["baseline"] in BASELINES:
             continue
-        metric = CARD.metric(row["metric"])
-        cells = [f"{row['system']} − {row['baseline']}", CARD.track_title(row["track"]), f"{metric.title} (%)",
+        metric = BENCHMARK.metric(row["metric"])
+        cells = [f"{row['system']} − {row['baseline']}", BENCHMARK.track_title(row["track"]), f"{metric.title} (%)",
                  f"{row['n']}", signed(row["value"]), ends(row),
                  "n<20" if row["p"] is None else p(row["p"]),
                  *(f"{row[name]:,}" for name in ("better", "worse", "equal")),
                  "yes" if row["significant"] else "no"]  # fmt: skip
         if row["level"] == "overall" and row["metric"] != "rouge1":
             assert found.count(cells) == 1
-        if row["level"] == "category" and metric == CARD.main_metric(row["name"]):
+        if row["level"] == "category" and metric == BENCHMARK.main_metric(row["name"]):
             wanted = [row["name"].replace("_", " ").capitalize(), cells[0]]
             some = [line for line in found if line[:2] == wanted and signed(row["value"]) in line]
             assert bool(some) == (row["baseline"] == "untuned")

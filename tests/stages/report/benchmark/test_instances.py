@@ -16,7 +16,7 @@ from nightjar.params import load
 from stages.report.benchmark import instances
 from tests.stages.report.building import EVIDENCE, NAME, SCORED, asked
 
-CARD = registry.card(NAME)
+BENCHMARK = registry.load_benchmark(NAME)
 
 
 def found(evidence: str = "data/none") -> Evaluated:
@@ -25,7 +25,7 @@ def found(evidence: str = "data/none") -> Evaluated:
     one = systems[f"{NAME}-combined"].model_copy(update={"evidence": Path(evidence)})
     predict = params.predict.model_copy(update={"systems": {**systems, f"{NAME}-combined": one}})
     scores = from_rows(tables.read_rows(SCORED, contracts.INSTANCE_SCORES))
-    return Evaluated(CARD, params.model_copy(update={"predict": predict}), ["combined"], asked(), scores, [], {},
+    return Evaluated(BENCHMARK, params.model_copy(update={"predict": predict}), ["combined"], asked(), scores, [], {},
                      Path(), lambda path: None)  # fmt: skip
 
 

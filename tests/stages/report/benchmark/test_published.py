@@ -23,7 +23,7 @@ from stages.report.read.systems import Systems
 from stages.report.site import cell
 from tests.stages.report.building import ROOT
 
-CARD = registry.card("tool_use")
+BENCHMARK = registry.load_benchmark("tool_use")
 MODELS = ("untuned", "toolformer")
 PARAMS = params_module.load(ROOT / "params.yaml")
 N = 24
@@ -45,17 +45,17 @@ def scores(system: str, accuracy: float, nll: float) -> SystemScores:
 def shown() -> Mapping[str, Any]:
     made = [scores("untuned", 0.25, np.log(20)), scores("toolformer", 0.5, np.log(12))]
     bootstrap = Bootstrap(1, 200, 0.95)
-    compared = compare(CARD, made, [("toolformer", "untuned")], bootstrap)
+    compared = compare(BENCHMARK, made, [("toolformer", "untuned")], bootstrap)
     roles = dict.fromkeys(MODELS, "baseline")
     called = {("lama_trex", str(n)): frozenset({"QA"}) for n in range(6)}
     one = benchmark.Benchmark(
-        Systems(CARD, {}, MODELS, roles),
-        Results(CARD, aggregate(CARD, made, bootstrap), {}, compared, roles),
+        Systems(BENCHMARK, {}, MODELS, roles),
+        Results(BENCHMARK, aggregate(BENCHMARK, made, bootstrap), {}, compared, roles),
         compared,
         [],
         calls.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, 0), dict.fromkeys(MODELS, N)),
-        [*split_by_call(CARD, made[0], {}), *split_by_call(CARD, made[1], called)],
-        Evaluated(CARD, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
+        [*split_by_call(BENCHMARK, made[0], {}), *split_by_call(BENCHMARK, made[1], called)],
+        Evaluated(BENCHMARK, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
     )
     return benchmark.context(one, column(one), PARAMS)
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.card import Metric
 from nightjar.benchmarks.sections import Axis, Gains, Interval, Point, Points
+from nightjar.statistics.metric import Metric
 from stages.report.plots import kinds
 from stages.report.plots.kinds import BIN, HIGH, LOW
 from stages.report.plots.spec import Plot, rounded

@@ -11,7 +11,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.core import tables
 from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, QUESTIONS, SUPERVISED, TRAIN
-from stages.contamination.build import Benchmark, build
+from stages.contamination.build import BenchmarkTexts, build
 from stages.report.project import contamination
 from tests.stages.report.building import facts
 from tests.stages.report.test_stage import OUT, parsed, run
@@ -44,8 +44,8 @@ def told(project: Path) -> Path:
         writer.write(EVIDENCE, [{**row, "rank": 1, "title": "", "text": "Yes.", "score": 1.0}])
     with tables.ArtifactWriter(corpus) as writer:
         writer.write(DOCUMENTS, [])
-    card = registry.card("supernatinst")
-    found = build([Benchmark(card, asked, retrieved)], split, corpus, Path("made/index"), out, 5)
+    card = registry.load_benchmark("supernatinst")
+    found = build([BenchmarkTexts(card, asked, retrieved)], split, corpus, Path("made/index"), out, 5)
     facts("contamination", ["data/split", "data/ingest/corpus"], [out.as_posix()], 2, 2, **found)
     return project
 
@@ -54,7 +54,7 @@ def test_shares_tasks_and_examples(told: Path) -> None:
     done = run()
     assert done.returncode == 0, done.stderr
     every = [row for row in parsed("contamination.html").rows if row]
-    title = registry.card("supernatinst").title
+    title = registry.load_benchmark("supernatinst").title
     sides, parts, passages, by_track, task = [row[1:] for row in every if title in row[:2]]
     assert sides == ["2", "1 (50%)", "0", "0", "0", "1 (50%)", "0"]
     assert parts == ["1 (50%)", "0", "1 (50%)", "2 (100%)"]

@@ -91,11 +91,11 @@ def test_bars_are_as_long_as_their_counts() -> None:
 def test_without_disagreements(facts: dict[str, Any], sentence: str) -> None:
     nodes = [Node("split", (), (), 0, 0, 0, facts)]
     nodes.append(Node(f"ingest@{INGESTED}", (), (), 0, 0, 0, {"collection": collection()}))
-    found = data.sections(nodes, [registry.card(NAME)], str)
+    found = data.sections(nodes, [registry.load_benchmark(NAME)], str)
     texts = [block.text for section in found for block in section.blocks if isinstance(block, Text)]
     assert any(sentence in one for one in texts)
 
 
 def test_no_data_no_section(reported: Path) -> None:
     assert "data.html" not in parsed().links and not (OUT / "data.html").exists()
-    assert data.sections([Node("split", (), (), 0, 0, 0, {})], [registry.card(NAME)], str) == []
+    assert data.sections([Node("split", (), (), 0, 0, 0, {})], [registry.load_benchmark(NAME)], str) == []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-from nightjar.benchmarks.capabilities import Analysis, EncoderMetrics, Explain, Matching, Scoring, Tracks
-from nightjar.benchmarks.card import Card, Metric
+from nightjar.benchmarks.benchmark import Analysis, Benchmark, Match
 from nightjar.benchmarks.papers import PublishedTable, read
 from nightjar.benchmarks.protoqa.analyses import assess, compare_clusterings, coverage
-from nightjar.benchmarks.protoqa.encoder import encoder_similarity
+from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, encoder_similarity
 from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.metrics import (
     ENCODER,
@@ -22,11 +22,13 @@ from nightjar.benchmarks.protoqa.metrics import (
     metric_name,
     score,
 )
-from nightjar.benchmarks.protoqa.questions import QUESTION_CARD
+from nightjar.benchmarks.protoqa.questions import ProtoQAQuestions
 from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES
-from nightjar.benchmarks.question import DEFAULT_TRACK
-from nightjar.benchmarks.sections import ReportSections
+from nightjar.benchmarks.question import DEFAULT_TRACK, Question
+from nightjar.benchmarks.sections import Evaluated, Section
+from nightjar.statistics.metric import Metric
+from nightjar.statistics.statistic import Floats
 
 _TITLES = {
     "exact_match": "exact match",
@@ -55,12 +57,9 @@ _METRICS = [
     for rule in RULES
 ]
 MAIN = "wordnet/max_incorrect@3"
-_MAIN_SIMILARITY, _, _MAIN_RULE = MAIN.partition("/")
-_MATCHING = Matching(
-    dict(sorted(_TITLES.items(), key=lambda it: it[0] != _MAIN_SIMILARITY)),
-    matches,
-    partial(counted_answers, rule=next(rule for rule in RULES if rule.name == _MAIN_RULE)),
-)
+_MAIN_SIMILARITY, _, _MAIN_RULE_NAME = MAIN.partition("/")
+_SIMILARITY_TITLES = dict(sorted(_TITLES.items(), key=lambda it: it[0] != _MAIN_SIMILARITY))
+_MAIN_RULE = next(rule for rule in RULES if rule.name == _MAIN_RULE_NAME)
 
 _NOTES = {
     "exact_match": "Shares of what the best list reaches, from 0 to 1. Published values are those of table 3, on the "
@@ -92,30 +91,48 @@ _PAPERS = replace(
 )
 
 
-def _with_encoder(folder: Path) -> Scoring:
-    similarity = encoder_similarity(folder)
-    return Scoring(
-        partial(score, encoder=similarity),
-        (
-            Explain(partial(explained, encoder=similarity)),
-            replace(_MATCHING, matches=partial(matches, encoder=similarity)),
-        ),
-    )
+class ProtoQA(ProtoQAQuestions, Benchmark):
+    """ProtoQA: ranked lists, matched to clusters of people's answers by several similarities.
 
+    With `encoder`, also by that of a sentence encoder.
+    """
 
-CARD = Card.of(
-    QUESTION_CARD,
-    metrics=tuple(sorted(_METRICS, key=lambda metric: metric.name != MAIN)),
-    score=score,
-    capabilities=(
-        Tracks({DEFAULT_TRACK: "ranked lists"}),
-        _MATCHING,
-        ReportSections(partial(labelled_questions, MEANINGS)),
-        Explain(explained),
-        EncoderMetrics(_with_encoder),
+    metrics = tuple(sorted(_METRICS, key=lambda metric: metric.name != MAIN))
+    tracks = {DEFAULT_TRACK: "ranked lists"}  # noqa: RUF012
+    similarities = _SIMILARITY_TITLES
+    analyses = (
         Analysis("assessments", "Similarities against people (table 4)", assess, encoder=True),
         Analysis("clusterings", "BLANC of two clusterings of the same strings", compare_clusterings),
         Analysis("concept_net", "Answers that ConceptNet connects with their question", coverage),
-        _PAPERS,
-    ),
-)
+    )
+    papers = _PAPERS
+
+    def __init__(self, encoder: EncoderSimilarity | None = None) -> None:
+        self._encoder = encoder
+
+    def with_encoder(self, folder: Path) -> ProtoQA:
+        """Return the benchmark that compares answers by the encoder in `folder` too."""
+        return ProtoQA(encoder_similarity(folder))
+
+    def score(self, questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Mapping[str, Floats]:
+        """Compute the share of the best list's worth by each similarity and rule."""
+        return score(questions, answers, encoder=self._encoder)
+
+    def details(self, question: Question, answers: Sequence[str]) -> Mapping[str, Any]:
+        """Return each answer as it was compared, with its cluster by each similarity."""
+        return explained(question, answers, encoder=self._encoder)
+
+    def match_answers(self, question: Question, answers: Sequence[str]) -> Mapping[str, Sequence[Match]]:
+        """Match the answers to the clusters by each similarity."""
+        return matches(question, answers, encoder=self._encoder)
+
+    def counted_answers(self, matches: Sequence[Match]) -> int:
+        """Count the answers before the last incorrect one that the main metric allows."""
+        return counted_answers(matches, _MAIN_RULE)
+
+    def report_sections(self, evaluated: Evaluated) -> Sequence[Section]:
+        """Make the section about labelled questions."""
+        return labelled_questions(MEANINGS, evaluated)
+
+
+BENCHMARK = ProtoQA()
