@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 # An answer belongs to the best cluster only above this value, as published.
 LEAST_VALUE = 0.1
-# Added to the diagonal of the kernel matrix, as published.
-_ALPHA = 1e-7
+# Added to the diagonal of the kernel matrix, and further starts of the search for the kernel, as published. The places
+# of these starts are random there; a seed makes scores equal in every run.
+_ALPHA, _RESTARTS, _SEED = 1e-7, 4, 0
 
 
 class EncoderSimilarity:
@@ -82,7 +83,10 @@ class EncoderSimilarity:
         vectors, members = self._encode(context, tuple(columns), length), np.array([*columns.values()])
         # scikit-learn's default. It is spelt out because older releases kept both values at 1.
         regressors = [
-            GaussianProcessRegressor(ConstantKernel() * RBF(), alpha=_ALPHA) for _ in range(len(clusters))
+            GaussianProcessRegressor(
+                ConstantKernel() * RBF(), alpha=_ALPHA, n_restarts_optimizer=_RESTARTS, random_state=_SEED
+            )
+            for _ in range(len(clusters))
         ]
         with warnings.catch_warnings():
             # A cluster of one string has no best length scale.

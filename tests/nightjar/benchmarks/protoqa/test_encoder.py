@@ -89,12 +89,11 @@ def test_values_are_those_of_the_published_procedure(tmp_path: Path, answers: li
         states = model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state
     vectors = states[:, first:].mean(dim=1).numpy()
     members = [[0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0]]
-    expected = np.array(
-        [
-            GaussianProcessRegressor(alpha=1e-7).fit(vectors[:5], inside).predict(vectors[5:])
-            for inside in members
-        ]
-    ).T
+    regressors = [
+        GaussianProcessRegressor(alpha=1e-7, n_restarts_optimizer=4, random_state=0).fit(vectors[:5], inside)
+        for inside in members
+    ]
+    expected = np.array([regressor.predict(vectors[5:]) for regressor in regressors]).T
     for row, answer in enumerate(answers):
         if answer in strings:
             expected[row] = [0, 0, 0, 1]  # the last cluster with the string
@@ -187,7 +186,7 @@ def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:
 def test_published_lists_by_minilm(
     real_data: Path, minilm: Path, name: str, answered: Sequence[float], incorrect: Sequence[float]
 ) -> None:
-    """A run of the published procedure gives these means; few values are so near 0.1 that rounding decides."""
+    """A run of the published procedure gives these means; the places of its four restarts decide about few answers."""
     folder = real_data / "protoqa"
     asked = read_references(load_benchmark("protoqa"), folder / "dev.crowdsourced.jsonl")
     lists = read_answers(load_benchmark("protoqa"), folder / f"dev.predictions.{name}", asked)
@@ -195,4 +194,4 @@ def test_published_lists_by_minilm(
     for count, mean in zip((1, 3, 5, 10), answered, strict=True):
         assert 100 * scores[f"encoder/max_answers@{count}"].mean() == pytest.approx(mean, abs=0.06)
     for count, mean in zip((1, 3, 5), incorrect, strict=True):
-        assert 100 * scores[f"encoder/max_incorrect@{count}"].mean() == pytest.approx(mean, abs=0.7)
+        assert 100 * scores[f"encoder/max_incorrect@{count}"].mean() == pytest.approx(mean, abs=0.06)
