@@ -18,7 +18,8 @@ def judge_all(
 ) -> list[dict[str, Any]]:
     """Return the rows of `verdict.judge`, and one for the mean of tasks of each benchmark and system that has one.
 
-    The row of a mean has the name of the mean as track and metric. p is corrected for all rows together.
+    The row of a mean has the name of the mean as track and metric. p is corrected for all rows together. Of each
+    system the mean comes first, then the main metric of the first track.
     """
     rows = verdict.judge(now, before, other_evaluations, alpha)
     higher_is_better = {cell: scored.measure.higher_is_better for cell, scored in {**before, **now}.items()}
@@ -36,7 +37,18 @@ def judge_all(
     tested = [row for row in rows if row["p"] is not None]
     cells = (verdict.Cell(*(row[name] for name in verdict.Cell._fields)) for row in tested)
     verdict.correct(tested, [higher_is_better[cell] for cell in cells], alpha)
-    return rows
+    return sorted(rows, key=_rank)
+
+
+def _rank(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the place of a verdict: its benchmark and system, then the mean, then the card's order of scores."""
+    system = row["benchmark"], row["system"]
+    if row["benchmark"] not in registry.names():
+        return (*system, row["track"], row["metric"])
+    card = registry.card(row["benchmark"])
+    tracks, metrics = list(card.tracks), [metric.name for metric in card.metrics]
+    track = tracks.index(row["track"]) if row["track"] in tracks else len(tracks)
+    return (*system, not card.is_mean(row["track"]), track, row["track"], metrics.index(row["metric"]))
 
 
 def _mean_of(card: Benchmark, scores: Cells) -> Average | None:

@@ -93,7 +93,8 @@ def _ended(end: End, outcome: Outcome, as_json: bool) -> None:
     elif facts:
         _groups(text.groups(outcome.verdicts))
         where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
-        say(f"{facts['run']} {where}: {facts['state']}; {text.counts(outcome.verdicts)}")
+        counts = text.counts(outcome.verdicts, compared=facts["against"] is not None)
+        say(f"{facts['run']} {where}: {facts['state']}; {counts}")
     if outcome.aside is not None:
         say(f"nightjar: nightly: {facts['message']}", err=True)
     elif end.state != "completed":
@@ -111,9 +112,13 @@ def _groups(found: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
 
 
 def _about(row: Mapping[str, Any]) -> str:
-    """A run in a few words: what failed, or the benchmarks that are not unchanged."""
+    """Return a run in a few words: what failed, or the benchmarks that are not unchanged."""
     changed = [f"{name} {word}" for name, word in row["benchmarks"].items() if word != "unchanged"]
-    words = row["message"] if row["state"] == "failed" else ", ".join(changed) or "unchanged"
+    words = ", ".join(changed) or "unchanged"
+    if row["state"] == "failed":
+        words = row["message"]
+    elif row["against"] is None:
+        words = "first good run"
     return shorten(words, LONGEST, placeholder=" …")
 
 

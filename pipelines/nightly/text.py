@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nightjar.core.display import number, p
+from nightjar.core.display import counted_as, number, p
 from pipelines.graph.graph import some
 from pipelines.project.text import interval, plain, table, track_title
 
@@ -17,47 +17,60 @@ Row = Mapping[str, Any]
 
 
 def words(verdicts: Iterable[Row], *columns: str) -> dict[tuple[str, ...], str]:
-    """One word for every combination of values of `columns`: the first of ORDER that occurs among its verdicts."""
-    found: dict[tuple[str, ...], str] = {}
+    """Return one word for every combination of values of `columns`: the first of ORDER among its verdicts."""
+    firsts: dict[tuple[str, ...], str] = {}
     for row in verdicts:
         key = tuple(row[name] for name in columns)
-        found[key] = min(found.get(key, ORDER[-1]), row["verdict"], key=ORDER.index)
-    return found
+        firsts[key] = min(firsts.get(key, ORDER[-1]), row["verdict"], key=ORDER.index)
+    return firsts
 
 
 def benchmarks(verdicts: Iterable[Row]) -> dict[str, str]:
     return {benchmark: word for (benchmark,), word in words(verdicts, "benchmark").items()}
 
 
-def message(verdicts: list[dict[str, Any]], good: Row | None) -> str:
-    """The verdicts in one line: one for each system of a benchmark on a track; unchanged ones are not listed."""
+def message(verdicts: Sequence[Row], reference: Row | None) -> str:
+    """Return the verdicts in one line: of each benchmark one entry for each system that did not stay the same.
+
+    Its entry has the first of its scores with the verdict; `mean_verdicts.judge_all` puts the main ones first.
+    """
+    if reference is None:
+        return counts(verdicts, compared=False)
     parts = []
     systems = words(verdicts, "benchmark", "system", "track")
     for benchmark, word in benchmarks(verdicts).items():
         details = []
-        for other in (word for word in ORDER if word != "unchanged"):
+        for verdict in (verdict for verdict in ORDER if verdict != "unchanged"):
             rows = [
                 row
                 for row in verdicts
                 if row["benchmark"] == benchmark
-                and row["verdict"] == other == systems[benchmark, row["system"], row["track"]]
+                and row["verdict"] == verdict == systems[benchmark, row["system"], row["track"]]
             ]
-            if text := _listed(rows, named=other != word):
-                details.append(text if other == word else f"{other}: {text}")
+            if text := _entries(rows, named=verdict != word):
+                details.append(text if verdict == word else f"{verdict}: {text}")
         parts.append(f"{benchmark}: {word}" + (f" ({'; '.join(details)})" if details else ""))
-    return "; ".join(parts) + (f"; against {good['run']}" if good else "")
+    return f"{'; '.join(parts)}; against {reference['run']}"
 
 
-def _listed(rows: list[dict[str, Any]], named: bool) -> str:
-    """The scores with one verdict. Of scores that are not comparable the systems, if they are `named`, and reasons."""
+def _entries(rows: Sequence[Row], named: bool) -> str:
+    """Return an entry a system. Of scores that are not comparable it has the systems, if `named`, and reasons."""
     if not rows or rows[0]["verdict"] != "not comparable":
-        return _some(
-            f"{row['system']} {track_title(row)} {row['metric']} {row.get('reason') or difference(row)}"
-            for row in rows
-        )
+        by_system: dict[str, list[Row]] = {}
+        for row in rows:
+            by_system.setdefault(row["system"], []).append(row)
+        return "; ".join(map(_entry, by_system.values()))
     reasons = _some(row["reason"] for row in rows if row["reason"])
     systems = _some(f"{row['system']} {track_title(row)}" for row in rows)
     return f"{systems}{f' ({reasons})' if reasons else ''}" if named else reasons
+
+
+def _entry(rows: Sequence[Row]) -> str:
+    """Return the first of a system's scores with one verdict, and how many more there are."""
+    first, more = rows[0], len(rows) - 1
+    change = first.get("reason") or difference(first)
+    text = f"{first['system']} {track_title(first)} {first['metric']} {change}"
+    return f"{text} and {more} more" if more else text
 
 
 def _some(texts: Iterable[str]) -> str:
@@ -65,7 +78,7 @@ def _some(texts: Iterable[str]) -> str:
 
 
 def difference(row: Row) -> str:
-    """A difference in the unit of its metric with its interval; empty where there is none."""
+    """Return a difference in the unit of its metric with its interval; empty where there is none."""
     return "" if row["value"] is None else f"{number(row['value'], 2, True)} {interval(row, 2, True)}"
 
 
@@ -74,15 +87,16 @@ NUMBERS = ("n", "before → now", "p")
 
 
 def groups(verdicts: Iterable[Row], benchmark: str | None = None) -> dict[str, list[dict[str, str]]]:
-    """The scores that became worse or better, as rows of a table for each benchmark and verdict; of a `benchmark` all
-    of its scores.
+    """Return the scores that became worse or better, as rows of a table for each benchmark and verdict.
+
+    Of a `benchmark` that is named, all scores are returned.
     """
-    found: dict[str, list[dict[str, str]]] = {}
-    words = ORDER if benchmark else ORDER[:2]
+    tables: dict[str, list[dict[str, str]]] = {}
+    listed = ORDER if benchmark else ORDER[:2]
     for row in sorted(verdicts, key=lambda row: ORDER.index(row["verdict"])):
-        if row["verdict"] in words and benchmark in (None, row["benchmark"]):
+        if row["verdict"] in listed and benchmark in (None, row["benchmark"]):
             values = ["–" if row[name] is None else number(row[name], 2) for name in ("before", "now")]
-            found.setdefault(f"{row['benchmark']}: {row['verdict']}", []).append(
+            tables.setdefault(f"{row['benchmark']}: {row['verdict']}", []).append(
                 {
                     "system": row["system"],
                     "track and metric": f"{track_title(row)}, {row['metric']}",
@@ -92,24 +106,30 @@ def groups(verdicts: Iterable[Row], benchmark: str | None = None) -> dict[str, l
                     "p": "" if row["p_corrected"] is None else p(row["p_corrected"]),
                 }
             )
-    return found
+    return tables
 
 
-def counts(verdicts: Iterable[Row]) -> str:
-    found = Counter(row["verdict"] for row in verdicts)
-    return ", ".join(f"{found[word]:,} {word}" for word in ORDER if found[word]) or "no scores"
+def counts(verdicts: Sequence[Row], compared: bool = True) -> str:
+    """Return how many scores have each verdict; of a run that was not `compared`, how many scores there are."""
+    if verdicts and not compared:
+        return f"first good run: {counted_as(len(verdicts), 'score')} recorded, nothing to compare with yet"
+    numbers = Counter(row["verdict"] for row in verdicts)
+    return ", ".join(f"{numbers[word]:,} {word}" for word in ORDER if numbers[word]) or "no scores"
 
 
 def contents(verdicts: Iterable[Row]) -> list[dict[str, Any]]:
-    """A row for each benchmark: how many scores it has of each verdict."""
-    found: dict[str, Counter[str]] = {}
+    """Return a row for each benchmark: how many scores it has of each verdict."""
+    by_benchmark: dict[str, Counter[str]] = {}
     for row in verdicts:
-        found.setdefault(row["benchmark"], Counter())[row["verdict"]] += 1
-    return [{"benchmark": name} | {word: words[word] for word in ORDER} for name, words in found.items()]
+        by_benchmark.setdefault(row["benchmark"], Counter())[row["verdict"]] += 1
+    return [
+        {"benchmark": name} | {word: numbers[word] for word in ORDER}
+        for name, numbers in by_benchmark.items()
+    ]
 
 
 def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
-    """The page of a night: its state, the run that it is compared with, and a table a benchmark."""
+    """Return the page of a night: its state, the run that it is compared with, and a table a benchmark."""
     hardware = {"cpu": "unknown", "cores": "unknown"} | facts["hardware"]
     gpus = ", ".join(hardware.get("gpus") or ()) or "none"
     lines = [f"## Nightly {facts['run']}: {facts['state']}", "", plain(facts["message"]), ""]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightjar.core import paths
+from nightjar.core.display import counted_as
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process import lock
@@ -58,19 +59,21 @@ def begun(
 
 
 def name(graph: Graph) -> str:
-    """A telling name of the run: how many stages it is about, and the first reason, with both values."""
-    found = checks.affected(graph)
-    reasons = [
-        str(it)
-        for name in found
-        for it in graph.stages[name].reasons
-        if it.kind not in ("upstream", "always")
-    ]
-    why = dict.fromkeys(reason.removeprefix("params.yaml:") for reason in reasons)
-    first = next(iter(why), "checks that failed")
-    more = f" and {len(why) - 1} more" if len(why) > 1 else ""
+    """Return a telling name of the run: how many stages it is about, and the first reason, with both values."""
+    stages = checks.affected(graph)
+    if not stages:
+        return "nothing to do"
+    kinds = ("upstream", "always")
+    reasons = dict.fromkeys(
+        str(reason).removeprefix("params.yaml:")
+        for stage in stages
+        for reason in graph.stages[stage].reasons
+        if reason.kind not in kinds
+    )
+    first = next(iter(reasons), "checks that failed")
+    more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
     first = first if len(first) <= REASON else f"{first[:REASON]}…"
-    return f"{len(found)} stage{'s' * (len(found) != 1)}: {first}{more}"
+    return f"{counted_as(len(stages), 'stage')}: {first}{more}"
 
 
 def _bring_back(whole: Graph, results: Mapping[str, Result], logs: Path, stop: threading.Event) -> None:

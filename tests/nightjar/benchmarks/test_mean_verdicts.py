@@ -42,7 +42,7 @@ def version(values: dict[str, np.ndarray]) -> dict[verdict.Cell, verdict.Scored]
 
 def test_the_mean_has_the_numbers_of_the_tables_and_the_tasks_are_too_few() -> None:
     now, before = answers(1, 0.9), answers(2, 0.2)
-    *tasks, mean = judge_all(version(now), version(before), {}, 0.05)
+    mean, *tasks = judge_all(version(now), version(before), {}, 0.05)
     assert {row["reason"] for row in tasks} == {
         "n<20: 12 instances",
         "n<20: 15 instances",
@@ -75,19 +75,19 @@ def test_the_mean_has_the_numbers_of_the_tables_and_the_tasks_are_too_few() -> N
 
 def test_p_is_corrected_for_the_mean_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SIZES, "svamp", 30)
-    *tasks, mean = judge_all(version(answers(1, 0.9)), version(answers(2, 0.2)), {}, 0.05)
-    compared = [row for row in (*tasks, mean) if row["p"] is not None]
-    assert [row["track"] for row in compared] == ["svamp", "accuracy"]
+    mean, *tasks = judge_all(version(answers(1, 0.9)), version(answers(2, 0.2)), {}, 0.05)
+    compared = [row for row in (mean, *tasks) if row["p"] is not None]
+    assert [row["track"] for row in compared] == ["accuracy", "svamp"]
     assert [row["p_corrected"] for row in compared] == holm([row["p"] for row in compared])
 
 
 def test_a_mean_with_another_task_or_another_evaluation_is_not_comparable() -> None:
     now, before = version(answers(1, 0.9)), version(answers(2, 0.2))
     reasons = dict.fromkeys(now, "other parameters: seed 1 → 2")
-    *_, mean = judge_all(now, before, reasons, 0.05)
+    mean, *_ = judge_all(now, before, reasons, 0.05)
     assert (mean["verdict"], mean["reason"]) == ("not comparable", "other parameters: seed 1 → 2")
     fewer = {cell: scored for cell, scored in before.items() if cell.track != "asdiv"}
-    *_, mean = judge_all(now, fewer, {}, 0.05)
+    mean, *_ = judge_all(now, fewer, {}, 0.05)
     assert (mean["verdict"], mean["before"]) == ("not comparable", None)
     assert mean["reason"] == "the run it is compared with has no such score: ASDiv"
 

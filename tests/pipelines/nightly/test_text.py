@@ -47,35 +47,49 @@ ONE_A_TRACK = [
 
 
 @pytest.mark.parametrize(
-    ("rows", "against", "message"),
+    ("rows", "message"),
     [
-        ([*SAME, *OTHERS], None, f"b: unchanged (not comparable: s xlingual; t xlingual ({FEW}))"),
+        ([*SAME, *OTHERS], f"b: unchanged (not comparable: s xlingual; t xlingual ({FEW})); against night"),
         (
             [*SAME, OTHERS[0], verdict("t", "xlingual", "unchanged")],
-            None,
-            f"b: unchanged (not comparable: s xlingual ({FEW}))",
+            f"b: unchanged (not comparable: s xlingual ({FEW})); against night",
         ),
         (
             ONE_A_TRACK,
-            {"run": "night"},
             "b: worse (s default rougeL -3.00 [-5.00, -1.00]; better: t default rougeL -3.00 [-5.00, -1.00]; "
             "not comparable: u default (missing now)); against night",
         ),
-        (OTHERS, None, f"b: not comparable ({FEW})"),
+        (OTHERS, f"b: not comparable ({FEW}); against night"),
+        (
+            [verdict(system, "default", "worse", metric) for system in "stuv" for metric in ("f1", "rougeL")],
+            "b: worse ("
+            + "; ".join(f"{it} default f1 -3.00 [-5.00, -1.00] and 1 more" for it in "stuv")
+            + "); against night",
+        ),
     ],
-    ids=["tracks that are not comparable", "one of them", "one verdict a system and track", "the benchmark"],
+    ids=[
+        "tracks that are not comparable",
+        "one of them",
+        "one verdict a system and track",
+        "the benchmark",
+        "one entry a system",
+    ],
 )
-def test_the_message_of_a_night(
-    rows: list[dict[str, Any]], against: dict[str, Any] | None, message: str
-) -> None:
-    assert nightly_text.message(rows, against) == message
+def test_the_message_of_a_night(rows: list[dict[str, Any]], message: str) -> None:
+    assert nightly_text.message(rows, {"run": "night"}) == message
+
+
+def test_the_first_night_has_nothing_to_compare_with() -> None:
+    message = "first good run: 2 scores recorded, nothing to compare with yet"
+    assert nightly_text.message(OTHERS, None) == nightly_text.counts(OTHERS, compared=False) == message
+    assert nightly_text.counts([], compared=False) == "no scores"
 
 
 def test_a_track_has_the_title_that_its_card_gives_it() -> None:
     row = verdict("s", "default", "worse") | {"benchmark": "supernatinst"}
     assert (
-        nightly_text.message([row], None)
-        == "supernatinst: worse (s English track rougeL -3.00 [-5.00, -1.00])"
+        nightly_text.message([row], {"run": "night"})
+        == "supernatinst: worse (s English track rougeL -3.00 [-5.00, -1.00]); against night"
     )
     told = row | dict.fromkeys(("before", "now", "p_corrected")) | {"n": 20}
     for track, title in (("default", "English track"), ("other", "other")):
