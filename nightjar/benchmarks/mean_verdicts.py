@@ -45,7 +45,7 @@ def _rank(row: Mapping[str, Any]) -> tuple[Any, ...]:
     system = row["benchmark"], row["system"]
     if row["benchmark"] not in registry.names():
         return (*system, row["track"], row["metric"])
-    card = registry.card(row["benchmark"])
+    card = registry.load_benchmark(row["benchmark"])
     tracks, metrics = list(card.tracks), [metric.name for metric in card.metrics]
     track = tracks.index(row["track"]) if row["track"] in tracks else len(tracks)
     return (*system, not card.is_mean(row["track"]), track, row["track"], metrics.index(row["metric"]))
