@@ -20,7 +20,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.identity import qualified, unique_ids
-from nightjar.core.json_text import parse_at, plain, shown
+from nightjar.core.json_text import parse_at, plain, quote_short
 
 if TYPE_CHECKING:
     from nightjar.benchmarks.benchmark import Benchmark
@@ -60,7 +60,7 @@ def read_references(card: Benchmark, path: Path | None) -> list[Question]:
         check_reference(row, where, form.reference, form.task, form.category)
         track = row[form.task] if form.by_task else row.get("track", "default")
         if not isinstance(track, str) or (allowed and track not in allowed):
-            what = f"the {'task' if form.by_task else 'track'} is {shown(str(track))}"
+            what = f"the {'task' if form.by_task else 'track'} is {quote_short(str(track))}"
             raise NightjarError(what, where, f"allowed are {', '.join(sorted(allowed))}")
         # One text object for each task and category, not one for each row: they are many times in a file.
         task, category = sys.intern(row[form.task]), sys.intern(row[form.category]) if form.category else ""
@@ -137,10 +137,12 @@ def _matched(
         names = [(row["task_id"], row["id"])] if card.files.by_task else [row["id"], qualified(row)]
         place = next((wanted[name] for name in names if name in wanted), None)
         if place is None:
-            what = f"no reference has the id {shown(row['id'])} of {row['task_id']}"
+            what = f"no reference has the id {quote_short(row['id'])} of {row['task_id']}"
             raise NightjarError(what, path, "check that predictions and references belong together")
         if given[place] is not None:
-            what = f"the id {shown(questions[place].id)} occurs in two tasks, but once in the references"
+            what = (
+                f"the id {quote_short(questions[place].id)} occurs in two tasks, but once in the references"
+            )
             raise NightjarError(what, path, "write TASK:ID in the references")
         given[place] = row["answers"]
     return given
@@ -221,7 +223,7 @@ def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterato
         if type(found) is not str and not all(isinstance(row[name], str) for name in key):
             raise _no_key(row, where, wanted, key)
         if before != number:
-            what = f"the id {shown(row['id'])} is in line {before} already"
+            what = f"the id {quote_short(row['id'])} is in line {before} already"
             raise NightjarError(what, where, "give every id once")
         yield where, row
 
@@ -232,7 +234,7 @@ def _no_key(row: Any, where: str, wanted: str, key: Sequence[str]) -> NightjarEr
         what = "not an object with an id" if len(key) == 1 else f"not an object with {' and '.join(key)}"
         return NightjarError(what, where, wanted)
     name = next(name for name in key if not isinstance(row[name], str))
-    what = f"the {name} {shown(str(row[name]), quoted=False)} is not a text"
+    what = f"the {name} {quote_short(str(row[name]), quoted=False)} is not a text"
     return NightjarError(what, where, "put it in quotation marks")
 
 

@@ -12,7 +12,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_output
-from nightjar.core.json_text import is_text, shown
+from nightjar.core.json_text import is_text, quote_short
 from nightjar.core.tables import read_rows
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:
     seen = set()
     for where, id, value in rows:
         if id in seen:
-            raise NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
+            raise NightjarError(f"the id {quote_short(id)} occurs twice", where, "give every id once")
         seen.add(id)
         yield where, id, value
 
@@ -58,7 +58,7 @@ def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:
 def unknown_id(id: str, where: str) -> NightjarError:
     """The error of a prediction whose question is not among the references."""
     return NightjarError(
-        f"no reference has the id {shown(id)}", where, "check that the two files belong together"
+        f"no reference has the id {quote_short(id)}", where, "check that the two files belong together"
     )
 
 
@@ -98,17 +98,17 @@ def check_ids(found: Set[str], known: Sequence[str], where: object, of: str, fix
     """Raise NightjarError if `found` lacks an id that is known, or has another; `of` says what has them."""
     for name, odd in (("missing", set(known) - found), ("redundant", found - set(known))):
         if odd:
-            raise NightjarError(f"{len(odd)} ids{of} are {name}, such as {shown(min(odd))}", where, fix)
+            raise NightjarError(f"{len(odd)} ids{of} are {name}, such as {quote_short(min(odd))}", where, fix)
 
 
 def check_ranked(answers: RankedAnswers, where: object, ids: Sequence[str]) -> None:
     """Raise NightjarError for an empty list, an answer that is no text, and other ids than `ids`; none: not known."""
     for id, found in answers.items():
         if not found:
-            what = f"the list of {shown(id)} is empty, and the published program fails on it"
+            what = f"the list of {quote_short(id)} is empty, and the published program fails on it"
             raise NightjarError(what, where, "give at least one answer")
         if not all(map(is_text, found)):
-            raise NightjarError(f"an answer to {shown(id)} is not valid Unicode", where, "change it")
+            raise NightjarError(f"an answer to {quote_short(id)} is not valid Unicode", where, "change it")
     if ids:
         check_ids(answers.keys(), ids, where, "", "give one list for each question, and no others")
 

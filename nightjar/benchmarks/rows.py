@@ -16,7 +16,7 @@ from typing import Any
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
-from nightjar.core.json_text import NotJson, duplicate_key, exact, is_text, not_text, raw_text, shown
+from nightjar.core.json_text import NotJson, duplicate_key, exact, is_text, not_text, quote_short, raw_text
 
 FIX = "download the file again"
 # The files that `rows` reads.
@@ -190,7 +190,7 @@ def _fault(value: Any) -> str:
     if not isinstance(value, dict):
         return "not an object"
     key = duplicate_key(value)
-    return "" if key is None else f"the key {shown(key)} occurs twice"
+    return "" if key is None else f"the key {quote_short(key)} occurs twice"
 
 
 def _table(path: Path) -> Iterator[Row]:
@@ -218,7 +218,9 @@ def _table(path: Path) -> Iterator[Row]:
         csv.field_size_limit(limit)
     head = [name.strip().lower() for name in table[0]] if table else []
     if repeated := next((name for name, count in Counter(filter(None, head)).items() if count > 1), None):
-        raise NightjarError(f"the column {shown(repeated)} occurs twice", f"{path}:1", "rename one of them")
+        raise NightjarError(
+            f"the column {quote_short(repeated)} occurs twice", f"{path}:1", "rename one of them"
+        )
     for number, (cells, line) in enumerate(zip(table[1:], lines_of_rows[1:], strict=True), start=2):
         fault = "" if len(cells) == len(head) else f"{len(cells)} cells, not {len(head)}"
         yield Row(
@@ -249,7 +251,7 @@ def records(
             else:
                 id = id_of(row.value) if id_of else str(row.number)
             if id in ids:
-                raise InvalidRow(f"the id {shown(id)} occurs twice")
+                raise InvalidRow(f"the id {quote_short(id)} occurs twice")
             record = read(row.value, id)
         except InvalidRow as error:
             yield Refused(file, str(error), row.raw, id)

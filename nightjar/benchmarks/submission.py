@@ -20,7 +20,7 @@ from nightjar.benchmarks.readers import check_ids
 from nightjar.benchmarks.rows import read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_output, folder_output, write_output
-from nightjar.core.json_text import is_text, read_object, shown
+from nightjar.core.json_text import is_text, quote_short, read_object
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,19 @@ def read(form: Submission, path: Path) -> Iterator[tuple[str, Answer]]:
     rows = _rows(path, wanted)
     _, head = next(rows, ("", []))
     if sorted(head) != sorted(form.columns):
-        raise NightjarError(f"the columns are {shown(', '.join(head))}", path, wanted)
+        raise NightjarError(f"the columns are {quote_short(', '.join(head))}", path, wanted)
     order = [head.index(name) for name in form.columns]
     for where, cells in rows:
         if len(cells) != len(order):
             raise NightjarError(f"{len(cells)} cells, not {len(order)}", where, wanted)
         answer = Answer(*(cells[place] for place in order))
         if answer.task not in form.tasks:
-            what = f"the {form.columns[0]} is {shown(answer.task)}"
+            what = f"the {form.columns[0]} is {quote_short(answer.task)}"
             raise NightjarError(what, where, f"tasks are {', '.join(form.tasks)}")
         if before := seen.get(answer[:2]):
-            what = f"the {form.columns[1]} {shown(answer.id)} of {answer.task} is in line {before} already"
+            what = (
+                f"the {form.columns[1]} {quote_short(answer.id)} of {answer.task} is in line {before} already"
+            )
             raise NightjarError(what, where, "give every id once")
         seen[answer[:2]] = where.rpartition(":")[2]
         yield where, answer
@@ -90,7 +92,7 @@ def read_tasks(form: Submission, folder: Path) -> Iterator[Answer]:
         path = folder / f"{task}.json"
         for id, prediction in (read_object(path, wanted) if path.is_file() else {}).items():
             if not isinstance(prediction, str):
-                raise NightjarError(f"the prediction of {shown(id)} is not a text", path, wanted)
+                raise NightjarError(f"the prediction of {quote_short(id)} is not a text", path, wanted)
             yield Answer(task, id, prediction)
 
 
@@ -135,7 +137,7 @@ def check(
     for answer in answers:
         found.setdefault(answer.task, set()).add(answer.id)
         if answer.prediction == form.not_an_answer or not is_text(answer.prediction):
-            what = f"the prediction of {shown(answer.id)} of {answer.task} cannot be read by the leaderboard"
+            what = f"the prediction of {quote_short(answer.id)} of {answer.task} cannot be read by the leaderboard"
             raise NightjarError(what, where, f"it is {form.not_an_answer} or not valid Unicode: change it")
     if missing := [task for task in form.tasks if task not in found]:
         raise NightjarError(

@@ -39,7 +39,7 @@ for _table in vars(of).values():
 
 
 def is_artifact(path: Path) -> bool:
-    """Whether the folder was written by nightjar.core.tables, or holds a table of the contracts."""
+    """Return true for a folder that nightjar.core.tables wrote, or that holds a table of the contracts."""
     return path.is_dir() and ((path / REJECTED_FILE).is_file() or bool(tables_in(path)))
 
 
@@ -54,14 +54,14 @@ def _parts(path: Path, table: str) -> list[Path]:
 
 
 def _contract(folder: Path) -> Table:
-    known, first = _TABLES[folder.name], min(folder.glob("*.parquet"))
-    if len(known) > 1 and kind(first) == FILE:
+    contracts, first = _TABLES[folder.name], min(folder.glob("*.parquet"))
+    if len(contracts) > 1 and kind(first) == FILE:
         try:
             columns = pq.read_schema(first).names
         except UNREADABLE:
-            return known[0]
-        return next((table for table in known if table.schema.names == columns), known[0])
-    return known[0]
+            return contracts[0]
+        return next((table for table in contracts if table.schema.names == columns), contracts[0])
+    return contracts[0]
 
 
 def inventory(path: Path) -> dict[str, dict[str, int]]:
@@ -74,7 +74,7 @@ def inventory(path: Path) -> dict[str, dict[str, int]]:
         files.append((REJECTED, [path / REJECTED_FILE]))
     for part in (part for _, parts in files for part in parts):
         check_input(part)
-    found = {
+    table_facts = {
         table.name: {
             "rows": sum(pq.read_metadata(part).num_rows for part in parts),
             "version": table.version,
@@ -85,12 +85,12 @@ def inventory(path: Path) -> dict[str, dict[str, int]]:
         with pa.memory_map(str(path / TOKENS_FOLDER / TOKENS_FILE)) as source:
             reader = pa.ipc.open_file(source)
             batches = (reader.get_batch(at).num_rows for at in range(reader.num_record_batches))
-            found[TOKENS_FOLDER] = {"rows": sum(batches)}
-    return found
+            table_facts[TOKENS_FOLDER] = {"rows": sum(batches)}
+    return table_facts
 
 
 def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> list[Finding]:
-    """Everything that is wrong with the artifact at `path`, its facts aside.
+    """The findings on the artifact at `path`, its facts aside.
 
     `near` are artifacts that its stage reads; `shared_inputs` is how many training and dev instances may have an input
     that is in the test set.
@@ -99,15 +99,15 @@ def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> l
     if not is_artifact(path):
         what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"
         return [Finding("present", "", what, "build it: nightjar rebuild", artifact=path.as_posix())]
-    found = Findings(path)
-    _check_tables(found)
-    if not found:
+    findings = Findings(path)
+    _check_tables(findings)
+    if not findings:
         try:
-            _check_relations(found, [home for home in near if is_artifact(home)], shared_inputs)
+            _check_relations(findings, [home for home in near if is_artifact(home)], shared_inputs)
         except (*UNREADABLE, NightjarError) as error:
             what = f"what it refers to cannot be read ({first_line(error)})"
-            found.add([Finding("references", "", what, "check what its stage reads")])
-    return list(found.values())
+            findings.add([Finding("references", "", what, "check what its stage reads")])
+    return list(findings.values())
 
 
 def check_stage(
@@ -117,39 +117,39 @@ def check_stage(
     shared_inputs: int = 0,
     root: Path = Path(),
 ) -> list[Finding]:
-    """Everything that is wrong with what a stage made: its facts, and those of its `outputs` that are artifacts, or
-    that the facts say are. Paths are from the project's `root`, as they are in the facts. Facts of an older release
-    name no tables. The form of the facts is that of `stages._runtime.facts.fault`.
+    """The findings on the outputs of a stage: on its facts, and on each of `outputs` that is an artifact or that the
+    facts call one. Paths are from the project's `root`, as in the facts. Facts of an older release name no tables. The
+    form of the facts is that of `stages._runtime.facts.fault`.
     """
     facts = facts or dict.fromkeys(ROWS, 0)
     counted = facts.get("tables") or {}
     rows_in, out, rejected = (facts.get(name, 0) for name in ROWS)
     names = [Path(output).as_posix() for output in outputs]
-    found, results = [], []
+    account_findings, artifact_findings = [], []
     if rows_in != out + rejected:
         what = f"{rows_in:,} rows in, but {out:,} out and {rejected:,} rejected"
         stage, fix = str(facts.get("stage", "facts")), "the facts were edited, or the stage is at fault"
-        found.append(Finding("accounts", "", what, fix, artifact=stage))
+        account_findings.append(Finding("accounts", "", what, fix, artifact=stage))
     for name in names:
         if name in counted or is_artifact(root / name):
             if name in counted:
-                found += _check_accounts(root / name, counted[name], rejected)
-            results += check(root / name, [root / it for it in inputs], shared_inputs)
-    return found + results
+                account_findings += _check_accounts(root / name, counted[name], rejected)
+            artifact_findings += check(root / name, [root / it for it in inputs], shared_inputs)
+    return account_findings + artifact_findings
 
 
 def _check_accounts(path: Path, counted: Mapping[str, Any], rejected: int) -> Iterator[Finding]:
     """Every table has the rows, and the contract's version, that its stage counted when it wrote them."""
     try:
-        here = inventory(path)
+        disk_tables = inventory(path)
     except (*UNREADABLE, NightjarError):
         return  # the check of the tables names the file
-    for name in sorted({*counted, *here}):
-        wrote, has = (_described(tables.get(name)) for tables in (counted, here))
+    for name in sorted({*counted, *disk_tables}):
+        wrote, has = (_described(tables.get(name)) for tables in (counted, disk_tables))
         if wrote != has:
             what = f"{has} on disk, but its stage wrote {wrote}"
             yield Finding("accounts", name, what, REBUILD, artifact=path.as_posix())
-    if (refused := here.get(REJECTED.name, {"rows": 0})["rows"]) > rejected:
+    if (refused := disk_tables.get(REJECTED.name, {"rows": 0})["rows"]) > rejected:
         what = f"{refused:,} rejected rows on disk, but its stage counted {rejected:,}"
         yield Finding("accounts", REJECTED.name, what, REBUILD, artifact=path.as_posix())
 
@@ -160,28 +160,28 @@ def _described(counted: Mapping[str, Any] | None) -> str:
     return f"{counted['rows']:,} rows" + (f" of version {counted['version']}" if "version" in counted else "")
 
 
-def _check_tables(found: Findings) -> None:
+def _check_tables(findings: Findings) -> None:
     """Schema, allowed values, ranges and keys of every table of the artifact."""
-    path = found.path
+    path = findings.path
     for contract in tables_in(path):
         keys = Keys(contract)
         ruled = {*(contract.allowed or {}), *(contract.ranges or {}), *contract.key}
         for file in _parts(path, contract.name):
-            table = _part(found, file, contract, [name for name in contract.schema.names if name in ruled])
+            table = _part(findings, file, contract, [name for name in contract.schema.names if name in ruled])
             if table is not None:
-                found.add(broken_values(contract, table), part=file.stem)
-                found.add(keys.add(table, file.stem))
-        found.add(keys.end())
+                findings.add(broken_values(contract, table), part=file.stem)
+                findings.add(keys.add(table, file.stem))
+        findings.add(keys.finish())
     names = {folder.name for folder in path.iterdir() if folder.is_dir() and any(folder.glob("*.parquet"))}
     for name in sorted(names - _TABLES.keys()):
-        found.add([Finding("contract", name, "there is no such table", "remove the folder")])
+        findings.add([Finding("contract", name, "there is no such table", "remove the folder")])
     if kind(path / REJECTED_FILE):
-        _part(found, path / REJECTED_FILE, REJECTED, [])
+        _part(findings, path / REJECTED_FILE, REJECTED, [])
     else:
-        found.add([Finding("contract", REJECTED.name, f"{REJECTED_FILE} is missing", REBUILD)])
+        findings.add([Finding("contract", REJECTED.name, f"{REJECTED_FILE} is missing", REBUILD)])
 
 
-def _part(found: Findings, file: Path, contract: Table, columns: list[str]) -> pa.Table | None:
+def _part(findings: Findings, file: Path, contract: Table, columns: list[str]) -> pa.Table | None:
     """Columns of a part whose schema is the contract's; None, with what differs, of another."""
     try:
         check_input(file)
@@ -196,7 +196,7 @@ def _part(found: Findings, file: Path, contract: Table, columns: list[str]) -> p
         check, what = "schema", f"columns differ from version {contract.version} of the contract: {named}"
     except (*UNREADABLE, NightjarError) as error:
         check, what = "readable", f"a part cannot be read: {first_line(error)}"
-    found.add([Finding(check, contract.name, what, REBUILD, rows=({"part": file.stem},))])
+    findings.add([Finding(check, contract.name, what, REBUILD, rows=({"part": file.stem},))])
     return None
 
 
@@ -210,43 +210,44 @@ _REFERENCES = (
 )
 
 
-def _check_relations(found: Findings, near: list[Path], shared_inputs: int) -> None:
-    """What does not hold between the tables of the artifact, and between them and those of the artifacts `near`.
+def _check_relations(findings: Findings, near: list[Path], shared_inputs: int) -> None:
+    """Add each broken relation between the tables of the artifact, and between them and those of the artifacts `near`.
 
-    Which artifact holds a table is not written down: it is looked for in the artifact itself and in those that its
-    stage reads. A relation to a table that is in none of them is not checked. Raises NightjarError for a table near by
-    that is damaged.
+    No file records which artifact holds a table: the artifact itself and those that its stage reads are searched. A
+    relation to a table that is in none of them is not checked. Raises NightjarError for a damaged table of `near`.
     """
-    homes = {table.name: home for home in (*reversed(near), found.path) for table in tables_in(home)}
-    own = {table.name for table in tables_in(found.path)}
+    homes = {table.name: home for home in (*reversed(near), findings.path) for table in tables_in(home)}
+    table_names = {table.name for table in tables_in(findings.path)}
     for table, columns, to in _REFERENCES:
-        if table.name in own and to.name in homes:
-            _refer(found, table, columns, to, homes[to.name])
-    if {of.TRAIN.name, of.TEST.name} <= own:
-        _disjoint(found, shared_inputs)
-        if of.SPLIT_TASKS.name in own and of.TASKS.name in homes:
-            _sources(found, homes[of.TASKS.name])
+        if table.name in table_names and to.name in homes:
+            _refer(findings, table, columns, to, homes[to.name])
+    if {of.TRAIN.name, of.TEST.name} <= table_names:
+        _disjoint(findings, shared_inputs)
+        if of.SPLIT_TASKS.name in table_names and of.TASKS.name in homes:
+            _sources(findings, homes[of.TASKS.name])
 
 
-def _refer(found: Findings, table: Table, columns: list[str], to: Table, home: Path) -> None:
-    rows = tables.read(found.path, table, columns)
+def _refer(findings: Findings, table: Table, columns: list[str], to: Table, home: Path) -> None:
+    rows = tables.read(findings.path, table, columns)
     distinct = rows.group_by(columns, use_threads=False).aggregate([([], "count_all")])
     lost = distinct.join(tables.read(home, to, columns), columns, join_type="left anti", use_threads=False)
     if len(lost):
         what = f"rows whose {', '.join(columns)} is not in {home.as_posix()}/{to.name}"
         fix = "one of the two is older than the other: nightjar rebuild"
-        shown = tuple(lost.select(columns).slice(0, MOST_ROWS).to_pylist())
-        found.add([Finding("references", table.name, what, fix, pc.sum(lost["count_all"]).as_py(), shown)])
+        example_rows = tuple(lost.select(columns).slice(0, MOST_ROWS).to_pylist())
+        findings.add(
+            [Finding("references", table.name, what, fix, pc.sum(lost["count_all"]).as_py(), example_rows)]
+        )
 
 
 # What `str.strip` removes; the last of them is U+3000.
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
-# So many parts are compared at a time: the other side is looked up anew each time.
-_TOGETHER = 64
-# By what columns of `_compared` rows of two sides are compared.
+# Batches that are compared in one call: each call builds a hash table of the other side.
+_BATCHES_PER_CALL = 64
+# The columns of `_compared` by which rows of two sides are compared.
 _COLUMNS = {"task": "task_id", "id": "id", "instance": "instance", "input": "stripped"}
-# What a side must not share with others. Supervised instances are those of test tasks: they share tasks, and ids where
-# two tasks have the same, but neither an instance nor an input with those that test.
+# Columns that a side must not share with others. Supervised instances belong to test tasks: they share tasks, and ids
+# where two tasks have the same, but neither an instance nor an input with the test side.
 _APART = (
     (of.SUPERVISED, [(of.TEST, name) for name in ("instance", "input")]),
     (of.DEV, [(of.TEST, name) for name in ("task", "id", "input")]),
@@ -259,46 +260,50 @@ _SHARED_FIXES = {
 
 
 def _compared(path: Path, side: Table) -> Iterator[pa.Table]:
-    """The rows of a side, with what they are compared by; none without the table."""
+    """The rows of a side, with the columns they are compared by; none without the table."""
     columns = ["task_id", "id", "input"]
     batches = tables.batches(path, side, columns) if _parts(path, side.name) else iter(())
-    while some := list(islice(batches, _TOGETHER)):
-        rows = pa.Table.from_batches(some)
+    while group := list(islice(batches, _BATCHES_PER_CALL)):
+        rows = pa.Table.from_batches(group)
         instance = pc.binary_join_element_wise(rows["task_id"], rows["id"], "\0")
         stripped = pc.utf8_trim(rows["input"], _BLANKS)
         yield rows.append_column("instance", instance).append_column("stripped", stripped)
 
 
-def _disjoint(found: Findings, shared_inputs: int) -> None:
+def _disjoint(findings: Findings, shared_inputs: int) -> None:
     """No task, id or input of a side is on another, as far as the split promises it.
 
     Train and dev may share inputs: that is only reported. `shared_inputs` inputs of train and dev may be in test.
     """
-    parts = {side.name: list(_compared(found.path, side)) for side in (of.TEST, of.DEV)}
-    known = {name: pa.concat_tables(rows) for name, rows in parts.items() if rows}
+    parts = {side.name: list(_compared(findings.path, side)) for side in (of.TEST, of.DEV)}
+    side_tables = {name: pa.concat_tables(rows) for name, rows in parts.items() if rows}
     warnings, with_test = list[tuple[str, str, str]](), list[tuple[str, str, str]]()
     for side, others in _APART:
-        for rows in _compared(found.path, side):
-            for other, name in [(table.name, name) for table, name in others if table.name in known]:
-                wrong = pc.is_in(rows[_COLUMNS[name]], value_set=known[other][_COLUMNS[name]])
-                check, what, fix = f"disjoint {name}s", f"rows whose {name} is in {other} too", REBUILD
+        for rows in _compared(findings.path, side):
+            for other_side, name in [
+                (table.name, name) for table, name in others if table.name in side_tables
+            ]:
+                wrong = pc.is_in(rows[_COLUMNS[name]], value_set=side_tables[other_side][_COLUMNS[name]])
+                check, what, fix = f"disjoint {name}s", f"rows whose {name} is in {other_side} too", REBUILD
                 if name == "input" and side is not of.SUPERVISED:
-                    fix = _SHARED_FIXES[other]
-                    (warnings if other == of.DEV.name else with_test).append((side.name, check, what))
-                shown = rows.select(["task_id", "id", "input"]).filter(wrong).slice(0, MOST_ROWS).to_pylist()
-                if shown:
+                    fix = _SHARED_FIXES[other_side]
+                    (warnings if other_side == of.DEV.name else with_test).append((side.name, check, what))
+                example_rows = (
+                    rows.select(["task_id", "id", "input"]).filter(wrong).slice(0, MOST_ROWS).to_pylist()
+                )
+                if example_rows:
                     count = pc.sum(wrong).as_py()
-                    found.add([Finding(check, side.name, what, fix, count, tuple(shown))])
-    if sum(found[key].count for key in {*with_test} if key in found) <= shared_inputs:
+                    findings.add([Finding(check, side.name, what, fix, count, tuple(example_rows))])
+    if sum(findings[key].count for key in {*with_test} if key in findings) <= shared_inputs:
         warnings += with_test
-    found.update({key: replace(found[key], blocks=False) for key in warnings if key in found})
+    findings.update({key: replace(findings[key], blocks=False) for key in warnings if key in findings})
 
 
-def _sources(found: Findings, home: Path) -> None:
+def _sources(findings: Findings, home: Path) -> None:
     """No training or dev task has a source in common with a test task of either track, unless a published list
     put it where it is: the rule on sources has no say there.
     """
-    roles = tables.read_rows(found.path, of.SPLIT_TASKS)
+    roles = tables.read_rows(findings.path, of.SPLIT_TASKS)
     rows = tables.read_rows(home, of.TASKS, ["task_id", "sources"])
     sources: dict[str, list[str]] = {row["task_id"]: row["sources"] for row in rows}
     listed = {it["task_id"] for it in roles if it["role"] == "train" and it["reason"].startswith(of.LISTED)}
@@ -306,12 +311,12 @@ def _sources(found: Findings, home: Path) -> None:
     for task in sorted(it["task_id"] for it in roles if it["role"] == "test"):
         for source in sources.get(task, ()):
             taken.setdefault(source, task)
-    for side in tables_in(found.path):
+    for side in tables_in(findings.path):
         if side.name not in (of.TRAIN.name, of.DEV.name):
             continue
-        here = set(pc.unique(tables.read(found.path, side, ["task_id"])["task_id"]).to_pylist())
-        for task in sorted(here - listed):
+        side_tasks = set(pc.unique(tables.read(findings.path, side, ["task_id"])["task_id"]).to_pylist())
+        for task in sorted(side_tasks - listed):
             for source in sources.get(task, ()):
                 if source in taken:
                     row = {"task_id": task, "source": source, "test_task": taken[source]}
-                    found.add([Finding("disjoint sources", side.name, what, REBUILD, 1, (row,))])
+                    findings.add([Finding("disjoint sources", side.name, what, REBUILD, 1, (row,))])

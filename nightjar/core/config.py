@@ -73,10 +73,10 @@ def _read(path: Path, aliases: bool) -> Any:
 
 def value(params: Mapping[str, Any], key: str) -> Any:
     """The parameter of that dotted key, such as `train.combined.epochs`; None if there is none."""
-    found: Any = params
+    node: Any = params
     for name in key.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+        node = node.get(name) if isinstance(node, Mapping) else None
+    return node
 
 
 def read_text(path: Path) -> str:
@@ -115,7 +115,7 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
-        problem = _shown(getattr(error, "problem", error))
+        problem = _short_text(getattr(error, "problem", error))
         raise NightjarError(f"not valid YAML ({problem})", place, "correct that line") from None
     except (
         ValueError,
@@ -124,7 +124,7 @@ def parse(text: str, where: object, aliases: bool = False) -> Any:
         AttributeError,
         ArithmeticError,
     ) as error:  # a month 13, `!!bool x`
-        raise NightjarError(f"not valid YAML ({_shown(error)})", where, "correct that value") from None
+        raise NightjarError(f"not valid YAML ({_short_text(error)})", where, "correct that value") from None
     except RecursionError:
         raise NightjarError("not valid YAML (nested too deeply)", where, "correct that file") from None
 
@@ -158,8 +158,8 @@ class _AliasRefused(Exception):
         self.line = line
 
 
-def _values(value: Any, known: dict[int, float]) -> float:
-    """How many values there are with every alias written out; infinite for one that holds itself.
+def _values(value: Any, sizes: dict[int, float]) -> float:
+    """Count the values with every alias written out; infinite for one that holds itself.
 
     Raises ValueError for an integer that Python does not print, and for a key that JSON cannot have.
     """
@@ -167,13 +167,13 @@ def _values(value: Any, known: dict[int, float]) -> float:
         raise ValueError("a number of thousands of digits")
     if not isinstance(value, dict | list):
         return 1
-    if id(value) not in known:
-        known[id(value)] = math.inf  # for one that holds itself
+    if id(value) not in sizes:
+        sizes[id(value)] = math.inf  # for one that holds itself
         if isinstance(value, dict) and not all(isinstance(key, str | float | int | None) for key in value):
             raise ValueError("a key that is neither a text nor a number")
         parts = [*value, *value.values()] if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(_values(part, known) for part in parts)
-    return known[id(value)]
+        sizes[id(value)] = 1 + sum(_values(part, sizes) for part in parts)
+    return sizes[id(value)]
 
 
 def _mapping(value: Any, path: Path) -> dict[str, Any]:
@@ -216,13 +216,17 @@ def problems_of(error: ValidationError, fields: Iterable[str], keys: str) -> lis
     `fields` as in `refused`; `keys` says where all keys stand. A key that is missing because it is mistyped is left
     out. Of a value that may be of several types one problem is given.
     """
-    found: dict[Any, Any] = {}
-    for it in error.errors(include_url=False):
-        loc = tuple(part for at, part in enumerate(it["loc"]) if at == 0 or isinstance(part, int))
-        if loc[:1] not in found or not it["type"].endswith("_type"):
-            found[loc[:1]] = {**it, "loc": loc}
-    problems = list(found.values())
-    lines = [(str(it["loc"][0]), *_described(it, problems, (), fields, keys)) for it in problems if it["loc"]]
+    first_problems: dict[Any, Any] = {}
+    for item in error.errors(include_url=False):
+        loc = tuple(part for at, part in enumerate(item["loc"]) if at == 0 or isinstance(part, int))
+        if loc[:1] not in first_problems or not item["type"].endswith("_type"):
+            first_problems[loc[:1]] = {**item, "loc": loc}
+    problems = list(first_problems.values())
+    lines = [
+        (str(item["loc"][0]), *_described(item, problems, (), fields, keys))
+        for item in problems
+        if item["loc"]
+    ]
     meant = {fix for _, _, fix in lines}
     return [
         one for one in lines if f"did you mean {one[0]}?" not in meant or not one[1].endswith("is missing")
@@ -237,8 +241,8 @@ def _described(
     keys: str,
     more: str = "",
 ) -> tuple[str, str]:
-    """What is wrong, and what to do, of one of the problems that pydantic found."""
-    key = _shown(".".join([*group, *(str(part) for part in problem["loc"])]))
+    """Describe one of the problems that pydantic found: the fault, and its fix."""
+    key = _short_text(".".join([*group, *(str(part) for part in problem["loc"])]))
     if problem["type"] == "extra_forbidden":
         beside = [
             it["loc"] for it in problems if it["type"] == "missing" and it["loc"][:-1] == problem["loc"][:-1]
@@ -249,7 +253,7 @@ def _described(
     if problem["type"] == "missing" and isinstance(problem["loc"][-1], str):
         return f"key {key} is missing{more}", f"add it; {keys}"
     wrong, fix = _explained(problem["type"], problem["msg"])
-    return f"{key} = {_shown(_repr(problem['input']))} is not allowed{_shown(wrong)}{more}", fix
+    return f"{key} = {_short_text(_repr(problem['input']))} is not allowed{_short_text(wrong)}{more}", fix
 
 
 def _keys(model: Any, *group: int | str) -> list[str]:
@@ -273,14 +277,14 @@ def _repr(value: Any) -> str:
         return f"a {type(value).__name__}"
 
 
-def _shown(value: object) -> str:
-    """So much of a value as fits into a line, without the password of an address."""
+def _short_text(value: object) -> str:
+    """The beginning of a value that fits into a line, without the password of an address."""
     text = _SECRET.sub(r"\1…", str(value))
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def _explained(kind: str, message: str) -> tuple[str, str]:
-    """What is wrong, if that is more than what to write instead, and what to write, of an error of pydantic."""
+    """Explain an error of pydantic: the fault, "" where the fix says all, and the fix."""
     if kind == "value_error":  # of a validator of ours: `what; fix`, or the fix alone
         what, _, fix = message.removeprefix("Value error, ").rpartition("; ")
         return what and f": {what}", fix

@@ -29,7 +29,7 @@ def printable(text: str, keep: str = "") -> str:
     """`text` with every character that could control a terminal or begin another line written as an escape, such as
     `\\x1b` or `\\n`; those in `keep` remain.
     """
-    return _UNSAFE.sub(lambda found: _escape(found[0], keep), text)
+    return _UNSAFE.sub(lambda match: _escape(match[0], keep), text)
 
 
 def _escape(character: str, keep: str) -> str:
@@ -38,7 +38,7 @@ def _escape(character: str, keep: str) -> str:
 
 def printable_json(text: str) -> str:
     """`text`, which is JSON, with the same characters as JSON's own escapes; line ends between its values remain."""
-    return _UNSAFE.sub(lambda found: "\n" if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: "\n" if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)
 
 
 class _Output(io.FileIO):
@@ -50,11 +50,11 @@ class _Output(io.FileIO):
         super().__init__(descriptor, "w", closefd=False)
 
     def write(self, data: Any) -> int:
-        rest = memoryview(data).cast("B")
-        size = len(rest)
-        while self.fault is None and len(rest):
+        remaining = memoryview(data).cast("B")
+        size = len(remaining)
+        while self.fault is None and len(remaining):
             try:
-                written = super().write(rest)
+                written = super().write(remaining)
             except OSError as error:
                 self.fault = error
                 self._discard()
@@ -62,7 +62,7 @@ class _Output(io.FileIO):
             if written is None:  # a pipe that does not block is full
                 select.select([], [self], [])
             else:
-                rest = rest[written:]
+                remaining = remaining[written:]
         return size
 
     def _discard(self) -> None:

@@ -27,18 +27,20 @@ class NightjarError(Exception):
         return shortened(printable(" ".join(line.split())))
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """The fix of a name that is not among those `known`: the one that may be meant, or `otherwise`."""
-    near = get_close_matches(name, list(known), 1)
+def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
+    """The fix of a name that is not among `names`: the one that may be meant, or `otherwise`."""
+    near = get_close_matches(name, list(names), 1)
     return f"did you mean {near[0]}?" if near else otherwise
 
 
-def shortened(line: str, most: int = 1900) -> str:
-    """A line of at most `most` characters: what is too long loses its middle, since a fix is at the end."""
-    if len(line) <= most:
+def shortened(line: str, limit: int = 1900) -> str:
+    """A line of at most `limit` characters: what is too long loses its middle, since a fix is at the end."""
+    if len(line) <= limit:
         return line
-    begin, end = 2 * most // 3, most // 4
-    return f"{line[:begin]} … {len(line) - begin - end:,} characters … {line[-end:]}"
+    head_length, tail_length = 2 * limit // 3, limit // 4
+    return (
+        f"{line[:head_length]} … {len(line) - head_length - tail_length:,} characters … {line[-tail_length:]}"
+    )
 
 
 def first_line(error: BaseException) -> str:

@@ -35,7 +35,7 @@ _KINDS = {
 
 
 def kind(path: Path) -> str:
-    """What is at `path`, links followed: FILE, FOLDER, PIPE, BROKEN, a device, a socket; "" if nothing.
+    """Name the kind of file at `path`, links followed: FILE, FOLDER, PIPE, BROKEN, a device, a socket; "" if none.
 
     Raises OSError where the system does not say, such as for a name that is too long.
     """
@@ -55,11 +55,11 @@ def check_input(path: Path, *more: str) -> None:
     A read from a pipe may wait for ever, and a device may never end. What is not there is left to the reader.
     """
     try:
-        here = kind(path)
+        path_kind = kind(path)
     except OSError as error:
         raise from_os_error(error, path) or error from None
-    if here not in ("", FILE, *more):
-        raise NightjarError(here, path, "give an ordinary file")
+    if path_kind not in ("", FILE, *more):
+        raise NightjarError(path_kind, path, "give an ordinary file")
 
 
 def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
@@ -70,15 +70,15 @@ def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     and a pipe are written through. Raises NightjarError for anything else, and for a place that cannot be written.
     """
     try:
-        here = kind(path)
+        path_kind = kind(path)
         if _stream(path) is not None:
             return
         if path.is_symlink():
             raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the file itself")
-        if here not in ("", FILE):
-            raise NightjarError(here, path, "name a file to write")
+        if path_kind not in ("", FILE):
+            raise NightjarError(path_kind, path, "name a file to write")
         for source in filter(None, inputs):
-            if here and source.exists() and path.samefile(source):
+            if path_kind and source.exists() and path.samefile(source):
                 raise NightjarError(
                     "this file is read by the same command", path, "name another file to write"
                 )
@@ -109,10 +109,10 @@ def check_folder(path: Path, inputs: Iterable[Path | None] = (), foreign: Foreig
     try:
         if path.is_symlink():
             raise NightjarError(f"a symbolic link to {path.readlink()}", path, "name the folder itself")
-        if (here := kind(path)) not in ("", FOLDER):
-            raise NightjarError(here, path, "name a folder to write")
+        if (path_kind := kind(path)) not in ("", FOLDER):
+            raise NightjarError(path_kind, path, "name a folder to write")
         check_place(path)
-        if not here or not any(path.iterdir()):
+        if not path_kind or not any(path.iterdir()):
             return
         if any(it.exists() and it.resolve().is_relative_to(path.resolve()) for it in inputs if it):
             raise NightjarError("it holds the input", path, "choose another folder")
@@ -133,11 +133,11 @@ def folder_output(
     """
     check_folder(path, inputs, foreign)
     parents = [folder for folder in path.parents if not folder.exists()]
-    made = temporary_sibling(path)
-    old = made.with_name(f"{made.name}-old")
+    new_folder = temporary_sibling(path)
+    old = new_folder.with_name(f"{new_folder.name}-old")
     try:
-        made.mkdir()
-        yield made
+        new_folder.mkdir()
+        yield new_folder
         if foreign and path.is_dir():
             # Looked at once more where nobody knows its name.
             path.rename(old)
@@ -147,7 +147,7 @@ def folder_output(
                 old.rename(path)
                 raise
         try:
-            made.rename(path)  # takes the place of nothing but an empty folder
+            new_folder.rename(path)  # takes the place of nothing but an empty folder
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
@@ -155,12 +155,12 @@ def folder_output(
             raise NightjarError(what, path, "choose another folder") from None
         remove(old)
     except NightjarError as error:
-        error.where = error.where.replace(str(old), str(path)).replace(str(made), str(path))
+        error.where = error.where.replace(str(old), str(path)).replace(str(new_folder), str(path))
         raise
     except OSError as error:
         raise from_os_error(error, path) or error from None
     finally:
-        remove(made)
+        remove(new_folder)
         for folder in parents if not path.exists() else ():
             with contextlib.suppress(OSError):
                 folder.rmdir()
@@ -190,8 +190,8 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]], inputs: Iterable[
 
 
 def _stream(path: Path) -> Path | int | None:
-    """What to open to write through `path`: standard output or error by their numbers, whatever they are connected
-    to, or another device or pipe by its name. None for what is to be replaced, or made.
+    """The stream to write through `path`: standard output or error by their numbers, whatever they are connected to,
+    or another device or pipe by its name. None for a file that is to be made or replaced.
     """
     try:
         state = path.stat()
@@ -235,12 +235,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
     If the block ends with an error, `path` stays as it was, and what was made is removed.
     """
-    made = temporary_sibling(path)
+    new_path = temporary_sibling(path)
     try:
-        yield made
-        replace(made, path)
+        yield new_path
+        replace(new_path, path)
     except BaseException:
-        remove(made)
+        remove(new_path)
         raise
 
 

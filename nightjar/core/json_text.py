@@ -118,20 +118,20 @@ def _items(value: Any) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = _object(pairs)
     if isinstance(value, DuplicateKey):
-        raise NotJson(f"the key {shown(value.key)} occurs twice")
+        raise NotJson(f"the key {quote_short(value.key)} occurs twice")
     return value
 
 
 def _number(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise NotJson(f"the number {shown(text, quoted=False)} is too large")
+        raise NotJson(f"the number {quote_short(text, quoted=False)} is too large")
     return value
 
 
 def _integer(text: str) -> int:
     if len(text) > 20 or not _SMALLEST <= (value := int(text)) <= _LARGEST:
-        raise NotJson(f"the number {shown(text, quoted=False)} is too large")
+        raise NotJson(f"the number {quote_short(text, quoted=False)} is too large")
     return value
 
 
@@ -158,7 +158,7 @@ def parse(data: bytes | str, constants: bool = False) -> Any:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise NotJson(f"{shown(error.object[error.start])} is not valid Unicode") from None
+            raise NotJson(f"{quote_short(error.object[error.start])} is not valid Unicode") from None
     return value
 
 
@@ -183,9 +183,9 @@ def plain(texts: Sequence[bytes]) -> list[Any] | None:
     return values if orjson.dumps(values).count(b'"') == joined.count(b'"') else None
 
 
-def shown(text: str, most: int = 60, quoted: bool = True) -> str:
-    """So much of a text from outside as fits into a line."""
-    cut = f"{text[:most]}…" if len(text) > most else text
+def quote_short(text: str, limit: int = 60, quoted: bool = True) -> str:
+    """The beginning of a text from outside, at most `limit` characters, as it is quoted in a line."""
+    cut = f"{text[:limit]}…" if len(text) > limit else text
     return repr(cut) if quoted else cut
 
 
@@ -240,7 +240,7 @@ def duplicate_key(value: Any) -> str | None:
 
 
 def has_constant(value: Any) -> bool:
-    """Whether there is a bare NaN or infinity anywhere in a value that `exact` gave."""
+    """Return true if a value that `exact` gave holds a bare NaN or infinity."""
     return isinstance(value, Constant) or any(map(has_constant, _items(value)))
 
 
@@ -259,7 +259,7 @@ def _dump(value: Any) -> str:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Whether a value is a string that UTF-8 can hold (JSON's escapes can write half a character)."""
+    """Return true for a string that UTF-8 can hold (JSON's escapes can write half a character)."""
     if not isinstance(value, str):
         return False
     try:

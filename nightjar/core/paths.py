@@ -1,6 +1,6 @@
-"""Where a project keeps its artifacts, models, facts and own files. All paths are from the project's root.
+"""Paths of a project's artifacts, models, facts and own files, all from the project's root.
 
-dvc.yaml has the same paths, and a test compares the two. Git ignores `.nightjar`; what is lost with it is said here.
+dvc.yaml has the same paths, and a test compares the two. Git ignores `.nightjar`: the comments name its contents.
 """
 
 from __future__ import annotations
@@ -62,5 +62,5 @@ NOTIFICATIONS = OWN / "notifications.jsonl"
 
 
 def metrics_file(stage: str) -> Path:
-    """Where the facts of a stage are kept, e.g. data/metrics/ingest-corpus.json for ingest@corpus."""
+    """The path of the facts of a stage, such as data/metrics/ingest-corpus.json for ingest@corpus."""
     return REPORT_METRICS if stage == "report" else METRICS / f"{stage.replace('@', '-')}.json"

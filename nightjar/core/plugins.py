@@ -16,19 +16,19 @@ from nightjar.core.errors import NightjarError, explain
 FIX = "correct or uninstall that package"
 
 
-def points(group: str, own: Mapping[str, EntryPoint]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, Nightjar's `own` first; nothing is loaded.
+def points(group: str, built_in: Mapping[str, EntryPoint]) -> dict[str, EntryPoint]:
+    """The entry points of a group by name, Nightjar's `built_in` first; nothing is loaded.
 
     Raises NightjarError if two different ones have one name.
     """
-    found = dict(own)
+    named_points = dict(built_in)
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
-        known = found.setdefault(point.name, point)
-        if known.value != point.value:
+        earlier = named_points.setdefault(point.name, point)
+        if earlier.value != point.value:
             thing = group.rpartition(".")[2]
-            what = f"two {thing} have this name: {known.value} and {point.value}"
+            what = f"two {thing} have this name: {earlier.value} and {point.value}"
             raise NightjarError(what, place(point), "rename one, or uninstall its package")
-    return found
+    return named_points
 
 
 def named(group: str, name: str, where: object) -> EntryPoint:
@@ -37,19 +37,19 @@ def named(group: str, name: str, where: object) -> EntryPoint:
     Raises NightjarError if no package offers it, or several do.
     """
     offered = entry_points(group=group)
-    found, thing = (
+    matches, thing = (
         [point for point in offered if point.name == name],
         group.rpartition(".")[2].removesuffix("s"),
     )
-    if not found:
+    if not matches:
         names = ", ".join(sorted({point.name for point in offered})) or "none"
         fix = f"install the package that offers it; installed are: {names}"
         raise NightjarError(f"no installed package offers this {thing}", where, fix)
-    if len(found) > 1:
-        packages = ", ".join(sorted(package(point)["package"] for point in found))
+    if len(matches) > 1:
+        packages = ", ".join(sorted(package(point)["package"] for point in matches))
         what = f"several packages offer this {thing} ({packages})"
         raise NightjarError(what, where, "uninstall all but one")
-    return found[0]
+    return matches[0]
 
 
 def package(point: EntryPoint) -> dict[str, str]:
@@ -62,13 +62,13 @@ def package(point: EntryPoint) -> dict[str, str]:
 
 
 def place(point: EntryPoint) -> str:
-    """Where an entry point is, for a message: its package, its group and name, and what it names."""
+    """Describe an entry point for a message: its package, its group and name, and the object it names."""
     package = f"package {point.dist.name}, " if point.dist else ""
     return f"{package}entry point {point.name!r} of the group {point.group} = {point.value}"
 
 
 def load(point: EntryPoint) -> Any:
-    """What an entry point names. Raises NightjarError if it cannot be loaded."""
+    """The object that an entry point names. Raises NightjarError if it cannot be loaded."""
     with calling(place(point), "it cannot be loaded"):
         return point.load()
 

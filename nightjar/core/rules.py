@@ -48,20 +48,24 @@ class Finding:
 
 
 class Findings(dict[tuple[str, str, str], Finding]):
-    """The findings of the artifact at `path`: what is found again and again is one of them, its rows counted."""
+    """The findings on the artifact at `path`; findings of one table, check and text are one, with the sum of rows."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
 
-    def add(self, found: Iterable[Finding], **at: str) -> None:
-        """Add findings; `at` says of their rows where they are."""
-        for it in found:
-            known = self.get((it.table, it.check, it.what))
-            rows = tuple({name: _short(value) for name, value in (at | {**row}).items()} for row in it.rows)
-            rows, count = (known.rows + rows, known.count + it.count) if known else (rows, it.count)
-            one = replace(it, artifact=self.path.as_posix(), rows=rows[:MOST_ROWS], count=count)
-            self[it.table, it.check, it.what] = one
+    def add(self, findings: Iterable[Finding], **at: str) -> None:
+        """Add findings; `at` has columns that say where their rows are, such as the part."""
+        for finding in findings:
+            earlier = self.get((finding.table, finding.check, finding.what))
+            rows = tuple(
+                {name: _short(value) for name, value in (at | {**row}).items()} for row in finding.rows
+            )
+            rows, count = (
+                (earlier.rows + rows, earlier.count + finding.count) if earlier else (rows, finding.count)
+            )
+            merged = replace(finding, artifact=self.path.as_posix(), rows=rows[:MOST_ROWS], count=count)
+            self[finding.table, finding.check, finding.what] = merged
 
 
 def _short(value: Any) -> Any:
@@ -80,8 +84,10 @@ def broken(
     """The finding, with the first of the `rows` where `wrong` is true; nothing where it never is."""
     if count := pc.sum(wrong).as_py() or 0:
         places = pc.indices_nonzero(wrong).slice(0, MOST_ROWS)
-        shown = zip(places.to_pylist(), rows.take(places).to_pylist(), strict=True)
-        yield Finding(check, contract.name, what, fix, count, tuple({"row": at, **row} for at, row in shown))
+        example_rows = zip(places.to_pylist(), rows.take(places).to_pylist(), strict=True)
+        yield Finding(
+            check, contract.name, what, fix, count, tuple({"row": at, **row} for at, row in example_rows)
+        )
 
 
 def broken_values(contract: Table, table: pa.Table) -> Iterator[Finding]:
@@ -95,12 +101,12 @@ def broken_values(contract: Table, table: pa.Table) -> Iterator[Finding]:
         inside = pc.and_(pc.greater_equal(table[name], low), pc.less_equal(table[name], high))  # NaN is not
         rules.append(("range", name, f"{name} is not within {low:g} to {high:g}", inside))
     for check, name, what, good in rules:
-        shown = table.select(list(dict.fromkeys([*contract.key, name])))
-        yield from broken(check, contract, what, "correct or reject those rows", shown, pc.invert(good))
+        columns = table.select(list(dict.fromkeys([*contract.key, name])))
+        yield from broken(check, contract, what, "correct or reject those rows", columns, pc.invert(good))
 
 
 class Keys:
-    """Whether keys are unique: within each part where a column tells the parts apart, else in the whole table."""
+    """Check that keys are unique: within each part where a column tells the parts apart, else in the whole table."""
 
     def __init__(self, contract: Table) -> None:
         self.contract, self.columns = contract, list(contract.key)
@@ -108,21 +114,21 @@ class Keys:
         self._tables: list[pa.Table] = []
 
     def add(self, table: pa.Table, part: str) -> Iterator[Finding]:
-        """The keys of one more part, or of a piece of the only part; what is broken already."""
+        """Add the keys of one more part, or of a piece of the only part, and yield the findings so far."""
         shard = self.contract.shard
         if shard is None:
             if self.columns:
                 self._tables.append(table.select(self.columns))
             return
         for value in pc.unique(table[shard]).to_pylist():
-            if (other := self._shards.setdefault(value, part)) != part:
-                row = {shard: value, "parts": f"{other}, {part}"}
+            if (first_part := self._shards.setdefault(value, part)) != part:
+                row = {shard: value, "parts": f"{first_part}, {part}"}
                 what = f"{shard} is in more than one part"
                 yield Finding("keys", self.contract.name, what, "merge them", 1, (row,))
         yield from self._duplicates(table.select(self.columns))
 
-    def end(self) -> Iterator[Finding]:
-        """What is broken in the whole table."""
+    def finish(self) -> Iterator[Finding]:
+        """The findings on the whole table, after its last part."""
         if self._tables:
             yield from self._duplicates(pa.concat_tables(self._tables))
 
@@ -130,8 +136,8 @@ class Keys:
         shard = self.contract.shard
         if shard in self.columns and len(self.columns) == 2 and pc.count_distinct(table[shard]).as_py() == 1:
             # One column is far quicker than two.
-            other = next(name for name in self.columns if name != shard)
-            if pc.count_distinct(table[other], mode="all").as_py() == len(table):
+            row_column = next(name for name in self.columns if name != shard)
+            if pc.count_distinct(table[row_column], mode="all").as_py() == len(table):
                 return
         counts = table.group_by(self.columns, use_threads=False).aggregate([([], "count_all")])
         duplicates = counts.filter(pc.greater(counts["count_all"], 1))

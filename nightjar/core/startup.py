@@ -1,5 +1,5 @@
-"""What lets a process start quickly: names that are imported when they are used, rare garbage collection, no pandas.
-And what lets its threads share the processor with other programs.
+"""Quick starts of a process: names that are imported when they are used, rare garbage collection, no pandas. Its
+threads share the processor with other programs.
 
 torch, faiss and pyarrow take seconds to load; `import nightjar.search` must not wait for what a program may never use.
 """
@@ -33,9 +33,11 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     def load(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, own = names[name]
+        module, attribute = names[name]
         submodule = module == package
-        value: Any = import_module(f"{module}.{own}") if submodule else getattr(import_module(module), own)
+        value: Any = (
+            import_module(f"{module}.{attribute}") if submodule else getattr(import_module(module), attribute)
+        )
         setattr(sys.modules[package], name, value)
         return value
 

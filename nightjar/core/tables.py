@@ -59,13 +59,13 @@ def artifact_output(
 
 
 def _foreign(path: Path, contracts: Sequence[Table], more: Container[str]) -> str:
-    """What is in a folder besides an artifact with these tables, "" for nothing."""
-    own = {f"{contract.name}/": contract for contract in contracts}
+    """Describe a file of the folder that is no part of an artifact with these tables, "" for none."""
+    folder_contracts = {f"{contract.name}/": contract for contract in contracts}
     files = sorted(file for file in path.rglob("*") if kind(file) != FOLDER or not any(file.iterdir()))
     for file in files:
         name = file.relative_to(path).as_posix()
-        known = REJECTED if name == REJECTED_FILE else own.get(name.removesuffix(file.name))
-        if name not in more and not (known and file.suffix == ".parquet" and _has_columns(file, known)):
+        expected = REJECTED if name == REJECTED_FILE else folder_contracts.get(name.removesuffix(file.name))
+        if name not in more and not (expected and file.suffix == ".parquet" and _has_columns(file, expected)):
             return f"{name} in it is no part of an artifact of {', '.join(it.name for it in contracts)}"
     return f"no {REJECTED_FILE} is in it" if files and path / REJECTED_FILE not in files else ""
 
@@ -84,8 +84,8 @@ def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> N
     """
     table = pa.Table.from_pylist(list(rows), schema=contract.schema)
     check(contract, table, path)
-    with replacing(path) as made:
-        _write_part(table, made)
+    with replacing(path) as new_file:
+        _write_part(table, new_file)
 
 
 def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -> pa.Table:
@@ -123,7 +123,7 @@ class ArtifactWriter:
             return
         try:
             for name, (keys, _) in self._written.items():
-                _refuse(keys.end(), self.path / name)
+                _refuse(keys.finish(), self.path / name)
             rejected = pa.Table.from_pylist(self.rejected, schema=REJECTED.schema)
             _write_part(rejected, self.temporary / REJECTED_FILE)
             replace(self.temporary, self.path)
@@ -182,17 +182,17 @@ class ArtifactWriter:
 
 def check(contract: Table, table: pa.Table, where: object) -> None:
     """Raise NightjarError if `table` breaks the contract's rules on nulls, allowed values or ranges."""
-    _whole(table, contract, where)
+    _without_nulls(table, contract, where)
     _refuse(broken_values(contract, table), where)
 
 
-def _refuse(found: Iterable[Finding], where: object) -> None:
-    """Raise NightjarError for the first of what is found."""
-    for it in found:
-        raise NightjarError(f"{it.what}, such as {dict(it.rows[0])}", where, it.fix)
+def _refuse(findings: Iterable[Finding], where: object) -> None:
+    """Raise NightjarError for the first finding."""
+    for finding in findings:
+        raise NightjarError(f"{finding.what}, such as {dict(finding.rows[0])}", where, finding.fix)
 
 
-def _whole(table: pa.Table, contract: Table, where: object) -> pa.Table:
+def _without_nulls(table: pa.Table, contract: Table, where: object) -> pa.Table:
     """`table` itself. Raises NightjarError if a value is missing that the contract wants, also one within a list."""
     for name in table.column_names:
         if _lacks(table[name], contract.schema.field(name)):
@@ -244,9 +244,9 @@ def _reading(parts: Sequence[Path]) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         where = parts[0] if len(parts) == 1 else next(filter(_is_damaged, parts), parts[0].parent)
-        known = from_os_error(error, where) if isinstance(error, OSError) else None
+        system_error = from_os_error(error, where) if isinstance(error, OSError) else None
         what = " ".join(str(error).split())[:300]
-        raise known or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
+        raise system_error or NightjarError(f"unreadable ({what})", where, "rebuild it") from None
 
 
 def _is_damaged(part: Path) -> bool:
@@ -263,14 +263,14 @@ def _check_columns(file: Path, contract: Table, columns: Sequence[str] | None = 
 
     Arrow gives nulls for a column that is not there, and turns numbers into texts.
     """
-    found = pq.read_schema(file)
+    schema = pq.read_schema(file)
     for name in contract.schema.names if columns is None else columns:
         expected = contract.schema.field(name).type
-        places = found.get_all_field_indices(name)
+        places = schema.get_all_field_indices(name)
         if len(places) != 1:
             what = f"{len(places) or 'no'} column{'s' * (len(places) > 1)} {name}"
             raise NightjarError(what, file, f"write it with one column {name} of {expected}")
-        actual = found.field(places[0]).type
+        actual = schema.field(places[0]).type
         if not _same_kind(actual, expected):
             raise NightjarError(f"column {name} is {actual}, not {expected}", file, f"write it as {expected}")
 
@@ -284,7 +284,7 @@ _KINDS = (
 
 
 def _same_kind(actual: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether two types hold the same values, if in another form: another width, or texts as a dictionary."""
+    """Return true if two types hold the same values, if in another form: another width, or texts as a dictionary."""
     if pa.types.is_dictionary(actual):
         actual = actual.value_type
     if pa.types.is_list(expected):
@@ -294,7 +294,9 @@ def _same_kind(actual: pa.DataType, expected: pa.DataType) -> bool:
         names = pa.types.is_struct(actual) and [part.name for part in actual] == [
             part.name for part in expected
         ]
-        return names and all(_same_kind(own.type, it.type) for own, it in zip(actual, expected, strict=True))
+        return names and all(
+            _same_kind(field.type, it.type) for field, it in zip(actual, expected, strict=True)
+        )
     return bool(actual == expected or any(holds(actual) and holds(expected) for holds in _KINDS))
 
 
@@ -317,7 +319,7 @@ def _table(
     dataset = _dataset(parts, contract, columns)
     with _reading(parts):
         table = dataset.to_table(columns=columns, filter=where, use_threads=False)
-    return _whole(table, contract, parts[0] if len(parts) == 1 else parts[0].parent)
+    return _without_nulls(table, contract, parts[0] if len(parts) == 1 else parts[0].parent)
 
 
 def read(
@@ -355,7 +357,7 @@ def batches(path: AnyPath, contract: Table, columns: list[str] | None = None) ->
     dataset = _dataset(parts, contract, columns)
     with _reading(parts):
         for batch in dataset.to_batches(columns=columns, use_threads=False):
-            _whole(pa.Table.from_batches([batch]), contract, parts[0].parent)
+            _without_nulls(pa.Table.from_batches([batch]), contract, parts[0].parent)
             yield batch
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
-from nightjar.core.json_text import read_object, shown
+from nightjar.core.json_text import quote_short, read_object
 
 Side = Literal["left", "right", "tie"]
 ANSWERS_FORMAT = "nightjar-judge-answers/1"
@@ -29,14 +29,14 @@ class Place(_File):
 
 
 class Item(Place):
-    """An instance on the page, under the name `item`; `left` says whose answer is on the left."""
+    """An instance on the page, under the name `item`; `left_set` is the set whose answer is on the left."""
 
     item: str
-    left: Literal["a", "b"]
+    left_set: Literal["a", "b"] = Field(alias="left")
 
 
 class Key(_File):
-    """What resolves the answers to the page with the digest `page`."""
+    """The key that resolves the answers to the page with the digest `page`."""
 
     format: Literal["nightjar-judge-key/1"]
     page: str
@@ -48,7 +48,7 @@ class Key(_File):
 
     def to_json(self) -> str:
         """The file's text; equal keys give equal texts."""
-        return orjson.dumps(self.model_dump(), option=orjson.OPT_INDENT_2).decode() + "\n"
+        return orjson.dumps(self.model_dump(by_alias=True), option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 class Answer(_File):
@@ -59,7 +59,7 @@ class Answer(_File):
 
 
 class AnswersFile(_File):
-    """What the page saves. `items` is the number of items on the page, answered or not."""
+    """The file that the page saves. `items` is the number of items on the page, answered or not."""
 
     format: Literal["nightjar-judge-answers/1"]
     page: str
@@ -77,12 +77,12 @@ def read_key(path: Path) -> Key:
     names = [item.item for item in key.items]
     if len(set(names)) < len(names):
         raise NightjarError("an item occurs twice", path, "export the page again")
-    known: set[tuple[str, str]] = set()
+    place_keys: set[tuple[str, str]] = set()
     for place in (*key.items, *key.equal):
-        if (place.task_id, place.id) in known:
-            name = shown(f"{place.task_id}:{place.id}", quoted=False)
+        if (place.task_id, place.id) in place_keys:
+            name = quote_short(f"{place.task_id}:{place.id}", quoted=False)
             raise NightjarError(f"the instance {name} occurs twice", path, "export the page again")
-        known.add((place.task_id, place.id))
+        place_keys.add((place.task_id, place.id))
     return key
 
 
@@ -95,12 +95,12 @@ def read_answers(path: Path, key: Key) -> AnswersFile:
     if file.page != key.page:
         what = f"these are answers to the page {file.page[:12]}, and the key is of {key.page[:12]}"
         raise NightjarError(what, path, "give the key that was written with the judge's page")
-    known = {item.item for item in key.items}
+    page_items = {item.item for item in key.items}
     answered: set[str] = set()
     for number, answer in enumerate(file.answers, start=1):
-        if answer.item not in known:
+        if answer.item not in page_items:
             raise NightjarError(
-                f"answer {number} is to the item {shown(answer.item)}, which the page does not have",
+                f"answer {number} is to the item {quote_short(answer.item)}, which the page does not have",
                 path,
                 "ask the judge to save the answers again",
             )
@@ -117,5 +117,5 @@ def _read(path: Path, model: type[_F], description: str) -> _F:
         return model.model_validate(read_object(path, f"give {description}"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = shown(".".join(str(part) for part in first["loc"]), quoted=False)
+        place = quote_short(".".join(str(part) for part in first["loc"]), quoted=False)
         raise NightjarError(f"{place}: {first['msg']}", path, f"give {description}") from None

@@ -65,8 +65,8 @@ def export(
     inputs = [*(Path(name) for name in (a, b) if name != REFERENCES), texts.where]
     check_output(output, inputs)
     check_output(key_path, inputs)
-    if (here := kind(key_path)) not in ("", FILE):
-        raise NightjarError(here, key_path, "the key needs this name: choose another --output")
+    if (key_kind := kind(key_path)) not in ("", FILE):
+        raise NightjarError(key_kind, key_path, "the key needs this name: choose another --output")
     if a == b:
         raise NightjarError("a set is compared with itself", a, "name two different sets")
     sets = (read_set(a), read_set(b))
@@ -81,14 +81,16 @@ def export(
         for instance in texts.instances(chosen)
     ]
     equal = [pair for pair in pairs if equal_are_ties and pair.a == pair.b]
-    shown = [pair for pair in pairs if not (equal_are_ties and pair.a == pair.b)]
-    if not shown:
+    shown_pairs = [pair for pair in pairs if not (equal_are_ties and pair.a == pair.b)]
+    if not shown_pairs:
         raise NightjarError(
             "all answers are the same in both sets", f"{a} and {b}", "there is nothing to judge"
         )
-    names = {(pair.instance.task_id, pair.instance.id): _digest(seed, "item", pair)[:16] for pair in shown}
-    left = sides(list(names.values()), seed)
-    data = page_data(shown, texts.tasks(pair.instance for pair in shown), names, left)
+    names = {
+        (pair.instance.task_id, pair.instance.id): _digest(seed, "item", pair)[:16] for pair in shown_pairs
+    }
+    left_items = sides(list(names.values()), seed)
+    data = page_data(shown_pairs, texts.tasks(pair.instance for pair in shown_pairs), names, left_items)
     digest = hashlib.sha256(data.encode()).hexdigest()
     key = PageKey(
         format="nightjar-judge-key/1",
@@ -97,8 +99,8 @@ def export(
         b=b,
         seed=seed,
         items=[
-            Item(item=name, left="a" if name in left else "b", **_place(pair))
-            for name, pair in zip(names.values(), shown, strict=True)
+            Item(item=name, left="a" if name in left_items else "b", **_place(pair))
+            for name, pair in zip(names.values(), shown_pairs, strict=True)
         ],
         equal=[Place(**_place(pair)) for pair in equal],
     )
@@ -112,9 +114,9 @@ def export(
         "a": a,
         "b": b,
         "tasks": len({pair.instance.task_id for pair in pairs}),
-        "items": len(shown),
+        "items": len(shown_pairs),
         "equal": len(equal),
-        "left_is_a": len(left),
+        "left_is_a": len(left_items),
     }
 
 
@@ -164,8 +166,8 @@ def _digest(seed: int, *of: str | Pair) -> str:
     return hashlib.sha256("\x1f".join(["judge", str(seed), *names]).encode()).hexdigest()
 
 
-def page_data(pairs: list[Pair], tasks: dict[str, Task], names: dict[Key, str], left: set[str]) -> str:
-    """What the page's script reads, as JSON in ASCII that is safe inside a script element.
+def page_data(pairs: list[Pair], tasks: dict[str, Task], names: dict[Key, str], left_items: set[str]) -> str:
+    """The data of the page's script, as JSON in ASCII that is safe inside a script element.
 
     Neither "<" nor "&" occurs in it, so that no text can end the element or begin a comment; control characters
     are escaped as JSON asks.
@@ -176,7 +178,7 @@ def page_data(pairs: list[Pair], tasks: dict[str, Task], names: dict[Key, str], 
     items = []
     for pair in pairs:
         name = names[pair.instance.task_id, pair.instance.id]
-        answers = (pair.a, pair.b) if name in left else (pair.b, pair.a)
+        answers = (pair.a, pair.b) if name in left_items else (pair.b, pair.a)
         items.append(
             {
                 "item": name,
@@ -186,7 +188,7 @@ def page_data(pairs: list[Pair], tasks: dict[str, Task], names: dict[Key, str], 
                 "right": answers[1],
             }
         )
-    shown = [
+    task_texts = [
         {
             "definition": tasks[name].definition,
             "positive": tasks[name].positive,
@@ -194,7 +196,7 @@ def page_data(pairs: list[Pair], tasks: dict[str, Task], names: dict[Key, str], 
         }
         for name in order
     ]
-    text = json.dumps({"tasks": shown, "items": items}, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps({"tasks": task_texts, "items": items}, ensure_ascii=True, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

@@ -59,8 +59,8 @@ def score(key_file: AnyPath, answer_files: Sequence[AnyPath]) -> dict[str, Any]:
         for item, rating in judge.ratings.items():
             ratings.setdefault(item, []).append(rating)
     # Items in the key's order, so that nothing depends on the order of files or answers.
-    shown = [(item.category, sorted(ratings[item.item])) for item in key.items if item.item in ratings]
-    rated = shown + [(place.category, ["tie"]) for place in key.equal]
+    shown_items = [(item.category, sorted(ratings[item.item])) for item in key.items if item.item in ratings]
+    rated = shown_items + [(place.category, ["tie"]) for place in key.equal]
     chosen: Counter[str] = sum((judge.sides for judge in judges), Counter())
     decided = chosen["left"] + chosen["right"]
     return {
@@ -84,7 +84,7 @@ def score(key_file: AnyPath, answer_files: Sequence[AnyPath]) -> dict[str, Any]:
             }
             for name in sorted({category for category, _ in rated})
         },
-        "agreement": _agreement([labels for _, labels in shown]),
+        "agreement": _agreement([labels for _, labels in shown_items]),
     }
 
 
@@ -94,13 +94,13 @@ def _names(paths: Sequence[Path]) -> str:
 
 def resolve(key: Key, file: AnswersFile, path: Path) -> Judge:
     """A judge's answers by set instead of by side; a judge without a name is called after the file."""
-    left: Mapping[str, str] = {item.item: item.left for item in key.items}
+    left_sets: Mapping[str, str] = {item.item: item.left_set for item in key.items}
     ratings = {}
     for answer in file.answers:
         if answer.answer == "tie":
             ratings[answer.item] = "tie"
         else:
-            a_chosen = (answer.answer == "left") == (left[answer.item] == "a")
+            a_chosen = (answer.answer == "left") == (left_sets[answer.item] == "a")
             ratings[answer.item] = "a" if a_chosen else "b"
     sides = Counter(str(answer.answer) for answer in file.answers)
     return Judge(file.judge.strip() or path.stem, ratings, sides)

@@ -39,7 +39,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Instance:
-    """What a judge sees of an instance beside the answers. `gold` is the first of its references."""
+    """The texts of an instance that a judge sees beside the answers. `gold` is the first of its references."""
 
     task_id: str
     id: str
@@ -50,7 +50,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Task:
-    """What a judge sees of a task; examples have input, output and explanation (a text or None)."""
+    """The texts of a task that a judge sees; examples have input, output and explanation (a text or None)."""
 
     definition: str
     positive: list[dict[str, Any]]
@@ -107,8 +107,8 @@ class Texts:
     def keys(self, ids: Iterable[str] | None = None) -> list[Key]:
         """The (task_id, id) of all instances, or of those with one of `ids`."""
         if self._rows is not None:
-            known = None if ids is None else set(ids)
-            return [key for key in self._rows if known is None or key[1] in known]
+            requested_ids = None if ids is None else set(ids)
+            return [key for key in self._rows if requested_ids is None or key[1] in requested_ids]
         chosen = None if ids is None else tables.among(INSTANCES, "id", ids)
         table = tables.read(self.where, INSTANCES, ["task_id", "id"], chosen)
         return list(zip(table["task_id"].to_pylist(), table["id"].to_pylist(), strict=True))
@@ -125,13 +125,13 @@ class Texts:
         columns = ["task_id", "id", "input", "outputs"]
         chosen = tables.among(INSTANCES, "id", (id for _, id in listed))
         stored = tables.read(self.where, INSTANCES, columns, chosen).to_pylist()
-        found = {(row["task_id"], row["id"]): row for row in stored}
+        instance_rows = {(row["task_id"], row["id"]): row for row in stored}
         categories = {
             task: (row["categories"] or ["unknown"])[0]
             for task, row in self._tasks({task for task, _ in listed}).items()
         }
         return [
-            Instance(*key, categories[key[0]], found[key]["input"], found[key]["outputs"][0])
+            Instance(*key, categories[key[0]], instance_rows[key]["input"], instance_rows[key]["outputs"][0])
             for key in listed
         ]
 
@@ -141,23 +141,23 @@ class Texts:
             return {
                 # The model is given the first definition only, so that is what the judges see.
                 name: Task(row["definition"][0], row["positive_examples"], row["negative_examples"])
-                for name, row in self._tasks({one.task_id for one in instances}).items()
+                for name, row in self._tasks({instance.task_id for instance in instances}).items()
             }
         tasks: dict[str, Task] = {}
-        for one in instances:
-            definition = self._rows[one.task_id, one.id]["definition"]
+        for instance in instances:
+            definition = self._rows[instance.task_id, instance.id]["definition"]
             text = definition if isinstance(definition, str) else "\n\n".join(definition)
-            tasks.setdefault(one.task_id, Task(text, [], []))
+            tasks.setdefault(instance.task_id, Task(text, [], []))
         return tasks
 
     def _tasks(self, names: set[str]) -> dict[str, dict[str, Any]]:
         """The ingested tasks of these names. Raises NightjarError if one is missing."""
         columns = ["task_id", "definition", "categories", "positive_examples", "negative_examples"]
         rows = tables.read(self.where, TASKS, columns, tables.among(TASKS, "task_id", names)).to_pylist()
-        found = {row["task_id"]: row for row in rows}
-        if missing := sorted(names - found.keys()):
+        task_rows = {row["task_id"]: row for row in rows}
+        if missing := sorted(names - task_rows.keys()):
             raise NightjarError(f"no task {missing[0]}", self.where, "ingest it")
-        return found
+        return task_rows
 
 
 def _reference(row: Mapping[str, Any], where: str) -> Key:
@@ -181,26 +181,26 @@ def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | 
     matched = [None if one.gold else _match(one, texts) for one in sets]
     first, second = matched
     if first is not None and second is not None and first.keys() != second.keys():
-        for (own, other), name, lacking in (
+        for (answers, other_answers), name, lacking in (
             ((first, second), sets[0].name, sets[1].name),
             ((second, first), sets[1].name, sets[0].name),
         ):
-            if only := sorted(own.keys() - other.keys()):
+            if only := sorted(answers.keys() - other_answers.keys()):
                 what = f"{counted_as(len(only), 'instance')} missing in {lacking}, the first is {':'.join(only[0])}"
                 raise NightjarError(what, name, "compare two sets that answer the same instances")
     return matched
 
 
-def _match(one: Answers, texts: Texts) -> dict[Key, str]:
-    if not one.answers:
-        raise NightjarError("no answers", one.name, PREDICTION)
+def _match(answer_set: Answers, texts: Texts) -> dict[Key, str]:
+    if not answer_set.answers:
+        raise NightjarError("no answers", answer_set.name, PREDICTION)
     by_id: dict[str, list[Key]] = {}
     # An id may be written as TASK:ID.
-    for key in texts.keys({form for _, id in one.answers for form in (id, id.partition(":")[2])}):
+    for key in texts.keys({form for _, id in answer_set.answers for form in (id, id.partition(":")[2])}):
         for form in (key[1], ":".join(key)):
             by_id.setdefault(form, []).append(key)
-    found = {}
-    for (task, id), answer in one.answers.items():
+    matched = {}
+    for (task, id), answer in answer_set.answers.items():
         keys = [key for key in by_id.get(id, []) if task in (None, key[0])]
         if len(keys) != 1:
             what = f"the id {id!r} is of {len(keys)} instances in {texts.where}"
@@ -209,8 +209,8 @@ def _match(one: Answers, texts: Texts) -> dict[Key, str]:
                 if keys
                 else "check that sets and instances belong together"
             )
-            raise NightjarError(what, one.name, fix)
-        if keys[0] in found:
-            raise NightjarError(f"{':'.join(keys[0])} has two answers", one.name, "give every id once")
-        found[keys[0]] = answer
-    return found
+            raise NightjarError(what, answer_set.name, fix)
+        if keys[0] in matched:
+            raise NightjarError(f"{':'.join(keys[0])} has two answers", answer_set.name, "give every id once")
+        matched[keys[0]] = answer
+    return matched

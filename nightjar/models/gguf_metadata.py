@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 
 FIX = "give the same model as safetensors"
 # Those whose tiny random models give the same logits as a GGUF and as safetensors.
@@ -108,7 +108,7 @@ def check_architecture(metadata: Mapping[str, Any], weights: Path) -> None:
     """Raise NightjarError for an architecture whose computation from a GGUF is not that of the original model."""
     name = metadata.get("general.architecture")
     if name not in ARCHITECTURES:
-        what = f"a GGUF of the architecture {shown(str(name))} is not read"
+        what = f"a GGUF of the architecture {quote_short(str(name))} is not read"
         raise NightjarError(what, weights, f"{FIX}, or one of: {', '.join(ARCHITECTURES)}")
 
 
@@ -130,9 +130,9 @@ def check_metadata(metadata: Mapping[str, Any], config: Any, weights: Path) -> N
             # A window as long as the longest text hides nothing.
             accepted = (0, value) if value >= settings.get("context_length", math.inf) else (0,)
         if not any(_equal(value, it) for it in accepted):
-            reads = f"; it reads {shown(str(accepted[0]), quoted=False)}" if accepted else ""
-            stated = shown(str(value), quoted=False) if setting in settings else "absent"
-            what = f"transformers does not read {shown(prefix + setting, quoted=False)} ({stated}) from it{reads}"
+            reads = f"; it reads {quote_short(str(accepted[0]), quoted=False)}" if accepted else ""
+            stated = quote_short(str(value), quoted=False) if setting in settings else "absent"
+            what = f"transformers does not read {quote_short(prefix + setting, quoted=False)} ({stated}) from it{reads}"
             raise NightjarError(what, weights, FIX)
 
 
@@ -238,8 +238,8 @@ def check_tokens(metadata: Mapping[str, Any], weights: Path) -> None:
     for key, value in values.items():
         fine = key in _TOKENS or key.startswith("fim_") or key in ("prefix_token_id", "suffix_token_id")
         if value not in neutral[key] if key in neutral else not fine:
-            stated = "absent" if value is None else shown(str(value), quoted=False)
-            what = f"transformers does not read {shown(prefix + key, quoted=False)} ({stated}) from it"
+            stated = "absent" if value is None else quote_short(str(value), quoted=False)
+            what = f"transformers does not read {quote_short(prefix + key, quoted=False)} ({stated}) from it"
             raise NightjarError(what, weights, FIX)
     if unread_keys := [
         key for key in metadata if key.startswith(("tokenizer.huggingface", "tokenizer.rwkv"))

@@ -18,7 +18,7 @@ from safetensors import safe_open
 
 from nightjar.core.errors import NightjarError, first_line, from_os_error
 from nightjar.core.files import check_input
-from nightjar.core.json_text import read_object, shown
+from nightjar.core.json_text import quote_short, read_object
 
 AGAIN = "check the directory, or get the model again"
 _FLOATING = frozenset({"F64", "F32", "F16", "BF16", "F8_E5M2", "F8_E4M3"})
@@ -60,7 +60,7 @@ def refusing(what: str, where: Path, fix: str = AGAIN) -> Iterator[None]:
             raise os_fault from None
         # A key that is missing says nothing by itself.
         named = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
-        reason = shown(f"{named}{first_line(error)}", 300, quoted=False)
+        reason = quote_short(f"{named}{first_line(error)}", 300, quoted=False)
         raise NightjarError(f"{what} ({reason})", where, fix) from None
 
 
@@ -97,7 +97,7 @@ def check_merges(file: Path) -> None:
     for merge in merges:
         parts = merge.split(" ", 1) if isinstance(merge, str) else merge
         if not (isinstance(parts, list) and parts and str(parts[-1]).startswith(prefix)):
-            raise NightjarError(f"merges without the prefix {shown(prefix)}", file, AGAIN)
+            raise NightjarError(f"merges without the prefix {quote_short(prefix)}", file, AGAIN)
 
 
 def check_sizes(values: Mapping[str, Any], tensors: int, where: Path) -> None:
@@ -107,7 +107,7 @@ def check_sizes(values: Mapping[str, Any], tensors: int, where: Path) -> None:
     """
     for key, value in _numbers(values, ""):
         if value > max(tensors, _FEW) and any(word in key for word in _COUNTED):
-            what = f"{shown(key, quoted=False)} is out of range: the weights have {tensors:,} tensors"
+            what = f"{quote_short(key, quoted=False)} is out of range: the weights have {tensors:,} tensors"
             raise NightjarError(what, where, AGAIN)
 
 

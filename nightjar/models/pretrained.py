@@ -16,7 +16,7 @@ from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModel, AutoModelForTex
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.models.headers import AGAIN, read_json_object, refusing
 from nightjar.models.weights import stored
 
@@ -119,7 +119,8 @@ def read_adapter(model: Any, folder: Path) -> Any:
     ):
         config = PeftConfig.from_pretrained(str(folder))
         if unknown := sorted(key for key, value in settings.items() if value and not hasattr(config, key)):
-            what = f"settings that this version of peft does not know: {shown(', '.join(unknown), 300, quoted=False)}"
+            names = quote_short(", ".join(unknown), 300, quoted=False)
+            what = f"settings that this version of peft does not know: {names}"
             raise NightjarError(what, folder / ADAPTER_CONFIG, "make the adapter with this version of peft")
         if config.is_prompt_learning:
             raise NightjarError(
@@ -193,7 +194,7 @@ def refuse_differences(folder: Path, fix: str, **differences: set[str]) -> None:
     reasons = []
     for how, names in differences.items():
         if names:
-            first = ", ".join(shown(name, 120, quoted=False) for name in sorted(names)[:_NAMED])
+            first = ", ".join(quote_short(name, 120, quoted=False) for name in sorted(names)[:_NAMED])
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
             reasons.append(f"tensors {how.replace('_', ' ')}: {first}{more}")
     if reasons:

@@ -10,7 +10,7 @@ from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output, replacing
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.models.gguf_metadata import (
     FIX,
     check_architecture,
@@ -218,9 +218,7 @@ def _read_gguf(weights: Path) -> tuple[dict[str, Any], dict[str, int], Any]:
         if scaled := [
             it.name for it in reader.tensors if it.name.startswith("rope_") and (it.data != 1).any()
         ]:
-            what = (
-                f"its positions are scaled ({shown(scaled[0], quoted=False)}), which is not read from a GGUF"
-            )
+            what = f"its positions are scaled ({quote_short(scaled[0], quoted=False)}), which is not read from a GGUF"
             raise NightjarError(what, weights, FIX)
         config = AutoConfig.from_pretrained(str(weights.parent), gguf_file=weights.name, **OFFLINE)
         check_metadata(metadata, config, weights)

@@ -21,7 +21,7 @@ from nightjar.core.config import Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.files import check_input
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
 from nightjar.params.data import RecordsPath
@@ -218,7 +218,7 @@ def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> No
         if not isinstance(group, Mapping) or not (last in group or added or optional(key)):
             names = map(str, group) if isinstance(group, Mapping) else ()
             near = did_you_mean(last, names, near_key(key, values, fix))
-            raise NightjarError(f"unknown key {shown(key, quoted=False)}", where, near)
+            raise NightjarError(f"unknown key {quote_short(key, quoted=False)}", where, near)
         if isinstance(group.get(last), Mapping) and not isinstance(value, Mapping):
             fix_of_group = f"give one of them, such as {key}.KEY=VALUE"
             raise NightjarError(f"{key} is a group of keys", where, fix_of_group)
@@ -255,9 +255,9 @@ def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]
             raise NightjarError("extends itself", path, f"the circle is {' -> '.join([*names_before, name])}")
         if name not in (profiles := names(root)):
             what, where = (
-                (f"extends {shown(str(name))}", chain[-1][2])
+                (f"extends {quote_short(str(name))}", chain[-1][2])
                 if chain
-                else (f"no profile {shown(str(name))}", root / PROFILES)
+                else (f"no profile {quote_short(str(name))}", root / PROFILES)
             )
             fix = f"there are: {', '.join(profiles)}" if profiles else "run from the project's root"
             raise NightjarError(what, where, did_you_mean(str(name), profiles, fix))
@@ -283,7 +283,7 @@ def _remove(values: Any, key: str, where: Path) -> None:
         del value_of(values, group)[entry]
     else:
         fix = f"name an entry of one of them: {', '.join(sorted(OPEN))}"
-        raise NightjarError(f"removes {shown(key, quoted=False)}, which is no entry", where, fix)
+        raise NightjarError(f"removes {quote_short(key, quoted=False)}, which is no entry", where, fix)
 
 
 def _check_names(values: Any, profile_values: Mapping[str, Any], where: Path) -> None:

@@ -24,7 +24,7 @@ CUE = "Now complete the following example -"
 
 
 class Tokenizer(Protocol):
-    """What decides lengths: ids without special tokens, and the text of ids."""
+    """Counts lengths in tokens: ids without special tokens, and the text of ids."""
 
     def encode(self, text: str) -> list[int]: ...
 
@@ -112,12 +112,12 @@ def _trimmed(
         return len(ids_of(prefix + _instance(text))) <= options.max_source_length
 
     examples = [*positives, *negatives]
-    for kept in range(len(examples), -1, -1):
-        prefix = task_name + _head(definition) + "".join(examples[:kept])
+    for shown_examples in range(len(examples), -1, -1):
+        prefix = task_name + _head(definition) + "".join(examples[:shown_examples])
         text = _longest(instance_input, partial(fits, prefix))
         if text is not None:
-            positive = min(kept, len(positives))
-            return Encoded(prefix, _instance(text), True, positive, kept - positive)
+            positive = min(shown_examples, len(positives))
+            return Encoded(prefix, _instance(text), True, positive, shown_examples - positive)
 
     def definition_fits(name: str, text: str) -> bool:
         return fits(name + _head(text or None), "")

@@ -27,8 +27,8 @@ _NOTHING: Flags = {
 }
 
 
-def _flags(**own: Any) -> Flags:
-    return {**_NOTHING, **own}
+def _flags(**shown_parts: Any) -> Flags:
+    return {**_NOTHING, **shown_parts}
 
 
 NAMED: MappingProxyType[str, Flags] = MappingProxyType(

@@ -1,4 +1,4 @@
-"""What a model reads and what it is to write: the published encoding, with retrieved evidence where asked for.
+"""The input and the target of a model: the published encoding, with retrieved evidence where there is some.
 
 An encoder-decoder gets the source and the raw label of ni_collator.py. A causal model reads both as one running
 text, and its tokens carry the blank before a word, so the blank that the source ends with goes to the front of the
@@ -24,7 +24,7 @@ def model_input(
     passages: Sequence[Mapping[str, Any]],
     encoder_decoder: bool,
 ) -> str:
-    """What the model reads before it answers an instance of `task` (as in `encode`) with this input.
+    """The text that the model reads before it answers an instance of `task` (as in `encode`) with this input.
 
     Evidence (rows with `title` and `text`, best first) is put between the examples and the instance. It counts
     against `max_source_length`: examples that no longer fit are left out, as published; where that leaves no room
@@ -69,8 +69,8 @@ def _with_evidence(
 ) -> str:
     block = evidence_block(passages)
     # What a tokenizer adds around a text counts once, with the rest.
-    own = len(tokenizer.encode(block)) - len(tokenizer.encode(""))
-    room = options.max_source_length - own if block else 0
+    block_tokens = len(tokenizer.encode(block)) - len(tokenizer.encode(""))
+    room = options.max_source_length - block_tokens if block else 0
     while room > 0:
         bounded = options.model_copy(update={"max_source_length": room, "trim_input": False})
         encoded = encode(task, instance_input, bounded, tokenizer)

@@ -71,7 +71,9 @@ def _sample(parts: Sequence[NDArray[np.float32]], count: int) -> NDArray[np.floa
     ends = np.cumsum([len(part) for part in parts])
     starts = ends - [len(part) for part in parts]
     chosen = zip(parts, starts, np.split(rows, np.searchsorted(rows, ends[:-1])), strict=True)
-    return np.concatenate([part[own - start] for part, start, own in chosen]).astype(np.float32, copy=False)
+    return np.concatenate([part[part_rows - start] for part, start, part_rows in chosen]).astype(
+        np.float32, copy=False
+    )
 
 
 @contextmanager

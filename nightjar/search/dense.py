@@ -134,19 +134,19 @@ class DenseIndex:
         if np.ndim(queries) == 0:
             raise NightjarError(f"a {type(queries).__name__} instead of vectors", "queries", "encode them")
         queries = np.asarray(queries)
-        found = Rankings.empty(len(queries), k, np.float32)
+        rankings = Rankings.empty(len(queries), k, np.float32)
         width = min(k, len(self))
         if not len(queries) or not width:
-            return found
-        wanted = _finite(self._of_dimension(queries, "queries"), "query", 0)
+            return rankings
+        vectors = _finite(self._of_dimension(queries, "queries"), "query", 0)
         if isinstance(self._index, faiss.IndexFlat):
-            scores, ids = self._nearest(wanted, width)
+            scores, ids = self._nearest(vectors, width)
         else:
-            scores, ids = self._searched.search(wanted, width)
+            scores, ids = self._searched.search(vectors, width)
             scores[ids < 0] = -np.inf  # the cells looked into held fewer vectors
             scores, ids = _in_order(scores, ids)
-        found.ids[:, :width], found.scores[:, :width] = ids, scores
-        return found
+        rankings.ids[:, :width], rankings.scores[:, :width] = ids, scores
+        return rankings
 
     def _of_dimension(self, vectors: NDArray[np.float32], name: str) -> NDArray[np.float32]:
         if vectors.ndim != 2 or vectors.shape[1] != self.dimension:
@@ -167,10 +167,12 @@ class DenseIndex:
         tied = first[:, :-1] - first[:, 1:] <= _close(first[:, :-1])
         best, order = scores[:, :width].copy(), ids[:, :width].copy()
         for row in np.flatnonzero(tied.any(axis=1)):
-            own, numbers = scores[row], ids[row]
-            while len(numbers) < len(self) and own[width - 1] - own[-1] <= _close(own[-1]):
+            row_scores, numbers = scores[row], ids[row]
+            while len(numbers) < len(self) and row_scores[width - 1] - row_scores[-1] <= _close(
+                row_scores[-1]
+            ):
                 wider = self._searched.search(queries[row : row + 1], min(4 * len(numbers), len(self)))
-                own, numbers = wider[0][0], wider[1][0]
+                row_scores, numbers = wider[0][0], wider[1][0]
             exact = self._scores(queries[row], numbers)
             exact, numbers = _in_order(exact[None], numbers[None])
             best[row], order[row] = exact[0, :width], numbers[0, :width]
@@ -195,8 +197,8 @@ class DenseIndex:
         folder = as_path(folder, "folder")
         old = recorded(folder / RECORD).get("file")
         name = _OTHER_VECTORS if old == VECTORS else VECTORS
-        with replacing(folder / name) as made:
-            faiss.write_index(self._index, str(made))
+        with replacing(folder / name) as new_file:
+            faiss.write_index(self._index, str(new_file))
         record = {
             "encoder": dict(encoder),
             "faiss": FAISS_VERSION,
@@ -269,7 +271,7 @@ def _in_order(scores: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[Any
 
 
 def _difference(built_with: Mapping[str, Any], present: Mapping[str, Any]) -> str:
-    """What of two encoders differs, in a few words; "" if nothing does."""
+    """Describe the difference of two encoders in a few words; "" if there is none."""
     keys = [key for key in sorted({*built_with, *present}) if built_with.get(key) != present.get(key)]
     parts = [f"{key} {_short(built_with.get(key))}, here {_short(present.get(key))}" for key in keys]
     return "; ".join(parts)
@@ -281,7 +283,7 @@ def _short(value: Any) -> str:
 
 
 def _close(scores: Any) -> Any:
-    """How far from each of `scores` another is near enough to be its tie."""
+    """The distance from each of `scores` within which another score ties with it."""
     return _CLOSE * np.maximum(0.3, np.abs(scores))
 
 

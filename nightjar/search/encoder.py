@@ -71,7 +71,7 @@ class SentenceEncoder:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the vectors: digest of the weights, pooling, normalisation, greatest length in tokens."""
+        """Facts that decide the vectors: digest of the weights, pooling, normalisation, greatest length in tokens."""
         return {
             "sha256": self.sha256,
             "pooling": self.pooling,
@@ -129,11 +129,11 @@ class SentenceEncoder:
 
     def _batches(self, ids: list[list[int]], budget: int | None) -> Iterator[list[int]]:
         """The numbers of all rows that have tokens, in batches."""
-        there = [row for row in range(len(ids)) if ids[row]]
+        token_rows = [row for row in range(len(ids)) if ids[row]]
         for batch in like_length(
-            [len(ids[row]) for row in there], budget or _BATCH_TOKENS[self._device.type]
+            [len(ids[row]) for row in token_rows], budget or _BATCH_TOKENS[self._device.type]
         ):
-            yield [there[place] for place in batch]
+            yield [token_rows[place] for place in batch]
 
     def _vectors(self, rows: list[list[int]]) -> NDArray[np.float32]:
         vectors = self._pooled(*self._forward(rows))

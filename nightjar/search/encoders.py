@@ -1,4 +1,4 @@
-"""What encoders have in common, and encoders from other packages.
+"""The interface of encoders, and encoders from other packages.
 
 A package offers an encoder by an entry point of the group `nightjar.encoders`:
 
@@ -34,7 +34,7 @@ class Encoder(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What decides the vectors, as plain JSON values: digest of the weights, pooling, normalisation, ..."""
+        """Facts that decide the vectors, as plain JSON values: digest of the weights, pooling, normalisation, ..."""
 
     @property
     def dimension(self) -> int:
@@ -45,7 +45,7 @@ class Encoder(Protocol):
 
 
 def identity(encoder: Encoder) -> dict[str, Any]:
-    """What an index keeps of the encoder that its vectors come from: `identity` and the dimension."""
+    """The record that an index keeps of the encoder of its vectors: `identity` and the dimension."""
     return {**encoder.identity, "dimension": encoder.dimension}
 
 
@@ -80,14 +80,14 @@ def encoder_of_entry_point(name: str) -> Encoder:
 
 
 class _Checked:
-    """An encoder of another package: what it gives is what an `Encoder` promises, or an error."""
+    """An encoder of another package, whose vectors are checked for shape and finiteness."""
 
     def __init__(self, point: EntryPoint, encoder: Encoder) -> None:
         self._name, self._encoder = f"{PREFIX}{point.name} = {point.value}", encoder
         self.dimension = int(encoder.dimension)
         # As it is read back from a file.
-        own = json.loads(json.dumps(dict(encoder.identity)))
-        self.identity: Mapping[str, Any] = {"entry": point.name, **plugins.package(point), **own}
+        encoder_identity = json.loads(json.dumps(dict(encoder.identity)))
+        self.identity: Mapping[str, Any] = {"entry": point.name, **plugins.package(point), **encoder_identity}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         check_texts(texts, "texts")

@@ -107,16 +107,16 @@ class _Word(NamedTuple):
     top: float = 0.0
 
     def cuts(self, firsts: list[int]) -> list[int]:
-        """Where in `gains` each of these passages is, or would be."""
+        """The places in `gains` of these passages, or where they would be."""
         if self.numbers is None:
             return firsts
         if len(firsts) == 2:
             return [0, len(self.numbers)]
-        found: list[int] = self.numbers.searchsorted(np.array(firsts, np.int32)).tolist()
-        return found
+        places: list[int] = self.numbers.searchsorted(np.array(firsts, np.int32)).tolist()
+        return places
 
     def added(self, places: slice | NDArray[np.int64]) -> NDArray[np.float64]:
-        """What the word, as often as it counts, adds: `gains` at these places."""
+        """Gains at these places, times the count of the word in the query."""
         return self.gains[places] if self.times == 1 else self.times * self.gains[places]
 
 
@@ -171,15 +171,18 @@ class LexicalIndex:
         """
         check_texts(queries, "queries")
         check_count(k, "k")
-        found = Rankings.empty(len(queries), k)
+        rankings = Rankings.empty(len(queries), k)
         sums = np.empty(min(len(self), WINDOW))
         for row, query in enumerate(queries):
             candidates, scores = self._candidates(self._words(query), k, sums)
             # The same terms added up in another order give a last bit that would decide between ties.
             scores = scores.round(_DECIMALS)
             order = np.lexsort((-candidates if self.mode == "published" else candidates, -scores))[:k]
-            found.ids[row, : len(order)], found.scores[row, : len(order)] = candidates[order], scores[order]
-        return found
+            rankings.ids[row, : len(order)], rankings.scores[row, : len(order)] = (
+                candidates[order],
+                scores[order],
+            )
+        return rankings
 
     def _candidates(
         self, words: list[_Word], k: int, sums: NDArray[np.float64]
@@ -190,31 +193,35 @@ class LexicalIndex:
         often = [number for number, word in enumerate(words) if word.numbers is None]
         tops = [words[number].times * words[number].top for number in often]
         # What these words add at most, where none of them takes away.
-        rest = sum(tops) if min(tops, default=1) > 0 else np.inf
+        often_bound = sum(tops) if min(tops, default=1) > 0 else np.inf
         candidates, scores = np.empty(0, np.int64), np.empty(0)
         border = 0.0  # where it is above 0, at least `k` passages reach it
         for window, first in enumerate(firsts):
             parts = [slice(cut[window], cut[window + 1]) for cut in cuts]
-            here = sums[: len(self) - first]
-            here.fill(0)
+            window_sums = sums[: len(self) - first]
+            window_sums.fill(0)
             for word, part in zip(words, parts, strict=True):
                 if word.numbers is not None and part.start < part.stop:
                     numbers = word.numbers[part]
-                    np.add.at(here, numbers - first if first else numbers, word.added(part))
-            if not border and rest < np.inf:
-                border = max(0.0, _reached(here, k) - _MARGIN)
-            found = np.flatnonzero(here >= border - rest) if border > rest else None
-            if found is not None and len(found) * FEW < len(here):
+                    np.add.at(window_sums, numbers - first if first else numbers, word.added(part))
+            if not border and often_bound < np.inf:
+                border = max(0.0, _reached(window_sums, k) - _MARGIN)
+            window_places = (
+                np.flatnonzero(window_sums >= border - often_bound) if border > often_bound else None
+            )
+            if window_places is not None and len(window_places) * FEW < len(window_sums):
                 for number in often:
-                    here[found] += words[number].added(first + found)
+                    window_sums[window_places] += words[number].added(first + window_places)
             else:
                 for number in often:
-                    here += words[number].added(parts[number])
-                border = max(border, _reached(here, k) - _MARGIN)
-                found = (
-                    np.flatnonzero(here >= border) if border else self._sharing(words, parts, first, here, k)
-                )
-            candidates, scores = np.append(candidates, first + found), np.append(scores, here[found])
+                    window_sums += words[number].added(parts[number])
+                border = max(border, _reached(window_sums, k) - _MARGIN)
+                if border:
+                    window_places = np.flatnonzero(window_sums >= border)
+                else:
+                    window_places = self._sharing(words, parts, first, window_sums, k)
+            candidates = np.append(candidates, first + window_places)
+            scores = np.append(scores, window_sums[window_places])
             if len(scores) > k:
                 border = max(border, float(np.partition(scores, len(scores) - k)[len(scores) - k]) - _MARGIN)
                 if border:
@@ -223,40 +230,44 @@ class LexicalIndex:
         return candidates, scores
 
     def _sharing(
-        self, words: list[_Word], parts: list[slice], first: int, here: NDArray[np.float64], k: int
+        self, words: list[_Word], parts: list[slice], first: int, window_sums: NDArray[np.float64], k: int
     ) -> NDArray[np.int64]:
         """The passages of a window that share a word, and of the others those that may be among the best `k`."""
-        shared = np.zeros(len(here), np.bool_)
+        shared = np.zeros(len(window_sums), np.bool_)
         for word, part in zip(words, parts, strict=True):
             if word.numbers is None:
                 shared |= word.gains[part] != 0
             else:
                 shared[word.numbers[part] - first] = True
-        found = np.flatnonzero(shared)
+        shared_places = np.flatnonzero(shared)
         # Of the passages with score 0, only the last can be among the best.
-        return np.append(found, np.flatnonzero(~shared)[-k:]) if self.mode == "published" else found
+        return (
+            np.append(shared_places, np.flatnonzero(~shared)[-k:])
+            if self.mode == "published"
+            else shared_places
+        )
 
     def _words(self, query: str) -> list[_Word]:
         """The words of the query that occur."""
         counts = Counter(self._split(query))
         return [
-            found._replace(times=count) if count > 1 else found
+            indexed._replace(times=count) if count > 1 else indexed
             for word, count in counts.items()
-            if (found := self._word(word))
+            if (indexed := self._word(word))
         ]
 
     def _look_up(self, word: str) -> _Word | None:
         """The word, counted once, or None if it does not occur."""
-        own, coded = self._arrays, _coded(word)
+        arrays, coded = self._arrays, _coded(word)
         key = zlib.crc32(coded)
-        place = int(own.keys.searchsorted(np.uint32(key)))
-        while place < len(own.keys) and own.keys[place] == key:
-            column = int(own.columns[place])
-            if own.words[own.word_starts[column] : own.word_starts[column + 1]].tobytes() == coded:
+        place = int(arrays.keys.searchsorted(np.uint32(key)))
+        while place < len(arrays.keys) and arrays.keys[place] == key:
+            column = int(arrays.columns[place])
+            if arrays.words[arrays.word_starts[column] : arrays.word_starts[column + 1]].tobytes() == coded:
                 if (row := self._often.get(column)) is not None:
-                    return _Word(1, None, own.rows[row], float(own.tops[row]))
-                entries = slice(own.starts[column], own.starts[column + 1])
-                return _Word(1, own.numbers[entries], own.gains[entries])
+                    return _Word(1, None, arrays.rows[row], float(arrays.tops[row]))
+                entries = slice(arrays.starts[column], arrays.starts[column + 1])
+                return _Word(1, arrays.numbers[entries], arrays.gains[entries])
             place += 1
         return None
 
@@ -352,11 +363,11 @@ def _write(folder: Path, postings: Postings) -> None:
     numbers, gains = create("numbers", (int(starts[-1]),)), create("gains", (int(starts[-1]),))
     norms = K1 * (1 - B + B * postings.lengths / postings.lengths.mean())
     for part in postings:
-        own = np.repeat(idf[part.first : part.last], part.found_in)
-        added = own * part.times * (K1 + 1) / (part.times + norms[part.texts])
+        entry_idf = np.repeat(idf[part.first : part.last], part.found_in)
+        added = entry_idf * part.times * (K1 + 1) / (part.times + norms[part.texts])
         sparse = np.repeat(sizes[part.first : part.last] > 0, part.found_in)
-        here = slice(starts[part.first], starts[part.last])
-        numbers[here], gains[here] = part.texts[sparse], added[sparse]
+        part_slice = slice(starts[part.first], starts[part.last])
+        numbers[part_slice], gains[part_slice] = part.texts[sparse], added[sparse]
         begins = ends(part.found_in)
         for column in often[(often >= part.first) & (often < part.last)].tolist():
             entries = slice(begins[column - part.first], begins[column - part.first + 1])

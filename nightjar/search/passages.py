@@ -67,23 +67,23 @@ def cut_sentences(text: str, words: int) -> list[tuple[int, str]]:
 
     Like the passages of `cut`, they leave out nothing but white space.
     """
-    found: list[tuple[int, str]] = []
+    sentences: list[tuple[int, str]] = []
     start = 0
     for end in [*_ends(text), len(text)]:
-        found += [(start + offset, piece) for offset, piece in cut(text[start:end], words)]
+        sentences += [(start + offset, piece) for offset, piece in cut(text[start:end], words)]
         start = end
-    return found
+    return sentences
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Where a sentence of `text` ends, but for the last."""
+    """Offsets in `text` at which a sentence ends, but for the last."""
     for match in _END.finditer(text):
         if match[0][0] in "\n。！？" or not _continues(text, match.start(), match.end(), match[0]):
             yield match.end()
 
 
 def _continues(text: str, start: int, end: int, marks: str) -> bool:
-    """Whether the sentence continues after the marks at text[start:end]."""
+    """Return true if the sentence continues after the marks at text[start:end]."""
     following = text[end : end + _NEAR].lstrip().lstrip(_OPENING)[:1]
     if following.islower():
         return True
@@ -96,5 +96,5 @@ def _continues(text: str, start: int, end: int, marks: str) -> bool:
 
 
 def searchable(title: str, text: str) -> str:
-    """What is indexed of a passage: its document's title, if any, on a line of its own, and its text."""
+    """The text of a passage that is indexed: its document's title, if any, on a line of its own, and its text."""
     return f"{title}\n{text}" if title else text

@@ -1,4 +1,4 @@
-"""How the vector of a text is made of a transformer's states: the pooling, and where it is recorded.
+"""Pooling: the vector of a text from a transformer's states, and the file that records the kind of pooling.
 
 mean     the mean of the last hidden states over the tokens of the text
 cls      the last hidden state of the first token
@@ -36,19 +36,19 @@ _FLAGS: Mapping[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mo
 _MODES: Mapping[str, Pooling] = {"mean": "mean", "cls": "cls"}
 
 
-def choose(wanted: str, source: str, folder: Path) -> Pooling:
-    """The pooling of the model `source`, whose files are in `folder`, for the setting `wanted`.
+def choose(setting: str, source: str, folder: Path) -> Pooling:
+    """The pooling of the model `source`, whose files are in `folder`, for the setting `setting`.
 
     For "auto": what 1_Pooling/config.json says, or else the table `KNOWN` by the model's name. Raises NightjarError if
     neither knows the model, or the file names a pooling that is not offered here.
     """
-    if wanted != "auto":
-        return _checked(wanted, SETTING)
-    found = of_sentence_transformers(folder) or KNOWN.get(_name(source))
-    if found is None:
+    if setting != "auto":
+        return _checked(setting, SETTING)
+    pooling = of_sentence_transformers(folder) or KNOWN.get(_name(source))
+    if pooling is None:
         fix = f"set {SETTING} to one of {', '.join(get_args(Pooling))}"
         raise NightjarError("the pooling of this encoder is not known", source, fix)
-    return found
+    return pooling
 
 
 def write(folder: Path, pooling: Pooling, normalised: bool) -> None:
@@ -84,13 +84,13 @@ def of_sentence_transformers(folder: Path) -> Pooling | None:
     check_input(file)
     values = read_object(file, f"fix the file, or set {SETTING}")
     named = [name for name, on in values.items() if name.startswith("pooling_mode_") and on is True]
-    found = [_FLAGS.get(name) for name in named]
+    poolings = [_FLAGS.get(name) for name in named]
     if isinstance(mode := values.get("pooling_mode"), str):  # the form of newer files
-        named, found = [mode], [_MODES.get(mode)]
-    if len(found) != 1 or found[0] is None:
+        named, poolings = [mode], [_MODES.get(mode)]
+    if len(poolings) != 1 or poolings[0] is None:
         what = f"pools by {' and '.join(named) or 'nothing'}, which is not offered here"
         raise NightjarError(what, file, f"set {SETTING} to one of {', '.join(get_args(Pooling))}")
-    return found[0]
+    return poolings[0]
 
 
 def _checked(value: Any, where: object) -> Pooling:

@@ -1,4 +1,4 @@
-"""Which words are in which texts, and how often, sorted by word in bounded memory.
+"""Postings: the texts of each word and its count in each, sorted by word in bounded memory.
 
 The words of some texts at a time are sorted and written to disk as a run. The runs are then read side by side, some
 words at a time. Words are numbered in the order in which they first occur.
@@ -56,8 +56,8 @@ class Postings:
         self.lengths: NDArray[np.int32] = np.array(lengths, np.int32)
         self.found_in = np.zeros(len(self.vocabulary), np.int64)
         for run in range(self._runs):
-            found = np.bincount(self._keys(run) >> _BITS, minlength=len(self.vocabulary))
-            self.found_in += found
+            run_counts = np.bincount(self._keys(run) >> _BITS, minlength=len(self.vocabulary))
+            self.found_in += run_counts
 
     def __iter__(self) -> Iterator[Entries]:
         """The entries of all words, about BLOCK at a time."""
@@ -76,12 +76,14 @@ class Postings:
         for run in range(self._runs):
             keys = self._keys(run)
             part = slice(*keys.searchsorted([first << _BITS, last << _BITS]))
-            own = keys[part]
-            here = np.bincount((own >> _BITS) - first, minlength=last - first)
-            places = np.arange(len(own)) + np.repeat(free - (here.cumsum() - here), here)
-            texts[places] = own & ((1 << _BITS) - 1)
+            part_keys = keys[part]
+            word_counts = np.bincount((part_keys >> _BITS) - first, minlength=last - first)
+            places = np.arange(len(part_keys)) + np.repeat(
+                free - (word_counts.cumsum() - word_counts), word_counts
+            )
+            texts[places] = part_keys & ((1 << _BITS) - 1)
             times[places] = np.load(self._file(run, "times"), mmap_mode="r")[part]
-            free += here
+            free += word_counts
         return Entries(first, last, found_in, texts, times)
 
     def _write(self, block: array[int], lengths: array[int], first: int) -> None:

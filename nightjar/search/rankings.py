@@ -21,7 +21,7 @@ Hit = tuple[int, float]
 
 
 class Rankings(NamedTuple):
-    """What a search finds for each query, best first.
+    """Results of a search for each query, best first.
 
     `ids`: passage numbers, int64, shape (queries, k). `scores`: shape (queries, k). Equal scores are in a set order,
     which the index names. Where a query has fewer than k results, the rest of its row is id -1 with score -inf.
@@ -93,11 +93,11 @@ def read_rankings(folder: Path, side: Side) -> dict[tuple[str, str], Ranking]:
     }
 
 
-def rankings_table(side: Side, task_ids: Sequence[str], ids: Sequence[str], found: Rankings) -> pa.Table:
-    """Rows of contracts.RANKINGS: one for each row of `found`, without its empty rest."""
-    there = found.ids >= 0
-    bounds = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))]).astype(np.int32)
-    columns = (("passages", found.ids[there]), ("scores", found.scores[there].astype(np.float64)))
+def rankings_table(side: Side, task_ids: Sequence[str], ids: Sequence[str], rankings: Rankings) -> pa.Table:
+    """Rows of contracts.RANKINGS: one for each row of `rankings`, without its empty rest."""
+    ranked = rankings.ids >= 0
+    bounds = np.concatenate([[0], np.cumsum(np.count_nonzero(ranked, axis=1))]).astype(np.int32)
+    columns = (("passages", rankings.ids[ranked]), ("scores", rankings.scores[ranked].astype(np.float64)))
     lists = [
         pa.ListArray.from_arrays(pa.array(bounds), pa.array(values), type=RANKINGS.schema.field(name).type)
         for name, values in columns
@@ -122,13 +122,13 @@ class Passages:
 
     def texts(self, numbers: Sequence[int] | NDArray[np.int64]) -> list[str]:
         """The texts of the passages of these numbers, in their order. Raises NightjarError for an unknown number."""
-        found: list[str] = self._take(numbers, ["text"])["text"].to_pylist()
-        return found
+        texts: list[str] = self._take(numbers, ["text"])["text"].to_pylist()
+        return texts
 
     def rows(self, numbers: Sequence[int] | NDArray[np.int64]) -> list[dict[str, Any]]:
         """As `texts`, but whole rows: passage, document_id, title, text."""
-        found: list[dict[str, Any]] = self._take(numbers, self._table.column_names).to_pylist()
-        return found
+        rows: list[dict[str, Any]] = self._take(numbers, self._table.column_names).to_pylist()
+        return rows
 
     def _take(self, numbers: Sequence[int] | NDArray[np.int64], columns: list[str]) -> pa.Table:
         places = np.asarray(numbers, np.int64)

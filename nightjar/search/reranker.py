@@ -80,8 +80,8 @@ def _shortened(
     low, high = 0, len(text)
     while low <= high:
         middle = (low + high) // 2
-        kept = text[:middle].rpartition(" ")[0] or text[:middle]
-        ids = tokenizer.encode(prefix + query(kept + ELLIPSIS))
+        beginning = text[:middle].rpartition(" ")[0] or text[:middle]
+        ids = tokenizer.encode(prefix + query(beginning + ELLIPSIS))
         if len(ids) <= max_tokens:
             best, low = ids, middle + 1
         else:
@@ -119,8 +119,8 @@ def embed(
     read: _Lines | _Padded | _Plain
     read = _Plain(lm, base) if lm.engine.alone else (_Lines if in_lines else _Padded)(lm, base)
     for batch in like_length([len(row) for row in rows], batch_tokens):
-        own = read([rows[place][shared:] for place in batch])
-        vectors[batch] = torch.nn.functional.normalize(own, dim=1).cpu().numpy()
+        row_states = read([rows[place][shared:] for place in batch])
+        vectors[batch] = torch.nn.functional.normalize(row_states, dim=1).cpu().numpy()
     return vectors
 
 
@@ -164,12 +164,12 @@ class _Padded:
             ids[place, : len(row)] = row
         base, device = self._base, self._lm.device
         cache = base.cache(len(rows), len(base.ids)) if base else None
-        found = self._lm.model.base_model(
+        hidden_states = self._lm.model.base_model(
             input_ids=torch.from_numpy(ids).to(device), past_key_values=cache, use_cache=cache is not None
         ).last_hidden_state
         last = torch.tensor([len(row) - 1 for row in rows], device=device)
-        own: torch.Tensor = found[torch.arange(len(rows), device=device), last].float()
-        return own
+        last_states: torch.Tensor = hidden_states[torch.arange(len(rows), device=device), last].float()
+        return last_states
 
 
 def reorder(

@@ -42,7 +42,7 @@ def nominal_alpha(items: Sequence[Sequence[str]]) -> float | None:
     return 1.0 - (n - 1) * observed / expected
 
 
-def blanc(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+def blanc(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
     """BLANC of two clusterings of the same items, each given as the cluster of every item (Recasens & Hovy 2011).
 
     A pair of items is a link of a clustering that has both in one cluster, else a non-link. If a pairs are links of
@@ -51,26 +51,26 @@ def blanc(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
     other kind; a kind that only one of them has has F1 0. None for fewer than two items. Raises NightjarError for
     clusterings of different lengths.
     """
-    if len(one) != len(other):
-        what = f"clusterings of {len(one)} and {len(other)} items"
+    if len(first) != len(second):
+        what = f"clusterings of {len(first)} and {len(second)} items"
         raise NightjarError(what, "blanc", "give the cluster of every item in both")
-    cells = Counter(zip(one, other, strict=True))
-    pairs = _pairs([len(one)])
+    cells = Counter(zip(first, second, strict=True))
+    pairs = _pairs([len(first)])
     if not pairs:
         return None
-    of_one, of_other = _pairs(Counter(one).values()), _pairs(Counter(other).values())
+    first_links, second_links = _pairs(Counter(first).values()), _pairs(Counter(second).values())
     both = _pairs(cells.values())
     # Pairs that are links of neither: all, less those of one or of the other.
-    neither = pairs - of_one - of_other + both
-    links = _f1(both, of_one, of_other)
-    others = _f1(neither, pairs - of_one, pairs - of_other)
-    known = [f1 for f1 in (links, others) if f1 is not None]
-    return sum(known) / len(known)
+    neither = pairs - first_links - second_links + both
+    links = _f1(both, first_links, second_links)
+    others = _f1(neither, pairs - first_links, pairs - second_links)
+    defined = [f1 for f1 in (links, others) if f1 is not None]
+    return sum(defined) / len(defined)
 
 
 def _pairs(sizes: Iterable[int]) -> int:
     return sum(size * (size - 1) // 2 for size in sizes)
 
 
-def _f1(common: int, of_one: int, of_other: int) -> float | None:
-    return 2 * common / (of_one + of_other) if of_one + of_other else None
+def _f1(common: int, first_pairs: int, second_pairs: int) -> float | None:
+    return 2 * common / (first_pairs + second_pairs) if first_pairs + second_pairs else None

@@ -22,7 +22,7 @@ SEED, SAMPLES, CONFIDENCE = 42, 1000, 0.95
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are made: `samples` resamples, percentiles that enclose `confidence` of them."""
+    """Intervals from `samples` resamples: the percentiles that enclose `confidence` of them."""
 
     seed: int = SEED
     samples: int = SAMPLES

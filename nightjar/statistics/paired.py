@@ -35,7 +35,7 @@ _CLOSE = 1e-9
 
 
 class Changes(NamedTuple):
-    """How many instances one system does better, worse and equally well on than the other."""
+    """Counts of the instances on which one system is better, worse and equally good as the other."""
 
     better: int
     worse: int
@@ -99,19 +99,19 @@ def contrast_p(
         return 1.0
     if statistic is mean and sizes.max() == sizes.min():
         return _sign_test(int((forward > 0).sum()), len(sizes))
-    found = (statistic, weights, *_canonical(forward[differ], backward[differ]), forward[~differ])
+    ways = (statistic, weights, *_canonical(forward[differ], backward[differ]), forward[~differ])
     limit = abs(observed) - _CLOSE * scale
 
     def extreme(contrasts: Floats) -> int:
         return int((~(np.abs(contrasts) < limit)).sum())
 
     if len(sizes) <= _ENUMERATED:
-        every = _contrasts(*found, None, 0)
+        every = _contrasts(*ways, None, 0)
         return extreme(every) / len(every)
-    beyond = extreme(_contrasts(*found, rng, samples))
+    beyond = extreme(_contrasts(*ways, rng, samples))
     if not beyond:
         samples *= 10
-        beyond = extreme(_contrasts(*found, rng, samples))
+        beyond = extreme(_contrasts(*ways, rng, samples))
     return (1 + beyond) / (1 + samples)
 
 
@@ -187,11 +187,11 @@ class Contrast(NamedTuple):
         Raises NightjarError for NaN and infinity.
         """
         measure, n = self.measure, len(self.runs[0])
-        p, ends = None, (math.nan, math.nan)
+        p, bounds = None, (math.nan, math.nan)
         if enough(n):
             p = contrast_p(measure.statistic, self.runs, self.weights, bootstrap.stream())
-            ends = bootstrap.interval_of_contrast(self.runs, self.weights, measure.statistic)
-        low, high = (scaled(measure, end) if math.isfinite(sum(ends)) else None for end in ends)
+            bounds = bootstrap.interval_of_contrast(self.runs, self.weights, measure.statistic)
+        low, high = (scaled(measure, bound) if math.isfinite(sum(bounds)) else None for bound in bounds)
         counts: dict[str, int | None] = dict.fromkeys(("better", "worse", "equal"))
         if len(measure.parts) == 1:
             higher = contrast(self.weights, self.runs)[:, 0]

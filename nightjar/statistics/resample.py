@@ -85,15 +85,15 @@ def sums(
     few = int(np.searchsorted(counts, frequent))
     rare = Draws(counts[:few], margin)
     chances = [counts[:few].sum() / n, *counts[few:] / n]
-    found = np.empty((samples, rows.shape[1]))
+    totals = np.empty((samples, rows.shape[1]))
     step = max(1, block // len(different))
     for start in range(0, samples, step):
         stop = min(start + step, samples)
         times = rng.multinomial(n, chances, size=stop - start)
-        found[start:stop] = times[:, 1:] @ different[few:]
+        totals[start:stop] = times[:, 1:] @ different[few:]
         if few:
-            found[start:stop] += rare.counts(times[:, 0], rng).T @ different[:few]
-    return found
+            totals[start:stop] += rare.counts(times[:, 0], rng).T @ different[:few]
+    return totals
 
 
 def distinct(rows: Floats, largest: int = LARGEST_CODE) -> tuple[Floats, NDArray[np.int64]]:
@@ -109,9 +109,9 @@ def distinct(rows: Floats, largest: int = LARGEST_CODE) -> tuple[Floats, NDArray
         codes, size = codes * len(values) + places, size * len(values)
     codes = np.unique(codes, return_inverse=True)[1]
     counts = np.bincount(codes)
-    found = np.empty((len(counts), rows.shape[1]))
-    found[codes] = rows
-    return found, counts
+    row_values = np.empty((len(counts), rows.shape[1]))
+    row_values[codes] = rows
+    return row_values, counts
 
 
 class Draws:
@@ -135,21 +135,21 @@ class Draws:
         bytes_of = np.floor(256 * chances).astype(np.int64)
         self._tables = [_table(row) for row in bytes_of]
         # Of each kind, the distribution of the second draw; all in one ascending column, kind k from k to k + 1.
-        left = np.cumsum(chances - bytes_of / 256, axis=1)
-        self._left = left / np.maximum(left[:, -1:], np.finfo(float).tiny)
-        self._left += np.arange(len(values))[:, None]
+        leftover = np.cumsum(chances - bytes_of / 256, axis=1)
+        self._leftover = leftover / np.maximum(leftover[:, -1:], np.finfo(float).tiny)
+        self._leftover += np.arange(len(values))[:, None]
 
     def counts(self, sizes: NDArray[np.int64], rng: np.random.Generator) -> Floats:
-        """How often each row occurs in sizes[i] draws: shape (rows, sizes)."""
-        found = self._poisson(len(sizes), rng)
-        missing = sizes - found.sum(axis=0).astype(np.int64)
-        over = np.flatnonzero(missing < 0)
-        found[:, over], missing[over] = 0, sizes[over]
+        """The number of times that each row occurs in sizes[i] draws: shape (rows, sizes)."""
+        row_counts = self._poisson(len(sizes), rng)
+        missing = sizes - row_counts.sum(axis=0).astype(np.int64)
+        excessive = np.flatnonzero(missing < 0)
+        row_counts[:, excessive], missing[excessive] = 0, sizes[excessive]
         single = self._rows[rng.integers(0, len(self._rows), size=int(missing.sum()))]
         # NumPy adds quickly where there is one index and the number has the type of the array.
         places = single * len(sizes) + np.repeat(np.arange(len(sizes)), missing)
-        np.add.at(found.reshape(-1), places, 1.0)
-        return found
+        np.add.at(row_counts.reshape(-1), places, 1.0)
+        return row_counts
 
     def _poisson(self, samples: int, rng: np.random.Generator) -> Floats:
         """Independent Poisson numbers, shape (rows, samples)."""
@@ -159,12 +159,12 @@ class Draws:
             drawn[start * samples : stop * samples].translate(table) for (start, stop), table in pieces
         ]
         first = np.frombuffer(b"".join(numbers), np.uint8)
-        found = first.astype(np.float64)
+        poisson_counts = first.astype(np.float64)
         again = np.flatnonzero(first == UNDECIDED)
-        kinds, width = self._kinds[again // samples], self._left.shape[1]
-        places = np.searchsorted(self._left.ravel(), kinds + rng.random(len(again)), side="right")
-        found[again] = np.minimum(places - kinds * width, width - 1)
-        return found.reshape(len(self.weights), samples)
+        kinds, width = self._kinds[again // samples], self._leftover.shape[1]
+        places = np.searchsorted(self._leftover.ravel(), kinds + rng.random(len(again)), side="right")
+        poisson_counts[again] = np.minimum(places - kinds * width, width - 1)
+        return poisson_counts.reshape(len(self.weights), samples)
 
 
 def _table(bytes_of: NDArray[np.int64]) -> bytes:

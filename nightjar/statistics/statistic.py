@@ -26,12 +26,12 @@ MINIMUM = 20
 
 
 def enough(n: int) -> bool:
-    """Whether `n` instances are enough for an interval and a p."""
+    """Return true if `n` instances are enough for an interval and a p."""
     return n >= MINIMUM
 
 
 def significant(p: float | None, n: int, confidence: float) -> bool:
-    """Whether a difference is significant: its two-sided `p` over `n` instances is at most 1 - confidence.
+    """Return true if a difference is significant: its two-sided `p` over `n` instances is at most 1 - confidence.
 
     `confidence` is that of the intervals shown beside it, such as 0.95. Fewer than MINIMUM instances never suffice.
     """
@@ -40,7 +40,7 @@ def significant(p: float | None, n: int, confidence: float) -> bool:
 
 
 def too_few(n: int) -> str:
-    """What is shown in place of an interval or a p over `n` instances that is missing."""
+    """The sign in place of an interval or a p over `n` instances that is missing."""
     return "–" if enough(n) else f"n<{MINIMUM}"
 
 
@@ -59,7 +59,7 @@ class Statistic:
     value: Callable[[Floats, int], Floats]
 
     def terms(self, values: Floats) -> Floats:
-        """What is summed: (draws, n, parts) to (draws, n, terms). Raises NightjarError for another shape."""
+        """Return the numbers to sum: (draws, n, parts) to (draws, n, terms). Raises NightjarError for other shapes."""
         if values.ndim != 3 or not values.shape[1] or values.shape[2] != (self.parts or values.shape[2]):
             what = f"an array of shape {values.shape}"
             raise NightjarError(what, self.name, f"give (draws, n, {self.parts or 'parts'})")
@@ -72,8 +72,8 @@ class Statistic:
 
 def contrast(weights: Sequence[float], values: Sequence[Floats]) -> Floats:
     """The sum of weight x values over runs. The weights add up to 0: equal values have exactly 0."""
-    rest = zip(weights[1:], values[1:], strict=True)
-    return sum((weight * (value - values[0]) for weight, value in rest), np.zeros_like(values[0]))
+    later_runs = zip(weights[1:], values[1:], strict=True)
+    return sum((weight * (value - values[0]) for weight, value in later_runs), np.zeros_like(values[0]))
 
 
 def _same(values: Floats) -> Floats:

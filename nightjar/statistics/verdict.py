@@ -30,7 +30,7 @@ Word = Literal["better", "worse", "unchanged", "not comparable"]
 
 
 class Cell(NamedTuple):
-    """What one verdict is about."""
+    """The subject of one verdict: a metric of a system on a track of a benchmark."""
 
     benchmark: str
     system: str
@@ -68,8 +68,8 @@ def cells(rows: Iterable[Mapping[str, Any]], measures: Measures) -> dict[Cell, S
     groups: dict[tuple[str, str, str], dict[str, dict[tuple[str, str], tuple[str | None, float]]]] = {}
     for row in rows:
         parts = groups.setdefault((row["benchmark"], row["system"], row["track"]), {})
-        found = row["content"], row["value"]
-        parts.setdefault(row["metric"], {})[row["task_id"], row["id"]] = found
+        content_value = row["content"], row["value"]
+        parts.setdefault(row["metric"], {})[row["task_id"], row["id"]] = content_value
     scored = {}
     for group, parts in groups.items():
         for measure in measures(group[0], parts):
@@ -85,14 +85,14 @@ def cells(rows: Iterable[Mapping[str, Any]], measures: Measures) -> dict[Cell, S
 def judge(
     now: Mapping[Cell, Scored],
     before: Mapping[Cell, Scored],
-    other: Mapping[Cell, str],
+    incomparable: Mapping[Cell, str],
     alpha: float,
 ) -> list[dict[str, Any]]:
     """A verdict on every cell of either run, sorted by cell.
 
-    `other` gives cells that are not comparable for a reason that the scores do not show, such as other parameters.
-    Each row has the cell's four names, `verdict`, `reason` (why it is not comparable, else empty), n, `now` and
-    `before`, their difference `value` with `low` and `high`, `p`, `p_corrected`, and how many instances are `better`,
+    `incomparable` has cells that are not comparable for a reason that the scores do not show: other parameters. Each
+    row has the cell's four names, `verdict`, `reason` (why it is not comparable, else empty), n, `now` and `before`,
+    their difference `value` with `low` and `high`, `p`, `p_corrected`, and how many instances are `better`,
     `worse` and `equal`. Numbers are in the unit of the metric, and differences are now - before. What is not known is
     None: an interval where the statistic is not defined on every resample, and counts for a metric of several parts.
     """
@@ -100,20 +100,20 @@ def judge(
     pairs: dict[Cell, Contrast] = {}
     for cell in sorted(now.keys() | before.keys()):
         ours, theirs = now.get(cell), before.get(cell)
-        found = pair(ours, theirs) if cell not in other else other[cell]
-        if isinstance(found, Contrast) and not enough(len(found.runs[0])):
-            found = few(len(found.runs[0]))
+        compared = pair(ours, theirs) if cell not in incomparable else incomparable[cell]
+        if isinstance(compared, Contrast) and not enough(len(compared.runs[0])):
+            compared = few(len(compared.runs[0]))
         rows[cell] = {
             **cell._asdict(),
             **dict.fromkeys(("value", "low", "high", "p", "p_corrected", "better", "worse", "equal")),
             "verdict": "not comparable",
-            "reason": found if isinstance(found, str) else "",
+            "reason": compared if isinstance(compared, str) else "",
             "n": len(ours.ids if ours else ()),
             "now": ours.value if ours else None,
             "before": theirs.value if theirs else None,
         }
-        if isinstance(found, Contrast):
-            pairs[cell] = found
+        if isinstance(compared, Contrast):
+            pairs[cell] = compared
     for cell, verdict in zip(pairs, decide(list(pairs.values()), alpha), strict=True):
         rows[cell] |= verdict
     return list(rows.values())
@@ -199,17 +199,17 @@ def declines(
 
     The last run has to lie below the mean of all as well: a decline that was repaired is none.
     """
-    lines = {cell: line(*one) for cell, one in series.items() if len(one[1]) >= FEWEST}
+    lines = {cell: line(*runs) for cell, runs in series.items() if len(runs[1]) >= FEWEST}
     rows = decide(list(lines.values()), alpha)
     return {
         cell: row
-        for (cell, one), row in zip(lines.items(), rows, strict=True)
-        if row["verdict"] == "worse" and _below(one)
+        for (cell, runs), row in zip(lines.items(), rows, strict=True)
+        if row["verdict"] == "worse" and _below(runs)
     }
 
 
-def _below(one: Contrast) -> bool:
-    """Whether the last run is worse than the mean of the runs."""
-    values = one.measure.statistic(np.stack(one.runs))
+def _below(runs: Contrast) -> bool:
+    """Return true if the last run is worse than the mean of the runs."""
+    values = runs.measure.statistic(np.stack(runs.runs))
     gain = values[-1] - values.mean()
-    return bool(gain < 0 if one.measure.higher_is_better else gain > 0)
+    return bool(gain < 0 if runs.measure.higher_is_better else gain > 0)

@@ -103,43 +103,45 @@ class Annotator:
         What is sampled for a text depends on its seed, the text and the settings alone, but for the rounding of the
         model's numbers, which depends on the batch.
         """
-        found = [Annotated() for _ in texts]
+        annotations = [Annotated() for _ in texts]
         todo: list[Piece] = []
         for number, text in enumerate(texts):
-            own = self._pieces(number, text, found[number])
-            found[number].windows = len(own)
-            todo += own
+            text_pieces = self._pieces(number, text, annotations[number])
+            annotations[number].windows = len(text_pieces)
+            todo += text_pieces
         # A prompt has context and window twice.
         lengths = [2 * (len(piece.tokens.context) + len(piece.body)) for piece in todo]
         batches = [[todo[place] for place in chosen] for chosen in self._batches(lengths)]
-        samples = [self._sampled(batch, texts, seeds, found) for batch in batches]
+        samples = [self._sampled(batch, texts, seeds, annotations) for batch in batches]
         likeliest = self._likeliest(batches, samples)
         for batch, drawn in zip(batches, samples, strict=True):
             sampled = [
-                [one for one in own if one.token in likeliest[piece.text]]
-                for piece, own in zip(batch, drawn, strict=True)
+                [one for one in candidates if one.token in likeliest[piece.text]]
+                for piece, candidates in zip(batch, drawn, strict=True)
             ]
             measured = self._measured(batch, self._executed(batch, sampled, texts))
             for piece, candidates in zip(batch, measured, strict=True):
-                found[piece.text].candidates += candidates
-        for one in found:
-            one.candidates.sort(key=lambda candidate: candidate.token)  # stable: samples keep their order
-        return found
+                annotations[piece.text].candidates += candidates
+        for annotation in annotations:
+            annotation.candidates.sort(
+                key=lambda candidate: candidate.token
+            )  # stable: samples keep their order
+        return annotations
 
-    def _pieces(self, number: int, text: Text, found: Annotated) -> list[Piece]:
+    def _pieces(self, number: int, text: Text, annotation: Annotated) -> list[Piece]:
         """The windows of a text, none where it is refused."""
         if find(text.body, {*TOOLS, *self.toolbox.names}):
-            found.refused = HAS_CALL
+            annotation.refused = HAS_CALL
             return []
-        tokens, most = Tokens.of(self.lm.tokenizer, text), self.settings.max_text_tokens
+        tokens, window_tokens = Tokens.of(self.lm.tokenizer, text), self.settings.max_text_tokens
         if self.limit is not None:
             # A prompt has context and window twice.
             room = self.limit - len(self.head.ids) - self.settings.max_call_tokens - SPARE
-            most = min(most, room // 2 - len(tokens.context))
-            if most < min(SHORTEST, len(tokens.body)):
-                found.refused = LONG_CONTEXT
+            window_tokens = min(window_tokens, room // 2 - len(tokens.context))
+            if window_tokens < min(SHORTEST, len(tokens.body)):
+                annotation.refused = LONG_CONTEXT
                 return []
-        return pieces(number, text, tokens, most) if text.body else []
+        return pieces(number, text, tokens, window_tokens) if text.body else []
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Numbers of pieces of like length, bounded by their tokens and by the setting."""
@@ -151,7 +153,11 @@ class Annotator:
         ]
 
     def _sampled(
-        self, batch: Sequence[Piece], texts: Sequence[Text], seeds: Sequence[str], found: Sequence[Annotated]
+        self,
+        batch: Sequence[Piece],
+        texts: Sequence[Text],
+        seeds: Sequence[str],
+        annotations: Sequence[Annotated],
     ) -> list[list[Candidate]]:
         """The distinct texts sampled for each piece, those that are no calls too."""
         rows = [(self._prompt(piece), piece.body) for piece in batch]
@@ -159,10 +165,12 @@ class Annotator:
         likely = tree.probabilities(self.marker)
         beginnings, origins = [], []
         for row, piece in enumerate(batch):
-            for place in self._positions(piece, texts[piece.text], likely[row], found[piece.text]):
+            for place in self._positions(piece, texts[piece.text], likely[row], annotations[piece.text]):
                 token = piece.window.begin + place
-                own = [f"{seeds[piece.text]} {token} {sample}" for sample in range(self.settings.samples)]
-                beginnings.append(Beginning(row, len(rows[row][0]) + place, own))
+                sample_seeds = [
+                    f"{seeds[piece.text]} {token} {sample}" for sample in range(self.settings.samples)
+                ]
+                beginnings.append(Beginning(row, len(rows[row][0]) + place, sample_seeds))
                 origins.append(Candidate(token, piece.tokens.offsets[place], likely[row][place], "", None))
         candidates: list[list[Candidate]] = [[] for _ in batch]
         for start, drawn in zip(beginnings, self._drawn(tree, beginnings, origins), strict=True):
@@ -178,8 +186,8 @@ class Annotator:
         """
         likely: dict[int, dict[int, float]] = {}
         for batch, sampled in zip(batches, samples, strict=True):
-            for piece, own in zip(batch, sampled, strict=True):
-                likely.setdefault(piece.text, {}).update({one.token: one.probability for one in own})
+            for piece, candidates in zip(batch, sampled, strict=True):
+                likely.setdefault(piece.text, {}).update({one.token: one.probability for one in candidates})
         chosen = {}
         for text, probabilities in likely.items():
             tokens = sorted(probabilities)
@@ -188,8 +196,8 @@ class Annotator:
         return chosen
 
     def _prompt(self, piece: Piece) -> list[int]:
-        """What the model reads before the body of a piece."""
-        prompt = f"{self.tool.instructions}Input: {piece.shown}\nOutput:"
+        """The ids that the model reads before the body of a piece."""
+        prompt = f"{self.tool.instructions}Input: {piece.prompt_text}\nOutput:"
         return [*self.lm.tokenizer.encode(prompt), *piece.tokens.context]
 
     def _drawn(
@@ -220,7 +228,7 @@ class Annotator:
         return candidates
 
     def _positions(
-        self, piece: Piece, text: Text, probabilities: Sequence[float], found: Annotated
+        self, piece: Piece, text: Text, probabilities: Sequence[float], annotation: Annotated
     ) -> list[int]:
         """The places of a piece to sample at; counts the likely ones that are left out."""
         threshold, offsets = self.settings.sampling_threshold, piece.tokens.offsets
@@ -235,10 +243,10 @@ class Annotator:
                 allowed[place] = 0.0  # sampled in the window before
             elif inside[place]:
                 allowed[place] = 0.0
-                found.inside += value > threshold
+                annotation.inside += value > threshold
             elif first and offsets[place] <= first:
                 allowed[place] = 0.0
-                found.left_out += value > threshold
+                annotation.left_out += value > threshold
         return positions(allowed, threshold, self.settings.positions)
 
     def _executed(
@@ -249,32 +257,40 @@ class Annotator:
 
         def request(piece: Piece, call: Call) -> Request:
             text = texts[piece.text]
-            whole = f"{text.context} {text.body}".strip() if "text" in uses else ""
-            return Request(call.input, text.day if "day" in uses else None, whole)
+            context = f"{text.context} {text.body}".strip() if "text" in uses else ""
+            return Request(call.input, text.day if "day" in uses else None, context)
 
-        calls = [(piece, one) for piece, own in zip(batch, sampled, strict=True) for one in own if one.call]
-        for piece, one in calls:
-            assert one.call is not None
-            key = request(piece, one.call)
+        calls = [
+            (piece, candidate)
+            for piece, candidates in zip(batch, sampled, strict=True)
+            for candidate in candidates
+            if candidate.call
+        ]
+        for piece, candidate in calls:
+            assert candidate.call is not None
+            key = request(piece, candidate.call)
             if key not in futures:
-                futures[key] = self.toolbox.ask(one.call, key.day, key.text)
+                futures[key] = self.toolbox.ask(candidate.call, key.day, key.text)
         return [
             [
-                replace(one, result=self._fitting(piece, one, futures[request(piece, one.call)].result()))
-                if one.call
-                else one
-                for one in own
+                replace(
+                    candidate,
+                    result=self._fitting(piece, candidate, futures[request(piece, candidate.call)].result()),
+                )
+                if candidate.call
+                else candidate
+                for candidate in candidates
             ]
-            for piece, own in zip(batch, sampled, strict=True)
+            for piece, candidates in zip(batch, sampled, strict=True)
         ]
 
-    def _fitting(self, piece: Piece, one: Candidate, result: str | None) -> str | None:
+    def _fitting(self, piece: Piece, candidate: Candidate, result: str | None) -> str | None:
         """The result, or None if the model cannot read call and result in front of the text."""
-        if result is None or self.limit is None or one.call is None:
+        if result is None or self.limit is None or candidate.call is None:
             return result
         tokenizer = self.lm.tokenizer
         read = len(tokenizer.before_text) + len(piece.tokens.context) + len(piece.tokens.body)
-        if read + len(tokenizer.continuation(write(one.call, result))) <= self.limit:
+        if read + len(tokenizer.continuation(write(candidate.call, result))) <= self.limit:
             return result
         self.toolbox.problems[f"{self.tool.name}: too long for the model"] += 1
         return None
@@ -286,17 +302,20 @@ class Annotator:
             (
                 piece.tokens,
                 [
-                    (one.token - piece.window.begin, one.call, one.result)
-                    for one in own
-                    if one.call and one.result is not None
+                    (candidate.token - piece.window.begin, candidate.call, candidate.result)
+                    for candidate in candidates
+                    if candidate.call and candidate.result is not None
                 ],
             )
-            for piece, own in zip(batch, executed, strict=True)
+            for piece, candidates in zip(batch, executed, strict=True)
         ]
         measured = []
-        for own, losses in zip(executed, losses_at(self.lm, placed), strict=True):
+        for candidates, losses in zip(executed, losses_at(self.lm, placed), strict=True):
             values = iter(losses)
             measured.append(
-                [replace(one, losses=next(values)) if one.result is not None else one for one in own]
+                [
+                    replace(candidate, losses=next(values)) if candidate.result is not None else candidate
+                    for candidate in candidates
+                ]
             )
         return measured

@@ -126,8 +126,8 @@ def compute(expression: str, lenient: bool = False) -> Fraction:
     """The exact value of `expression`; with `lenient`, thousands commas and percents are read. Raises NoResult."""
     parser = _Parser(_tokens(expression, lenient))
     value = parser.sum()
-    if rest := parser.peek():
-        raise NoResult(f"not an expression: {rest!r} is not expected there")
+    if unread := parser.peek():
+        raise NoResult(f"not an expression: {unread!r} is not expected there")
     return value
 
 
@@ -159,44 +159,44 @@ def numbers(text: str) -> list[tuple[int, int]]:
     At most 15 digits before the point (or groups of three) and 6 behind it; signs are not read, as a hyphen
     in a text is mostly no minus.
     """
-    found = []
+    positioned = []
     for index, token in enumerate(text.split()):
         for match in _NUMBERS.finditer(token):
-            whole, _, decimals = match[0].replace(",", "").partition(".")
-            found.append((index, int(whole) * _UNIT + int(decimals.ljust(6, "0"))))
-    return found
+            integer, _, decimals = match[0].replace(",", "").partition(".")
+            positioned.append((index, int(integer) * _UNIT + int(decimals.ljust(6, "0"))))
+    return positioned
 
 
 def _results(a: int, b: int) -> set[int]:
-    """What the four operations make of two numbers, all in millionths; without what cannot stand in a text.
+    """Results of the four operations on two numbers, in millionths, without those that cannot stand in a text.
 
     A quotient counts as the calculator prints it, with two decimals, as well as exactly.
     """
     results = {a + b, abs(a - b)}
-    product, rest = divmod(a * b, _UNIT)
-    if not rest:
+    product, remainder = divmod(a * b, _UNIT)
+    if not remainder:
         results.add(product)
     for x, y in ((a, b), (b, a)):
         if y:
             results.add((200 * x + y) // (2 * y) * (_UNIT // 100))
-            quotient, rest = divmod(x * _UNIT, y)
-            if not rest:
+            quotient, remainder = divmod(x * _UNIT, y)
+            if not remainder:
                 results.add(quotient)
     return results
 
 
-def related(found: list[tuple[int, int]], window: int = WINDOW) -> bool:
-    """Whether three of the numbers lie within `window` tokens, one being the result of an operation on the
+def related(positioned: list[tuple[int, int]], window: int = WINDOW) -> bool:
+    """Return true if three of the numbers lie within `window` tokens, one being the result of an operation on the
     others.
 
-    `found` as `numbers` gives it. A number is combined once with each value that shares a window with it: at most
+    `positioned` as `numbers` gives it. A number is combined once with each value that shares a window with it: at most
     `window` steps a number (a token with several numbers aside), whatever the length of the document.
     """
     recent: deque[tuple[int, int]] = deque()
     counts: dict[int, int] = {}  # how often each value stands in the window
     latest: dict[int, int] = {}  # the last token of each of them
     results: dict[int, int] = {}  # result of a pair -> the latest first token of a pair that gives it
-    for index, value in found:
+    for index, value in positioned:
         while recent and recent[0][0] <= index - window:
             oldest = recent.popleft()[1]
             counts[oldest] -= 1
@@ -204,9 +204,9 @@ def related(found: list[tuple[int, int]], window: int = WINDOW) -> bool:
                 del counts[oldest], latest[oldest]
         if results.get(value, index - window) > index - window:
             return True
-        for other, first in latest.items():
-            for result in _results(value, other):
-                if counts.get(result, 0) > (result == other):
+        for earlier, first in latest.items():
+            for result in _results(value, earlier):
+                if counts.get(result, 0) > (result == earlier):
                     return True
                 results[result] = max(first, results.get(result, first))
         recent.append((index, value))
@@ -224,10 +224,10 @@ def calculator_document(text: str, rng_value: float) -> str:
     """
     if _PHRASE.search(text):
         return STATED
-    found = numbers(text)
-    if len(found) < 3:
+    positioned = numbers(text)
+    if len(positioned) < 3:
         return ""
-    if related(found):
+    if related(positioned):
         return RELATED
     return DRAWN if rng_value < SAMPLED else ""
 

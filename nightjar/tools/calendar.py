@@ -57,7 +57,7 @@ class Calendar(Tool):
         return cls(date.fromisoformat(settings.day) if settings.day else None)
 
     def suits(self, text: Text, chance: float) -> str:
-        """Whether the text has a day of its own."""
+        """Name the rule for a text with a day of its own; empty for another."""
         return "a text with a date" if text.day is not None else ""
 
     def run(self, requests: Sequence[Request]) -> list[str | None]:

@@ -55,12 +55,12 @@ def opening_tokens(lm: LanguageModel, names: Collection[str]) -> list[int]:
     A square bracket has one byte, so no tokenizer spells it with several tokens.
     """
     openings = [f"{name}(" for name in names]
-    found = []
+    token_ids = []
     for id, text in _with_bracket(lm.tokenizer):
         _, _, begun = text.rpartition("[")
         if any(opening.startswith(begun) or begun.startswith(opening) for opening in openings):
-            found.append(id)
-    return found
+            token_ids.append(id)
+    return token_ids
 
 
 @lru_cache(maxsize=4)
@@ -73,7 +73,7 @@ def _with_bracket(tokenizer: Tokenizer) -> tuple[tuple[int, str], ...]:
 
 @dataclass
 class State:
-    """What one row has done so far. `toolbox` has the tools that it may call, `openings` the tokens that open a call.
+    """The progress of one row. `toolbox` has the tools that it may call, `openings` the tokens that open a call.
 
     `opened` is the number of ids before the call that is being written, `start` the characters before it; `pending` is
     the call that waits, with its result; `failed` the number of ids before the last attempt that came to nothing: at
@@ -169,11 +169,11 @@ class ToolController(Controller):
             state.fail()
             return None
         opened, state.opened = state.opened, None
-        rest = write(call, result).removeprefix(write(call, "").removesuffix(END).rstrip())
+        continuation = write(call, result).removeprefix(write(call, "").removesuffix(END).rstrip())
         row.uncounted += len(row.ids) - opened
-        end = len(self.lm.tokenizer.decode([*row.ids, *self.lm.tokenizer.continuation(rest)]))
+        end = len(self.lm.tokenizer.decode([*row.ids, *self.lm.tokenizer.continuation(continuation)]))
         state.executed.append(Executed(call.tool, call.input, result, state.start, end))
-        return rest
+        return continuation
 
     def answered(self, row: int, text: str, tokens: int) -> Answered:
         """The answer of a row that has ended with this text. A call that was never finished is left out."""
@@ -207,26 +207,26 @@ def answer(
     no list or `days` has another length, for "on" without tools, and, but for "off", for a model that cannot call.
     """
     check_list(prompts, "prompts")
-    known = days if days is not None else [None] * len(prompts)
-    if len(known) != len(prompts):
+    prompt_days = days if days is not None else [None] * len(prompts)
+    if len(prompt_days) != len(prompts):
         raise NightjarError(
-            f"{len(prompts)} prompts, but {len(known)} days", "days", "give one for each prompt"
+            f"{len(prompts)} prompts, but {len(prompt_days)} days", "days", "give one for each prompt"
         )
     controller = None if calls == "off" else controller_for(lm, toolbox, calls, top_k, max_calls)
     ids = [lm.tokenizer.encode(it) if isinstance(it, str) else it for it in prompts]
-    for number, day in enumerate(known):
+    for number, day in enumerate(prompt_days):
         if controller is not None:
             controller.enter(number, ids[number], day)
-    found = generate(lm, ids, max_new_tokens, stop, sampling, controller, batch_size=batch_size)
+    answers = generate(lm, ids, max_new_tokens, stop, sampling, controller, batch_size=batch_size)
     if controller is None:
-        return [Answered(one.text, one.text.strip(), (), one.tokens or 0) for one in found]
-    return [controller.answered(number, one.text, one.tokens or 0) for number, one in enumerate(found)]
+        return [Answered(one.text, one.text.strip(), (), one.tokens or 0) for one in answers]
+    return [controller.answered(number, one.text, one.tokens or 0) for number, one in enumerate(answers)]
 
 
 def controller_for(
     lm: LanguageModel, toolbox: Toolbox | None, calls: Calls, top_k: int, max_calls: int
 ) -> ToolController:
-    """What steers decoding where `calls` is "on" or "disabled". Raises NightjarError for "on" without tools."""
+    """The controller of decoding where `calls` is "on" or "disabled". Raises NightjarError for "on" without tools."""
     if calls == "on" and (toolbox is None or not toolbox.names):
         raise NightjarError("no tools are given", "toolbox", 'give some, or calls="disabled" or calls="off"')
     allowed = max_calls if calls == "on" and top_k else 0

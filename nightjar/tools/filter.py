@@ -21,13 +21,13 @@ UNNORMALISED = tuple(1.0 - 0.2 * t for t in range(WINDOW))
 WEIGHTS = tuple(weight / sum(UNNORMALISED) for weight in UNNORMALISED)
 
 
-def positions(probabilities: Sequence[float], threshold: float, most: int) -> list[int]:
-    """The positions whose probability of a call is above `threshold`, the `most` likeliest, in text order.
+def positions(probabilities: Sequence[float], threshold: float, limit: int) -> list[int]:
+    """The positions whose probability of a call is above `threshold`, the `limit` likeliest, in text order.
 
     Of equal probabilities the earlier position is taken first; the paper does not say.
     """
     above = [place for place, value in enumerate(probabilities) if value > threshold]
-    likeliest = sorted(above, key=lambda place: (-probabilities[place], place))[:most]
+    likeliest = sorted(above, key=lambda place: (-probabilities[place], place))[:limit]
     return sorted(likeliest)
 
 
@@ -52,8 +52,8 @@ class Losses:
         """L- minus L+: what the result saves against the better of no call and a call without result."""
         return min(self.no_call, self.without_result) - self.with_result
 
-    def kept(self, threshold: float) -> bool:
-        """Whether the gain reaches the threshold, in nats. A gain equal to it is enough."""
+    def reaches(self, threshold: float) -> bool:
+        """Return true if the gain reaches the threshold, in nats. A gain equal to it is enough."""
         return self.gain >= threshold
 
 
@@ -88,13 +88,13 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
     call brings its own. `Losses.kept` says whether the call helps. Raises NightjarError for an offset outside of the
     body.
     """
-    whole = Text(text) if isinstance(text, str) else text
-    tokens = Tokens.of(lm.tokenizer, whole)
-    spaced = f" {whole.body}"
+    full_text = Text(text) if isinstance(text, str) else text
+    tokens = Tokens.of(lm.tokenizer, full_text)
+    spaced = f" {full_text.body}"
     placed = []
     for offset, call, result in calls:
-        if not 0 <= offset < len(whole.body):
-            what = f"offset {offset} is outside of a text of {len(whole.body)} characters"
+        if not 0 <= offset < len(full_text.body):
+            what = f"offset {offset} is outside of a text of {len(full_text.body)} characters"
             raise NightjarError(what, "call_losses", "give the place of a character")
         start = offset if spaced[offset] == " " != spaced[offset + 1] else offset + 1
         token = max(place for place, begin in enumerate(tokens.offsets) if begin <= start)
@@ -116,11 +116,11 @@ def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]
     # The first token needs something to be predicted from.
     first = lm.tokenizer.before_text
     rows: list[tuple[list[int], list[int]]] = []
-    for (number, before), own in places.items():
+    for (number, before), call_places in places.items():
         tokens = texts[number][0]
         ids = [*first, *(lm.tokenizer.continuation(before) if before else ()), *tokens.context]
         counted = sorted(
-            {one for place in own for one in range(place, min(place + WINDOW, len(tokens.body)))}
+            {one for place in call_places for one in range(place, min(place + WINDOW, len(tokens.body)))}
         )
         rows.append(([*ids, *tokens.body], [len(ids) + one for one in counted]))
     losses: dict[tuple[int, str, int], float] = {}
@@ -140,5 +140,5 @@ def losses_at(lm: LanguageModel, texts: Sequence[tuple[Tokens, Sequence[Placed]]
 
 
 def _prefixes(call: Call, result: str) -> tuple[str, str, str]:
-    """What is in front of the whole text for each of the three losses: nothing, e(c, ""), e(c, r)."""
+    """The text in front of the whole text for each of the three losses: nothing, e(c, ""), e(c, r)."""
     return "", write(call, ""), write(call, result)

@@ -56,15 +56,15 @@ def identify(text: str) -> Guess:
     return likeliest(text, 1)[0]
 
 
-def likeliest(text: str, most: int = 176) -> list[Guess]:
-    """At most `most` languages of `text`, the likeliest first; the model knows 176."""
+def likeliest(text: str, limit: int = 176) -> list[Guess]:
+    """At most `limit` languages of `text`, the likeliest first; the model knows 176."""
     # Halves of surrogate pairs have no UTF-8.
     readable = text.encode("utf-8", "replace").decode("utf-8")
-    return [Guess(str(one["lang"]), float(one["score"])) for one in _detector().detect(readable, k=most)]
+    return [Guess(str(one["lang"]), float(one["score"])) for one in _detector().detect(readable, k=limit)]
 
 
 def quotes_another_language(paragraph: str) -> bool:
-    """Whether a chunk of CHUNK tokens is in another language than English, with English before and after it.
+    """Return true if a chunk of CHUNK tokens is in another language than English, with English before and after it.
 
     Every run of CHUNK tokens is a chunk; one without letters does not count. English is a chunk too, anywhere before
     or after; where fewer than CHUNK tokens are left there, it is all of them. The paper gives the length of a chunk and

@@ -50,25 +50,27 @@ def _state(lm: LanguageModel, head: str) -> Prefix:
     return prefill(lm, lm.tokenizer.encode(head))
 
 
-def generate_lines(lm: LanguageModel, head: str, prompts: Sequence[str], most: int) -> list[str]:
-    """The likeliest line after `head` and each of `prompts`, of at most `most` tokens.
+def generate_lines(lm: LanguageModel, head: str, prompts: Sequence[str], max_tokens: int) -> list[str]:
+    """The likeliest line after `head` and each of `prompts`, of at most `max_tokens` tokens.
 
     `head` is computed once. A line depends on its own prompt alone: where the choice of a token was close, the row is
     decoded again in a batch of its own.
     """
     ids = [lm.tokenizer.encode(head + prompt) for prompt in prompts]
     if lm.encoder_decoder:
-        return [generate(lm, [one], most, ["\n"])[0].text.strip() for one in ids]
+        return [generate(lm, [generated], max_tokens, ["\n"])[0].text.strip() for generated in ids]
     base = _state(lm, head)
     order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
     rounded = lm.device.type != "cpu" and lm.model.dtype != torch.float32
-    near, found = NEAR_IN_BFLOAT16 if rounded else NEAR, {}
+    near, lines = NEAR_IN_BFLOAT16 if rounded else NEAR, {}
     for first in range(0, len(order), BATCH):
         rows = order[first : first + BATCH]
         margins = _Margins(len(rows))
-        answers = generate(lm, [ids[row] for row in rows], most, ["\n"], controller=margins, base=base)
-        for row, one, margin in zip(rows, answers, margins.smallest, strict=True):
+        answers = generate(lm, [ids[row] for row in rows], max_tokens, ["\n"], controller=margins, base=base)
+        for row, generated, margin in zip(rows, answers, margins.smallest, strict=True):
             alone = len(rows) > 1 and margin < near
-            text = generate(lm, [ids[row]], most, ["\n"], base=base)[0].text if alone else one.text
-            found[row] = text.strip()
-    return [found[row] for row in range(len(ids))]
+            text = (
+                generate(lm, [ids[row]], max_tokens, ["\n"], base=base)[0].text if alone else generated.text
+            )
+            lines[row] = text.strip()
+    return [lines[row] for row in range(len(ids))]

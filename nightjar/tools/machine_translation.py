@@ -60,22 +60,22 @@ class MachineTranslation(Tool):
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> MachineTranslation:
         """Raises NightjarError if an engine that the settings name is missing."""
-        engine, found = settings.engine, list[Translator]()
+        engine, translators = settings.engine, list[Translator]()
         if settings.model is not None and engine in ("auto", "model"):
-            found.append(TranslationModel(settings.model))
+            translators.append(TranslationModel(settings.model))
         elif engine == "model":
             what = "the engine model needs a translation model"
             raise NightjarError(
                 what, "tools.all.machine_translation.model", "name a directory or hub:NAME@REVISION"
             )
         if engine == "apertium" or (engine == "auto" and Apertium.installed()):
-            found.append(Apertium())
+            translators.append(Apertium())
         if engine in ("auto", "language_model"):
-            found.append(Few(settings.language_model))
-        return cls(found)
+            translators.append(Few(settings.language_model))
+        return cls(translators)
 
     def suits(self, text: Text, chance: float) -> str:
-        """Whether a paragraph quotes another language; a context and its body are one paragraph."""
+        """Name the rule for a paragraph that quotes another language; a context and its body are one paragraph."""
         joined = " ".join(f"{text.context} {text.body}".split())
         paragraphs = [joined] if text.context else text.body.split("\n")
         return QUOTED if any(map(language.quotes_another_language, paragraphs)) else ""
@@ -84,8 +84,8 @@ class MachineTranslation(Tool):
         results: list[str | None] = [None] * len(requests)
         work: dict[int, list[tuple[int, str, str]]] = {}
         for place, request in enumerate(requests):
-            if found := self._read_as(request.input):
-                engine, spoken = found
+            if reading := self._read_as(request.input):
+                engine, spoken = reading
                 work.setdefault(engine, []).append((place, spoken, " ".join(request.input.split())))
         for engine, rows in work.items():
             translations = self.translators[engine].translate([(spoken, text) for _, spoken, text in rows])

@@ -86,24 +86,24 @@ class Passages:
         index = LexicalIndex.load(folder / "lexical")
         return cls(Stored(folder), index, contents(folder / PASSAGES.name, folder / "lexical" / RECORD)[:16])
 
-    def find(self, request: Request, most: int) -> list[Passage]:
-        """The `most` best passages for the input that the text of the request does not contain, best first.
+    def find(self, request: Request, limit: int) -> list[Passage]:
+        """The `limit` best passages for the input that the text of the request does not contain, best first.
 
         A document of the indexed corpus would otherwise find itself, and with that its own continuation. A passage
         without a word of the input is not found.
         """
-        found: list[Passage] = []
-        depth, checked = max(DEPTH, most), 0
+        passages: list[Passage] = []
+        depth, checked = max(DEPTH, limit), 0
         while True:
             ranking = self.index.search([request.input], depth).lists()[0]
             for number, _ in ranking[checked:]:
                 passage = Passage(number, **self.table.slice(number, 1).to_pylist()[0])
                 if passage.text not in request.text:
-                    found.append(passage)
-                    if len(found) == most:
-                        return found
+                    passages.append(passage)
+                    if len(passages) == limit:
+                        return passages
             if len(ranking) < depth:
-                return found
+                return passages
             depth, checked = 4 * depth, depth
 
 

@@ -61,9 +61,9 @@ class QuestionAnswering(Tool):
     seconds = 600.0
     settings = Settings
 
-    def __init__(self, passages: Passages, reader: Reader | Extractor, most: int = 3) -> None:
-        self.passages, self.reader, self.most = passages, reader, most
-        self.version = f"1 {passages.version} {reader.sha256[:16]} {most}"
+    def __init__(self, passages: Passages, reader: Reader | Extractor, passages_read: int = 3) -> None:
+        self.passages, self.reader, self.passages_read = passages, reader, passages_read
+        self.version = f"1 {passages.version} {reader.sha256[:16]} {passages_read}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> QuestionAnswering:
@@ -73,19 +73,21 @@ class QuestionAnswering(Tool):
 
     def run(self, requests: Sequence[Request]) -> list[str | None]:
         """The model's answer from the passages that the text of the call does not contain; None without passages."""
-        asked = {}
+        questions = {}
         for place, request in enumerate(requests):
-            if len(request.input) <= LONGEST and (found := self.passages.find(request, self.most)):
-                asked[place] = request.input, [(one.title, one.text) for one in found]
-        answers = dict(zip(asked, self._read(list(asked.values())), strict=True))
+            if len(request.input) <= LONGEST and (
+                passages := self.passages.find(request, self.passages_read)
+            ):
+                questions[place] = request.input, [(one.title, one.text) for one in passages]
+        answers = dict(zip(questions, self._read(list(questions.values())), strict=True))
         return [answers.get(place) or None for place in range(len(requests))]
 
-    def _read(self, asked: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> list[str]:
+    def _read(self, questions: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> list[str]:
         if isinstance(self.reader, Extractor):
             return self.reader.answers(
-                [(question, list(map(shown, passages))) for question, passages in asked]
+                [(question, list(map(passage_line, passages))) for question, passages in questions]
             )
-        return self.reader.lines([prompt(*one) for one in asked], TOKENS)
+        return self.reader.lines([prompt(*one) for one in questions], TOKENS)
 
     def why(self, request: Request) -> str:
         if len(request.input) > LONGEST:
@@ -94,12 +96,12 @@ class QuestionAnswering(Tool):
 
 
 def prompt(question: str, passages: Sequence[tuple[str, str]]) -> str:
-    """What follows HEAD: the passages, best last and so nearest to the question, and the question, a line each."""
-    lines = "".join(f"Passage: {shown(one)}\n" for one in reversed(passages))
+    """The text after HEAD: the passages, best last and so nearest to the question, and the question, a line each."""
+    lines = "".join(f"Passage: {passage_line(passage)}\n" for passage in reversed(passages))
     return f"{lines}Question: {' '.join(question.split())}\nAnswer:"
 
 
-def shown(passage: tuple[str, str]) -> str:
+def passage_line(passage: tuple[str, str]) -> str:
     """The title and the text of a passage on one line."""
     title, text = passage
     return " > ".join(filter(None, [" ".join(title.split()), on_one_line(text, PASSAGE_WORDS)]))

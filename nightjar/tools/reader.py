@@ -1,5 +1,5 @@
-"""What the tools read with: a language model that writes one short line after each prompt, or a reader that points at
-the answer in a passage.
+"""Readers of the tools: a language model that writes one short line after each prompt, or a model that points at the
+answer in a passage.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Reader:
         self.folder, self.head = model_folder(source), head
         self.sha256 = verify(self.folder)
 
-    def lines(self, prompts: Sequence[str], most: int) -> list[str]:
-        """The likeliest line after `head` and each of `prompts`, of at most `most` tokens (see `generate_lines`)."""
+    def lines(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
+        """The likeliest line after `head` and each of `prompts`, as `generate_lines` gives them."""
         from nightjar.tools.line_generation import generate_lines, model
 
-        return generate_lines(model(self.folder, self.sha256), self.head, prompts, most)
+        return generate_lines(model(self.folder, self.sha256), self.head, prompts, max_tokens)
 
 
 class Extractor:
@@ -55,9 +55,11 @@ class Extractor:
 
         return load(self.folder)
 
-    def answers(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    def answers(self, questions: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         """The best span of the passages of each question; empty where no span is likelier than that there is none."""
-        flat = [(question, passage) for question, passages in asked for passage in passages]
+        flat = [(question, passage) for question, passages in questions for passage in passages]
         spans = iter(self._reader.spans(flat))
-        best = (max((next(spans) for _ in passages), key=lambda span: span.score) for _, passages in asked)
+        best = (
+            max((next(spans) for _ in passages), key=lambda span: span.score) for _, passages in questions
+        )
         return [span.text if span.score > 0 else "" for span in best]

@@ -1,4 +1,4 @@
-"""How a tool call is written in a text: " [Calculator(400 / 1400) -> 0.29]" (Toolformer section 2, footnote 1).
+"""Syntax of tool calls in a text: " [Calculator(400 / 1400) -> 0.29]" (Toolformer section 2, footnote 1).
 
 The rules, chosen so that `find` gives back exactly what `write` wrote, in any text:
 
@@ -49,7 +49,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Found:
+class WrittenCall:
     """A call in a text: text[start:end] is the call with its markers, the leading blank included if there
     is one.
 
@@ -143,10 +143,10 @@ def parse_request(text: str, names: Collection[str]) -> Call | bool:
     closing = _closing(text, opening.end(), _INPUT_SIGNS)
     if closing is None:
         return True
-    rest = text[closing + 1 :].rstrip(PARTIAL).strip()
-    if rest in ARROWS:
+    after_call = text[closing + 1 :].rstrip(PARTIAL).strip()
+    if after_call in ARROWS:
         return parse(text[: closing + 1], names) or False
-    return any(arrow.startswith(rest) for arrow in ARROWS)
+    return any(arrow.startswith(after_call) for arrow in ARROWS)
 
 
 def write(call: Call, result: str | None = None) -> str:
@@ -161,18 +161,18 @@ def write(call: Call, result: str | None = None) -> str:
     return f"{START}{call.tool}({argument}){arrow}{END}"
 
 
-def find(text: str, names: Collection[str] | None = TOOLS) -> list[Found]:
+def find(text: str, names: Collection[str] | None = TOOLS) -> list[WrittenCall]:
     """Every well-formed call in `text`, in order, whether a tool was run for it or not.
 
     `names`: of the tools; None allows any. Takes time in proportion to the text's length.
     """
-    found = []
-    for start, end, call, rest in _closed(text, names):
-        arrow = _ARROW.match(rest)
-        if text.startswith(END, end) and (arrow or not rest.strip()):
-            result = _unescape(rest[arrow.end() :].strip(), _RESULT_SIGNS) if arrow else None
-            found.append(Found(start, end + len(END), call, result))
-    return found
+    calls = []
+    for start, end, call, after_call in _closed(text, names):
+        arrow = _ARROW.match(after_call)
+        if text.startswith(END, end) and (arrow or not after_call.strip()):
+            result = _unescape(after_call[arrow.end() :].strip(), _RESULT_SIGNS) if arrow else None
+            calls.append(WrittenCall(start, end + len(END), call, result))
+    return calls
 
 
 def find_request(text: str, names: Collection[str]) -> tuple[int, int, Call] | None:
@@ -180,9 +180,9 @@ def find_request(text: str, names: Collection[str]) -> tuple[int, int, Call] | N
 
     The arrow must be on the line of the call, as for `parse_request`. Takes time in proportion to the text's length.
     """
-    for start, end, call, rest in _closed(text, names):
-        if arrow := _ARROW.match(rest):
-            after = end - len(rest) + arrow.end()
+    for start, end, call, after_call in _closed(text, names):
+        if arrow := _ARROW.match(after_call):
+            after = end - len(after_call) + arrow.end()
             if "\n" not in text[start:after]:
                 return start, after, call
     return None
@@ -207,9 +207,9 @@ def _closed(text: str, names: Collection[str] | None) -> Iterator[tuple[int, int
 def remove(text: str, names: Collection[str] | None = TOOLS) -> str:
     """`text` without what `find` finds, and without the one blank before each call; other brackets stay."""
     pieces, position = [], 0
-    for found in find(text, names):
-        pieces.append(text[position : found.start])
-        position = found.end
+    for call in find(text, names):
+        pieces.append(text[position : call.start])
+        position = call.end
     return "".join((*pieces, text[position:]))
 
 

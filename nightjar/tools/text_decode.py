@@ -20,7 +20,7 @@ CALL_TOKENS = 64
 
 @dataclass(frozen=True)
 class Piece:
-    """What a model wrote: its text, how many tokens that has, and whether the limit of tokens ended it."""
+    """A text that a model wrote, its number of tokens, and whether the limit of tokens ended it."""
 
     text: str
     tokens: int
@@ -45,23 +45,23 @@ def answer(
     `count` gives the tokens of a text: calls and results do not count against the limit. Without tools the text is what
     the model wrote.
     """
-    text, left, tokens = "", limit, 0
+    text, remaining, tokens = "", limit, 0
     executed: list[Executed] = []
-    while left > 0:
-        piece = _piece(write_on, prompt + text, left, toolbox.names)
+    while remaining > 0:
+        piece = _piece(write_on, prompt + text, remaining, toolbox.names)
         tokens += piece.tokens
-        found = find_request(piece.text, toolbox.names) if len(executed) < max_calls else None
-        if found is None:
+        request = find_request(piece.text, toolbox.names) if len(executed) < max_calls else None
+        if request is None:
             text += piece.text
             break
-        start, end, call = found
+        start, end, call = request
         result = toolbox.ask(call, day, prompt + text + piece.text[:start]).result()
         if result is None:
             text += piece.text
             break
         executed.append(Executed(call.tool, call.input, result))
         text += piece.text[:end] + write(call, result).removeprefix(_asking(call))
-        left -= count(piece.text[:start]) if start else 0
+        remaining -= count(piece.text[:start]) if start else 0
     if toolbox.names:
         text = _finished(text, toolbox.names)
     prediction = remove(text, toolbox.names).strip() if toolbox.names else text.strip()
@@ -73,16 +73,16 @@ def _asking(call: Call) -> str:
     return write(call, "").removesuffix(END).rstrip()
 
 
-def _piece(write_on: Continue, prompt: str, left: int, names: Sequence[str]) -> Piece:
-    """What the model writes next; a call that the limit cut is continued."""
-    piece = write_on(prompt, left)
+def _piece(write_on: Continue, prompt: str, max_tokens: int, names: Sequence[str]) -> Piece:
+    """The text that the model writes next; a call that the limit cut is continued."""
+    piece = write_on(prompt, max_tokens)
     if not piece.cut or _finished(piece.text, names) == piece.text:
         return piece
     more = write_on(prompt + piece.text, CALL_TOKENS)
-    whole = piece.text + more.text
+    full_text = piece.text + more.text
     # What follows the call is beyond the limit.
-    found = find_request(whole, names)
-    return Piece(whole[: found[1]] if found else piece.text, piece.tokens + more.tokens, True)
+    request = find_request(full_text, names)
+    return Piece(full_text[: request[1]] if request else piece.text, piece.tokens + more.tokens, True)
 
 
 def _finished(text: str, names: Sequence[str]) -> str:

@@ -71,9 +71,9 @@ class Tool(Protocol):
     @property
     def schema(self) -> dict[str, Any]:
         """The tool as a function that a chat model calls (JSON Schema), with its input as the only argument."""
-        own = {"input": {"type": "string", "description": self.argument}} if self.argument else {}
+        properties = {"input": {"type": "string", "description": self.argument}} if self.argument else {}
         about = self.description or (type(self).__doc__ or self.name).strip().split("\n\n")[0]
-        parameters = {"type": "object", "properties": own, "required": list(own)}
+        parameters = {"type": "object", "properties": properties, "required": list(properties)}
         return {"name": self.name, "description": " ".join(about.split()), "parameters": parameters}
 
     @classmethod

@@ -106,9 +106,9 @@ class Toolbox:
 
     def without(self, names: Collection[str]) -> Toolbox:
         """The same tools, queues and caches without those of these names."""
-        left = copy(self)
-        left._queues = {name: queue for name, queue in self._queues.items() if name not in names}
-        return left
+        remaining = copy(self)
+        remaining._queues = {name: queue for name, queue in self._queues.items() if name not in names}
+        return remaining
 
     def ask(self, call: Call, day: date | None = None, text: str = "") -> Future[str | None]:
         """Queue `call` and return at once; the future has its result on one line, or None if there is none.
@@ -129,18 +129,18 @@ class Toolbox:
                 places.setdefault(call.tool, []).append(place)
             else:
                 futures[place].set_result(None)
-        for name, own in places.items():
+        for name, tool_places in places.items():
             queue = self._queues[name]
-            known = day if "day" in queue.tool.uses else None
-            shown = text if "text" in queue.tool.uses else ""
-            results = queue.ask([Request(calls[place].input, known, shown) for place in own])
-            for place, future in zip(own, results, strict=True):
+            used_day = day if "day" in queue.tool.uses else None
+            used_text = text if "text" in queue.tool.uses else ""
+            results = queue.ask([Request(calls[place].input, used_day, used_text) for place in tool_places])
+            for place, future in zip(tool_places, results, strict=True):
                 futures[place] = future
         return futures
 
 
 class _Queue:
-    """What one tool was asked: a thread works on it, batch by batch, while there is something to do."""
+    """The queue of requests to one tool: a thread works on it, batch by batch, while there is something to do."""
 
     def __init__(self, tool: Tool, seconds: float, longest: int, cached: int, problems: Counter[str]) -> None:
         self.tool, self.seconds, self.longest, self.problems = tool, seconds, longest, problems
@@ -187,13 +187,13 @@ class _Queue:
 
     def _results(self, batch: Sequence[Request]) -> Sequence[str | _Problem | None]:
         try:
-            found = self._run(batch)
+            outcome = self._run(batch)
         except RuntimeError as error:  # no more threads
             return [_Problem("not run", str(error))] * len(batch)
-        if not isinstance(found, _Problem):
-            return [self._checked(value) for value in found]
+        if not isinstance(outcome, _Problem):
+            return [self._checked(value) for value in outcome]
         if len(batch) == 1:
-            return [found]
+            return [outcome]
         return [self._results([request])[0] for request in batch]
 
     def _run(self, batch: Sequence[Request]) -> Sequence[Any] | _Problem:
@@ -215,12 +215,12 @@ class _Queue:
         if thread.is_alive():
             self.abandoned.append(thread)
             return _Problem("too slow", f"no result after {self.seconds:g} s")
-        found = outcome[0] if outcome else _Problem("failed", "its thread exited")
-        if isinstance(found, _Problem):
-            return found
-        if not isinstance(found, list | tuple) or len(found) != len(batch):
-            return _Problem("failed", f"{type(found).__name__} instead of a list of {len(batch)} results")
-        return found
+        results = outcome[0] if outcome else _Problem("failed", "its thread exited")
+        if isinstance(results, _Problem):
+            return results
+        if not isinstance(results, list | tuple) or len(results) != len(batch):
+            return _Problem("failed", f"{type(results).__name__} instead of a list of {len(batch)} results")
+        return results
 
     def _checked(self, value: Any) -> str | _Problem | None:
         """A result on one line, as it is written into a text."""

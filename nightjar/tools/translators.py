@@ -72,7 +72,7 @@ class Translator(Protocol):
     identity: str
 
     def knows(self, language: str) -> bool:
-        """Whether it can read the language, given by its code in fastText's model."""
+        """Return true if it can read the language, given by its code in fastText's model."""
         ...
 
     def translate(self, texts: Sequence[tuple[str, str]]) -> list[str | None]:
@@ -173,9 +173,9 @@ class TranslationModel:
         return self._target is None or self._code(language) is not None
 
     def translate(self, texts: Sequence[tuple[str, str]]) -> list[str | None]:
-        return [self._one(language, text) for language, text in texts]
+        return [self._translated(language, text) for language, text in texts]
 
-    def _one(self, language: str, text: str) -> str | None:
+    def _translated(self, language: str, text: str) -> str | None:
         import torch
 
         model, tokenizer = _load(self.folder)
@@ -188,13 +188,13 @@ class TranslationModel:
             forced = {"forced_bos_token_id": tokenizer.convert_tokens_to_ids(self._target)}
         ids = tokenizer(text, return_tensors="pt").to(model.device)
         with torch.inference_mode():
-            made = model.generate(**ids, **forced, max_new_tokens=TOKENS, num_beams=1, do_sample=False)
-        return tokenizer.decode(made[0], skip_special_tokens=True).strip() or None
+            output_ids = model.generate(**ids, **forced, max_new_tokens=TOKENS, num_beams=1, do_sample=False)
+        return tokenizer.decode(output_ids[0], skip_special_tokens=True).strip() or None
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
-        found: dict[str, int] = _load(self.folder)[1].get_vocab()
-        return found
+        vocabulary: dict[str, int] = _load(self.folder)[1].get_vocab()
+        return vocabulary
 
     @cached_property
     def _target(self) -> str | None:
@@ -206,8 +206,8 @@ class TranslationModel:
         if self._target == "__en__":
             code = f"__{language}__"
             return code if code in self._vocabulary else None
-        if (own := NLLB.get(language)) in self._vocabulary:
-            return own
+        if (nllb_code := NLLB.get(language)) in self._vocabulary:
+            return nllb_code
         three = (_names(language) or ("", language))[1]
         pattern = re.compile(rf"{re.escape(three)}_[A-Z][a-z]{{3}}")
         return min(filter(pattern.fullmatch, self._vocabulary), default=None)
@@ -238,7 +238,7 @@ def _names(language: str) -> tuple[str, str] | None:
     if language in WIKIPEDIA:
         return WIKIPEDIA[language]
     try:
-        found = Lang(language)
+        lang = Lang(language)
     except (DeprecatedLanguageValue, InvalidLanguageValue):
         return None
-    return found.name, found.pt3
+    return lang.name, lang.pt3

@@ -39,8 +39,8 @@ class WikiSearch(Tool):
         results: list[str | None] = []
         for request in requests:
             ranked = self.passages.find(request, DEPTH)
-            shown = best(request.input, ranked) if ranked else None
-            results.append(shown and snippet(shown.title, shown.text, request.input))
+            passage = best(request.input, ranked) if ranked else None
+            results.append(passage and snippet(passage.title, passage.text, request.input))
         return results
 
     def why(self, request: Request) -> str:
@@ -51,9 +51,11 @@ def best(query: str, ranked: Sequence[Passage]) -> Passage:
     """Of the passages of the document that is ranked first, the one with most of the words of `query` that the title
     lacks, and of such the earliest. (BM25 alone prefers the short end of a document, which may have the title only.)
     """
-    rest = set(words(query)).difference(words(ranked[0].title))
-    own = [one for one in ranked if one.document_id == ranked[0].document_id]
-    return min(own, key=lambda one: (-len(rest.intersection(words(one.text))), one.number))
+    query_words = set(words(query)).difference(words(ranked[0].title))
+    document_passages = [one for one in ranked if one.document_id == ranked[0].document_id]
+    return min(
+        document_passages, key=lambda one: (-len(query_words.intersection(words(one.text))), one.number)
+    )
 
 
 def snippet(title: str, text: str, query: str = "") -> str:
@@ -63,9 +65,9 @@ def snippet(title: str, text: str, query: str = "") -> str:
     every, query_words = text.split(), set(words(query))
     common = [query_words.intersection(words(word)) for word in every]
     starts = range(max(1, len(every) - SNIPPET_WORDS + 1))
-    found = [len(set().union(*common[start : start + SNIPPET_WORDS])) for start in starts]
-    best = [start for start, count in zip(starts, found, strict=True) if count == max(found)]
+    counts = [len(set().union(*common[start : start + SNIPPET_WORDS])) for start in starts]
+    best = [start for start, count in zip(starts, counts, strict=True) if count == max(counts)]
     start = best[len(best) // 2] if best[0] else 0
-    shown = " ".join(every[start : start + SNIPPET_WORDS])
+    excerpt = " ".join(every[start : start + SNIPPET_WORDS])
     title = " ".join(title.split())
-    return f"{title} > {shown}" if title else shown
+    return f"{title} > {excerpt}" if title else excerpt

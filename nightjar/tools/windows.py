@@ -24,14 +24,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Piece:
-    """A window of the text numbered `text`: `shown` is what its prompt shows, `tokens` what the model reads of it.
+    """A window of the text numbered `text`: `prompt_text` is its part of the prompt, `tokens` are what the model reads.
 
     The body of `tokens` has up to `WINDOW` - 1 tokens behind the window: losses look at them.
     """
 
     text: int
     window: Window
-    shown: str
+    prompt_text: str
     tokens: Tokens
 
     @property
@@ -40,29 +40,29 @@ class Piece:
         return self.tokens.body[: self.window.last - self.window.begin]
 
 
-def windows(count: int, most: int) -> list[Window]:
-    """Windows of at most `most` tokens over `count` tokens, in order; calls are sampled at a token in one of them."""
-    found = [Window(0, 0, min(count, most))] if count else []
-    while found and found[-1].last < count:
-        first = found[-1].last
-        begin = first - most // OVERLAP
-        found.append(Window(begin, first, min(count, begin + most)))
-    return found
+def windows(count: int, limit: int) -> list[Window]:
+    """Windows of at most `limit` tokens over `count` tokens, in order; calls are sampled at a token in one of them."""
+    spans = [Window(0, 0, min(count, limit))] if count else []
+    while spans and spans[-1].last < count:
+        first = spans[-1].last
+        begin = first - limit // OVERLAP
+        spans.append(Window(begin, first, min(count, begin + limit)))
+    return spans
 
 
-def pieces(number: int, text: Text, tokens: Tokens, most: int) -> list[Piece]:
-    """The windows of the text with that number, of at most `most` tokens each. All have the text's context."""
+def pieces(number: int, text: Text, tokens: Tokens, limit: int) -> list[Piece]:
+    """The windows of the text with that number, of at most `limit` tokens each. All have the text's context."""
     spaced = f" {text.body}"
     ends = [*tokens.offsets, len(spaced)]
-    found = []
-    for window in windows(len(tokens.body), most):
+    text_pieces = []
+    for window in windows(len(tokens.body), limit):
         part = spaced[ends[window.begin] : ends[window.last]].strip()
         behind = window.last + WINDOW - 1
-        own = Tokens(
+        window_tokens = Tokens(
             tokens.context, tokens.body[window.begin : behind], tokens.offsets[window.begin : behind]
         )
-        found.append(Piece(number, window, f"{text.context} {part}".strip(), own))
-    return found
+        text_pieces.append(Piece(number, window, f"{text.context} {part}".strip(), window_tokens))
+    return text_pieces
 
 
 def inside_character(spaced: str, offsets: Sequence[int]) -> list[bool]:

@@ -12,7 +12,7 @@ import click
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.models.weights import KEPT
 from nightjar.params import load as load_params
 from nightjar.predict.predictor import benchmark_of, folder_of
@@ -46,7 +46,7 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
     """
     if licence is not None and not re.fullmatch(r"[A-Za-z0-9][\w.+() -]{,99}", licence, re.ASCII):
         fix = "give one such as apache-2.0: letters, digits, spaces and .+-()"
-        raise NightjarError(f"{shown(licence)} is not the name of a licence", "--license", fix)
+        raise NightjarError(f"{quote_short(licence)} is not the name of a licence", "--license", fix)
     with folder_output(directory) as made:
         folder = folder_of(system)  # PyTorch takes long to load
         prepare_model()

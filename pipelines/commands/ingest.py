@@ -14,7 +14,7 @@ import click
 from nightjar.core.display import duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.core.tables import read_rejected
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import FILE, OUTPUT, Listed, printed
@@ -112,7 +112,7 @@ def _rows(dataset: str, source: Path, progress: Callable[[int, int], None] | Non
 def _print_rows(found: dict[str, Any]) -> None:
     for row in found["rejected"]:
         name = f" {row['id']}" if row.get("id") else ""
-        say(f"{row['file']}{name}: {row['reason']}: {shown(row['raw'], 100)}")
+        say(f"{row['file']}{name}: {row['reason']}: {quote_short(row['raw'], 100)}")
     for remark, count in found["remarks"].items():
         say(f"kept: {remark}: {count:,}")
     say(f"{found['rows']:,} rows, {found['errors']:,} rejected")

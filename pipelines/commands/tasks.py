@@ -9,7 +9,7 @@ import click
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.task_check import check_task_file
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from pipelines.commands.console import say, say_table, say_text
 from pipelines.commands.options import FILE, allow_outside_option, printed
 
@@ -25,7 +25,7 @@ def _print(found: Any) -> None:
     for fault in found["faults"]:
         say(f"{found['file']}:{fault['line']}: {fault['what']}; {fault['fix']}")
     for row in found["rejected"][:SHOWN]:
-        say(f"{row['file']}:{row['row']}: {row['reason']}: {shown(row['raw'], SHOWN_CHARACTERS)}")
+        say(f"{row['file']}:{row['row']}: {row['reason']}: {quote_short(row['raw'], SHOWN_CHARACTERS)}")
     if (more := len(found["rejected"]) - SHOWN) > 0:
         say(f"and {more:,} more")
     if example := found["example"]:

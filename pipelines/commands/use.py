@@ -12,7 +12,7 @@ import click
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.files import write_text
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.params.profiles import added_by_user, applied_targets
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
@@ -28,7 +28,7 @@ LONGEST = 80
 def _print(changes: list[dict[str, Any]]) -> None:
     for change in changes:
         old, new = (
-            shown(json.dumps(change[name], ensure_ascii=False), LONGEST, quoted=False)
+            quote_short(json.dumps(change[name], ensure_ascii=False), LONGEST, quoted=False)
             for name in ("old", "new")
         )
         values = {"added": f"{new} (added)", "removed": f"{old} -> (removed)"}

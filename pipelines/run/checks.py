@@ -17,7 +17,7 @@ from nightjar.core import paths
 from nightjar.core.display import counted_as
 from nightjar.core.files import FILE, kind, write_text
 from nightjar.core.identity import safe_name
-from nightjar.core.json_text import exact, parse, recorded, shown
+from nightjar.core.json_text import exact, parse, quote_short, recorded
 from nightjar.core.paths import PARAMS_FILE
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run.results import Result
@@ -84,8 +84,8 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     bad = [it for it in found if it.blocks]
     kept = {"stage": stage.name, "passed": not bad, "findings": [it.as_dict() for it in found]}
     write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
-    shown = tuple(_table(stage.name, found, len(made.artifacts))) if found or failed_before else ()
-    result = replace(result, lines=tuple(lines), findings=shown or result.findings)
+    quote_short = tuple(_table(stage.name, found, len(made.artifacts))) if found or failed_before else ()
+    result = replace(result, lines=tuple(lines), findings=quote_short or result.findings)
     if bad:
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         result = replace(result, state="failed", error=f"check failed: {bad[0]}{more}")
@@ -139,7 +139,7 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     if wrong := fault(facts, (*ROWS, "stage") if own else ROWS):
         raise ValueError(wrong)
     if own and paths.metrics_file(facts["stage"]).name != file.name:
-        raise ValueError(f"these are the facts of {shown(facts['stage'], quoted=False)}")
+        raise ValueError(f"these are the facts of {quote_short(facts['stage'], quoted=False)}")
     return facts
 
 

@@ -16,7 +16,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from nightjar.core.config import PARAMS_FILE, parse, read_text, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.core.paths import PARAMS_BEFORE
 from nightjar.params import validate
 from nightjar.params.profiles import DEFAULTS, Change, added_by_user, changes, put
@@ -119,7 +119,7 @@ def setting(given: str) -> tuple[str, Any]:
     """The key and the value of "KEY=VALUE", the value in YAML. Raises NightjarError for anything else."""
     key, sign, text = given.partition("=")
     if not sign or not key:
-        raise NightjarError(f"{shown(given)} is not KEY=VALUE", "--set", "such as --set seed=7")
+        raise NightjarError(f"{quote_short(given)} is not KEY=VALUE", "--set", "such as --set seed=7")
     key = key.strip()
     where = f"--set {key}"
     if len(text) > LONGEST_VALUE:
@@ -128,5 +128,5 @@ def setting(given: str) -> tuple[str, Any]:
     try:
         return key, parse(text, where) if text.strip() else ""
     except NightjarError as error:
-        what = f"{shown(text)} is not a value: {error.what}"
+        what = f"{quote_short(text)} is not a value: {error.what}"
         raise NightjarError(what, where, "put it in quotation marks") from None

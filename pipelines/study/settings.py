@@ -15,7 +15,7 @@ from typing import Any
 from nightjar.core import paths
 from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.models.weights import digest
 from nightjar.params import Params
 from nightjar.params.predict import System
@@ -92,11 +92,11 @@ def axes(words: Sequence[str]) -> list[Axis]:
         first, *more = KINDS.get(name := name.strip(), (name,))
         key, _, published = first.partition("=")
         left += more  # the loop reads them too
-        where = shown(name, quoted=False)
+        where = quote_short(name, quoted=False)
         try:
             values = parse(f"[{listed if sign else published}]", where)
         except NightjarError as error:
-            what = f"{shown(listed)} is no list of values: {error.what}"
+            what = f"{quote_short(listed)} is no list of values: {error.what}"
             raise NightjarError(what, where, "give values in YAML with commas, such as 4,8,16") from None
         if not values:
             usual = ", ".join(it for it, kind in KINDS.items() if not kind[0].endswith("="))
@@ -132,7 +132,7 @@ def chosen(
     suited = [it for it in params.predict.systems.values() if depends(it)]
     found = [it for it in suited if benchmark in (None, it.benchmark) and recipe in (None, it.system)]
     if not found:
-        what = f"no such system depends on {' and '.join(shown(it.name) for it in varied)}"
+        what = f"no such system depends on {' and '.join(quote_short(it.name) for it in varied)}"
         known = ", ".join(f"{it.benchmark}-{it.system}" for it in suited)
         every, fix = params.model_dump(mode="json"), f"these depend on it: {known}"
         for axis in varied if not known else ():
@@ -142,7 +142,7 @@ def chosen(
     for key, other in permutations([f"{axis.key_of(system)}." for axis in varied], 2):
         if key.startswith(other):
             raise NightjarError(
-                "it is given twice", shown(key[:-1], quoted=False), "give all values at once: KEY=A,B"
+                "it is given twice", quote_short(key[:-1], quoted=False), "give all values at once: KEY=A,B"
             )
     return system
 

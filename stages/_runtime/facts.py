@@ -8,7 +8,7 @@ from typing import Any
 
 from nightjar.core.checks import ROWS
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import read_object, shown
+from nightjar.core.json_text import quote_short, read_object
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -43,10 +43,10 @@ def fault(facts: Mapping[str, Any], needed: Iterable[str]) -> str:
         return "tables is not an object"
     for path, counts in written.items():
         if not isinstance(counts, Mapping):
-            return f"tables: {shown(path)} is not an object"
+            return f"tables: {quote_short(path)} is not an object"
         for table, count in counts.items():
             if not isinstance(count, Mapping) or not _count(count.get("rows")):
-                return f"tables: {shown(path)}: {shown(table)} has no count of rows"
+                return f"tables: {quote_short(path)}: {quote_short(table)} has no count of rows"
     return ""
 
 

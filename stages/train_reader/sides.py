@@ -20,7 +20,7 @@ from nightjar.benchmarks.reader_inputs import (
 )
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.models.reader.tokens import Tokens
 from nightjar.params.readers import ReaderInputs, ReaderRecipe
 from nightjar.search.rankings import Side
@@ -68,7 +68,7 @@ def read_tasks(
     tasks = list(dict.fromkeys(one.task_id for one in sides["train"]))
     if unknown := sorted({one.task for one in recipe.by_task} - card.tasks.keys() - set(tasks)):
         fix = f"tasks are {', '.join(card.tasks or tasks)}"
-        raise NightjarError(f"by_task has {shown(unknown[0])}, which is no task", card.name, fix)
+        raise NightjarError(f"by_task has {quote_short(unknown[0])}, which is no task", card.name, fix)
     targets = {task: card.reader_targets(task) for task in tasks}
     pools: dict[str, dict[str, list[Question]]] = {}
     drawn: set[tuple[str, tuple[str, str]]] = set()

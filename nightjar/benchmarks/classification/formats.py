@@ -15,7 +15,7 @@ from nightjar.benchmarks.classification.tasks import LABELS, PAIR, of_code
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.rows import InvalidRow, json_row, need, read_bytes
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import is_text, shown
+from nightjar.core.json_text import is_text, quote_short
 
 # Blanks around a sentence. Not str.strip(): in Latin-1 files a dash or a dot of Windows is a control character.
 _BLANKS = " \t\r"
@@ -186,7 +186,7 @@ def load(folder: Path, encodings: Mapping[str, str] | None = None) -> Iterator[R
     files = [part.file for format in present for part in format.parts]
     for pattern in encodings:
         if not any(fnmatchcase(file, pattern) for file in files):
-            what = f"ingest.classification.encodings has {shown(pattern)}, which matches no file"
+            what = f"ingest.classification.encodings has {quote_short(pattern)}, which matches no file"
             raise NightjarError(what, folder, f"files are {', '.join(files)}")
     for format in present:
         yield from _records(folder, format, encodings)

@@ -13,7 +13,7 @@ import numpy as np
 from nightjar.benchmarks.classification.tasks import NAME, names, number
 from nightjar.benchmarks.question import Question
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.statistics.statistic import Floats
 
 # The only task that is published by Matthews correlation.
@@ -43,6 +43,6 @@ def _gold(question: Question) -> int:
     task, reference = question.task_id, question.references[0]
     gold = number(task, reference)
     if gold is None:
-        what = f"the reference is {shown(reference)}, which is no label of {task}"
+        what = f"the reference is {quote_short(reference)}, which is no label of {task}"
         raise NightjarError(what, f"{NAME} {task} {question.id}", f"labels are {', '.join(names(task))}")
     return gold

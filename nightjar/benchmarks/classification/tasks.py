@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 
 NAME = "classification"
 # Between the two sentences of a pair, which are one text. Published files have it between their columns.
@@ -96,7 +96,7 @@ TITLES = {
 def labels_of(task: str) -> tuple[Label, ...]:
     """The labels of a task. Raises NightjarError for an unknown task."""
     if task not in LABELS:
-        raise NightjarError(f"no task {shown(task)}", NAME, f"tasks are {', '.join(LABELS)}")
+        raise NightjarError(f"no task {quote_short(task)}", NAME, f"tasks are {', '.join(LABELS)}")
     return LABELS[task]
 
 
@@ -110,7 +110,9 @@ def label_of(task: str, name: str) -> Label:
     for label in labels_of(task):
         if label.name == name:
             return label
-    raise NightjarError(f"{shown(name)} is no label of {task}", NAME, f"labels are {', '.join(names(task))}")
+    raise NightjarError(
+        f"{quote_short(name)} is no label of {task}", NAME, f"labels are {', '.join(names(task))}"
+    )
 
 
 def of_code(task: str, code: str) -> Label | None:

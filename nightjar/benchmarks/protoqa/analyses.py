@@ -29,7 +29,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.readers import unknown_id
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.statistics.agreement import blanc
 
 # Precision, recall and F1 of table 4, and the mean BLANC of two annotators (Boratko et al. 2020).
@@ -122,9 +122,8 @@ def _by_people(question: Question, assessed: Mapping[str, str], where: str) -> A
     ids = {cluster.id for cluster in clusters_of(question.parts)}
     for answer, cluster in assessed.items():
         if cluster not in ids and cluster not in NO_CLUSTER:
-            what = (
-                f"{shown(question.id)} has no cluster {shown(cluster)}, which {shown(answer)} is assigned to"
-            )
+            names = [quote_short(text) for text in (question.id, cluster, answer)]
+            what = "{} has no cluster {}, which {} is assigned to".format(*names)
             fix = f"name a cluster of the references, or {' or '.join(NO_CLUSTER)}"
             raise NightjarError(what, where, fix)
     return [cluster if cluster in ids else None for cluster in assessed.values()]
@@ -150,7 +149,7 @@ def compare_clusterings(
         if other.id not in known:
             raise unknown_id(other.id, where)
         if other.id in rows:
-            raise NightjarError(f"the id {shown(other.id)} occurs twice", where, "give every id once")
+            raise NightjarError(f"the id {quote_short(other.id)} occurs twice", where, "give every id once")
         one, two = _clusters_of_strings(known[other.id]), _clusters_of_strings(other)
         both = [string for string in one if string in two and one[string] and two[string]]
         rows[other.id] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nightjar.benchmarks.rows import InvalidRow
-from nightjar.core.json_text import is_text, not_text, shown
+from nightjar.core.json_text import is_text, not_text, quote_short
 
 Row = Mapping[str, Any]
 # Where older forms have their clusters.
@@ -178,14 +178,14 @@ def _older(found: Any, key: str, id: str) -> Iterator[tuple[str, Any]]:
 
 def _cluster(name: str, cluster: Any) -> Cluster:
     if not isinstance(cluster, dict):
-        raise InvalidRow(f"the cluster {shown(name)} is not an object")
-    count = _count(cluster.get("count"), f"the count of the cluster {shown(name)}")
+        raise InvalidRow(f"the cluster {quote_short(name)} is not an object")
+    count = _count(cluster.get("count"), f"the count of the cluster {quote_short(name)}")
     strings = cluster.get("answers")
     if not isinstance(strings, list) or not strings:
-        raise InvalidRow(f"the cluster {shown(name)} has no strings")
+        raise InvalidRow(f"the cluster {quote_short(name)} has no strings")
     for one in strings:
         if not is_text(one):
-            raise InvalidRow(f"an answer of the cluster {shown(name)} is {not_text(one)}")
+            raise InvalidRow(f"an answer of the cluster {quote_short(name)} is {not_text(one)}")
     return Cluster(name, count, tuple(dict.fromkeys(strings)))
 
 
@@ -207,7 +207,8 @@ def _raw(row: Row) -> dict[str, int | float] | None:
     if not isinstance(raw, dict):
         raise InvalidRow("the raw answers are not an object")
     return {
-        string: _count(count, f"the count of the raw answer {shown(string)}") for string, count in raw.items()
+        string: _count(count, f"the count of the raw answer {quote_short(string)}")
+        for string, count in raw.items()
     }
 
 

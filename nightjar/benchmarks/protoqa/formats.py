@@ -20,7 +20,7 @@ from nightjar.benchmarks.question import Question, Record, Refused
 from nightjar.benchmarks.rows import InvalidRow, Row, json_lines, lines, records
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
-from nightjar.core.json_text import parse_at, read_object, shown
+from nightjar.core.json_text import parse_at, quote_short, read_object
 
 NAME = "protoqa"
 PREDICTION = (
@@ -139,17 +139,17 @@ def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
             if key not in row:
                 raise NightjarError(f"{key} is missing", where, PREDICTION)
         if not isinstance(row["question_id"], str):
-            what = f"the question_id {shown(str(row['question_id']), quoted=False)} is not a text"
+            what = f"the question_id {quote_short(str(row['question_id']), quoted=False)} is not a text"
             raise NightjarError(what, where, "put it in quotation marks")
         yield where, row["question_id"], row["ranked_answers"]
 
 
 def _checked(answers: Any, where: str, id: str) -> list[str]:
     if not isinstance(answers, list):
-        raise NightjarError(f"the answers to {shown(id)} are not a list", where, PREDICTION)
+        raise NightjarError(f"the answers to {quote_short(id)} are not a list", where, PREDICTION)
     for place, one in enumerate(answers, start=1):
         if not isinstance(one, str):
-            what = f"answer {place} to {shown(id)} is {shown(str(one), quoted=False)}, which is not a text"
+            what = f"answer {place} to {quote_short(id)} is {quote_short(str(one), quoted=False)}, which is not a text"
             raise NightjarError(what, where, "put it in quotation marks")
     return answers
 
@@ -161,9 +161,11 @@ def references(path: Path) -> Iterator[tuple[str, Question]]:
     """
     for where, found in questions(path):
         if not found.references:
-            raise NightjarError(f"the question {shown(found.id)} has no clusters", where, REFERENCE)
+            raise NightjarError(f"the question {quote_short(found.id)} has no clusters", where, REFERENCE)
         if not any(cluster["count"] for cluster in found.parts["clusters"]):
-            raise NightjarError(f"the counts of {shown(found.id)} are all 0", where, "remove the question")
+            raise NightjarError(
+                f"the counts of {quote_short(found.id)} are all 0", where, "remove the question"
+            )
         yield where, found
 
 
@@ -188,7 +190,7 @@ def assessments(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
         except InvalidRow as error:
             raise NightjarError(str(error), where, ASSESSMENT) from None
         if id in ids:
-            raise NightjarError(f"the id {shown(id)} occurs twice", where, "give every id once")
+            raise NightjarError(f"the id {quote_short(id)} occurs twice", where, "give every id once")
         ids.add(id)
         yield where, id, clusters
     if not ids:

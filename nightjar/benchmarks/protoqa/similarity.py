@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from nightjar.benchmarks.protoqa.partitions import MOST_TOKENS, Edge, TooManyStates, best_score
 from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 
 log = logging.getLogger("nightjar")
 
@@ -161,14 +161,16 @@ class WordNetSimilarity:
         try:
             return best_score(len(long.tokens), len(short.tokens), edges)
         except TooManyStates as error:
-            what = f"too many ways to match {shown(string)}: the similarity is at least {error.best:.3f}"
+            what = (
+                f"too many ways to match {quote_short(string)}: the similarity is at least {error.best:.3f}"
+            )
             self._report(answer, what)
             return error.best
 
     def _report(self, text: str, what: str) -> None:
         if text not in self.limited:
             self.limited.add(text)
-            log.warning("warning: %s: %s", shown(text), what)
+            log.warning("warning: %s: %s", quote_short(text), what)
 
 
 @cache

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from nightjar.core.errors import NightjarError, from_os_error
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 
 # Names the folder of the database files.
 VARIABLE = "NIGHTJAR_WORDNET"
@@ -114,7 +114,7 @@ class WordNet:
             return fields[-int(fields[1]) :]
         except (IndexError, ValueError):
             path = self.folder / f"index.{FILES[pos]}"
-            raise NightjarError(f"the line of {shown(lemma)} is damaged", path, FIX) from None
+            raise NightjarError(f"the line of {quote_short(lemma)} is damaged", path, FIX) from None
 
     def _fields(self, synset: str) -> list[str]:
         pos = synset[0]

@@ -14,7 +14,7 @@ from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_v
 from nightjar.benchmarks.sides import Sides
 from nightjar.core.config import Limit
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import duplicate_key, is_text, raw_text, shown
+from nightjar.core.json_text import duplicate_key, is_text, quote_short, raw_text
 
 NAME = "reading"
 
@@ -49,7 +49,7 @@ def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
     if not isinstance(one, dict):
         raise InvalidRow("not an object")
     if (key := duplicate_key(one)) is not None:
-        raise InvalidRow(f"the key {shown(key)} occurs twice")
+        raise InvalidRow(f"the key {quote_short(key)} occurs twice")
     impossible = one.get("is_impossible") or False
     if not isinstance(impossible, bool):
         raise InvalidRow("is_impossible is neither true nor false")
@@ -78,7 +78,7 @@ def _place(passage: str, answer: dict[str, Any]) -> tuple[int, int]:
     """The first character of an answer in its passage and the one after its last, without blanks around it."""
     start, own = answer.get("answer_start"), answer["text"]
     if type(start) is not int or start < 0 or not passage.startswith(own, start):
-        raise InvalidRow(f"the answer {shown(own)} is not at its answer_start")
+        raise InvalidRow(f"the answer {quote_short(own)} is not at its answer_start")
     first = start + len(own) - len(own.lstrip())
     return first, first + len(own.strip())
 

@@ -30,7 +30,7 @@ import numpy as np
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, NAME, OPEN, TEMPORAL, TEXT
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.search.words import words
 from nightjar.statistics.statistic import Floats
 
@@ -60,7 +60,9 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
         group = GROUPS.get(question.task_id)
         if group is None:
-            raise NightjarError(f"no task {shown(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}")
+            raise NightjarError(
+                f"no task {quote_short(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}"
+            )
         if group != TEXT:
             table[place, 0] = bool(own) and _right(question, group, own[0])
         elif own:
@@ -71,7 +73,7 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
 def _likelihood(question: Question, answer: str) -> tuple[float, int]:
     found = _LIKELIHOOD.fullmatch(answer.strip())
     if found is None or not int(found["tokens"]):
-        what = f"{shown(answer)} is no log-likelihood"
+        what = f"{quote_short(answer)} is no log-likelihood"
         fix = 'answer "NLL TOKENS", such as "5321.08 1510", and leave out what has none'
         raise NightjarError(what, f"{question.task_id} {question.id}", fix)
     return float(found["nll"]), int(found["tokens"])

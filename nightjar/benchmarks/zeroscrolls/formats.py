@@ -13,7 +13,7 @@ from nightjar.benchmarks.zeroscrolls.prompts import OFFSETS, SEPARATOR, Example,
 from nightjar.benchmarks.zeroscrolls.sources import TABLES, Draft, drafts, sampled
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import is_text, not_text, raw_text, shown
+from nightjar.core.json_text import is_text, not_text, quote_short, raw_text
 
 log = logging.getLogger("nightjar")
 
@@ -98,7 +98,7 @@ def _merge(merged: dict[str, _Merged], row: Mapping[str, object]) -> None:
         raise InvalidRow(f"output is {not_text(output)}")
     before = merged.setdefault(id, _Merged(example))
     if before.example != example:
-        raise InvalidRow(f"the id {shown(id)} has another input in an earlier row")
+        raise InvalidRow(f"the id {quote_short(id)} has another input in an earlier row")
     before.rows += 1
     if output is not None and output.strip() and output not in before.references:
         before.references.append(output)

@@ -32,7 +32,7 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
     similarity,
 )
 from nightjar.core.errors import NightjarError
-from nightjar.core.json_text import shown
+from nightjar.core.json_text import quote_short
 from nightjar.statistics import geometric_mean
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.statistic import Floats, Statistic
@@ -115,7 +115,7 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     found = {part: np.full(len(questions), np.nan) for part in PARTS}
     for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
         if question.task_id not in TASKS:
-            what = f"no task {shown(question.task_id)}"
+            what = f"no task {quote_short(question.task_id)}"
             raise NightjarError(what, NAME, f"tasks are {', '.join(TASKS)}")
         if question.references:
             answer = highlighted(TASKS[question.task_id], own[0] if own else "")

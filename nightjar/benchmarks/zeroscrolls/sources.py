@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from nightjar.benchmarks.question import Refused, drawn
 from nightjar.benchmarks.rows import InvalidRow, Row, need, objects_of
-from nightjar.core.json_text import is_text, shown
+from nightjar.core.json_text import is_text, quote_short
 
 T = TypeVar("T")
 LETTERS = "ABCD"
@@ -145,7 +145,7 @@ def narrative_qa(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
 @lru_cache(maxsize=8)
 def _story(id: str, folder: Path) -> str:
     if not id or id != Path(id).name:
-        raise InvalidRow(f"the document_id {shown(id)} is no name of a file")
+        raise InvalidRow(f"the document_id {quote_short(id)} is no name of a file")
     for path in (folder / name / f"{id}{end}" for name in (".", "tmp") for end in (".content", ".txt")):
         if path.is_file():
             return path.read_text(encoding="utf-8", errors="replace")
@@ -163,7 +163,7 @@ def quality(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
         ]
         gold = one.get("gold_label")
         if gold is not None and (not isinstance(gold, int) or gold not in (1, 2, 3, 4)):
-            raise InvalidRow(f"the gold_label is {shown(str(gold))}, not 1 to 4")
+            raise InvalidRow(f"the gold_label is {quote_short(str(gold))}, not 1 to 4")
         id = _name(one.get("question_unique_id"), f"{_name(row.get('article_id'), place.name)}-{number}")
         query = _joined([one.get("question"), "", *lines], "\n")
         yield Draft(id, need(row, "article"), [LETTERS[gold - 1]] if gold else [], query)
@@ -221,7 +221,7 @@ def _text(row: Mapping[str, Any], key: str) -> str:
 def _list(value: Any) -> list[Any]:
     """The list; an empty one for None. Raises InvalidRow for anything else."""
     if value is not None and not isinstance(value, list):
-        raise InvalidRow(f"{shown(str(value))} is not a list")
+        raise InvalidRow(f"{quote_short(str(value))} is not a list")
     return value or []
 
 
@@ -230,7 +230,7 @@ def _name(value: Any, default: str) -> str:
     if value is None or value == "":
         return default
     if not is_text(value) and (isinstance(value, bool) or not isinstance(value, int)):
-        raise InvalidRow(f"the id {shown(str(value))} is not a text")
+        raise InvalidRow(f"the id {quote_short(str(value))} is not a text")
     return str(value)
 
 
@@ -238,7 +238,7 @@ def _joined(texts: Sequence[Any], by: str) -> str:
     """The texts that are not None, joined. Raises InvalidRow for one that is not a text."""
     found = [text for text in texts if text is not None]
     if odd := [text for text in found if not is_text(text)]:
-        raise InvalidRow(f"{shown(str(odd[0]))} is not a text")
+        raise InvalidRow(f"{quote_short(str(odd[0]))} is not a text")
     return by.join(found)
 
 
@@ -299,7 +299,9 @@ def book_sum_sort(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
             continue
         book, chapter, text = found
         if chapter in books.setdefault(book, {}):
-            yield Refused(file, f"the chapter {shown(chapter)} of {shown(book)} occurs twice", row.raw)
+            yield Refused(
+                file, f"the chapter {quote_short(chapter)} of {quote_short(book)} occurs twice", row.raw
+            )
         else:
             books[book][chapter] = text
     for book, chapters in books.items():
@@ -375,7 +377,7 @@ def _review(row: Mapping[str, Any]) -> tuple[str, int, str]:
     except ValueError:
         points = 0.0
     if points not in (1, 2, 3, 4, 5):
-        raise InvalidRow(f"the rating is {shown(rating)}, not 1 to 5")
+        raise InvalidRow(f"the rating is {quote_short(rating)}, not 1 to 5")
     return _cell(row, "hotel"), int(points), _cell(row, "review")
 
 

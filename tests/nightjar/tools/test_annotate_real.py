@@ -79,8 +79,8 @@ def test_losses_and_decisions_are_those_of_plain_passes(lm: LanguageModel, real_
             assert losses.no_call == pytest.approx(truth.no_call, abs=1e-4)
             assert losses.without_result == pytest.approx(truth.without_result, abs=1e-4)
             assert losses.with_result == pytest.approx(truth.with_result, abs=1e-4)
-            decisions = [losses.kept(threshold) for threshold in THRESHOLDS]
-            assert decisions == [truth.kept(threshold) for threshold in THRESHOLDS]
+            decisions = [losses.reaches(threshold) for threshold in THRESHOLDS]
+            assert decisions == [truth.reaches(threshold) for threshold in THRESHOLDS]
             decided.add(sum(decisions))
     assert len(decided) >= 4  # candidates on both sides of several thresholds
 

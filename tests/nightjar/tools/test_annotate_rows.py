@@ -51,7 +51,7 @@ def test_the_rows_are_the_published_ones(lm: LanguageModel, monkeypatch: pytest.
         row("calculator", source, candidate)
         | {"probability": None}
         | (
-            {"status": "kept" if losses.kept(1.0) else "below_threshold"}
+            {"status": "kept" if losses.reaches(1.0) else "below_threshold"}
             if (losses := candidate.losses)
             else {}
         )

@@ -38,7 +38,7 @@ def test_filter(vectors: dict) -> None:
         assert losses.with_result == pytest.approx(case["loss_plus"], abs=1e-9)
         assert losses.gain == pytest.approx(case["gain"], abs=1e-9)
         for threshold in (0.5, 1.0, 2.0):
-            assert losses.kept(threshold) == case[f"keep_tau_{threshold}"]
+            assert losses.reaches(threshold) == case[f"keep_tau_{threshold}"]
 
 
 def test_positions(vectors: dict) -> None:
@@ -53,12 +53,12 @@ def test_the_formulas_by_hand() -> None:
     assert list(WEIGHTS) == pytest.approx([5 / 15, 4 / 15, 3 / 15, 2 / 15, 1 / 15], abs=1e-15)
     assert weighted_loss([-15.0, -30.0, 0.0, -7.5, -15.0, -99.0]) == pytest.approx(5 + 8 + 0 + 1 + 1)
     losses = Losses(no_call=3.0, without_result=2.5, with_result=1.75)
-    assert losses.gain == 0.75 and losses.kept(0.75) and not losses.kept(1.0)
+    assert losses.gain == 0.75 and losses.reaches(0.75) and not losses.reaches(1.0)
 
 
 def test_a_gain_equal_to_the_threshold_is_kept_and_a_probability_equal_to_it_is_not() -> None:
-    assert Losses(2.0, 1.5, 1.0).kept(0.5)
-    assert not Losses(2.0, 1.5, 1.0).kept(0.5000001)
+    assert Losses(2.0, 1.5, 1.0).reaches(0.5)
+    assert not Losses(2.0, 1.5, 1.0).reaches(0.5000001)
     assert positions([0.05, 0.2], 0.05, 5) == [1]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nightjar.tools.syntax import (
     TOOLS,
     Call,
-    Found,
+    WrittenCall,
     find,
     find_request,
     insert,
@@ -49,7 +49,7 @@ RESULTS = st.none() | TEXTS.map(str.strip)
 )
 def test_written_form(call: Call, result: str | None, written: str) -> None:
     assert write(call, result) == written
-    assert find(written) == [Found(0, len(written), call, result)]
+    assert find(written) == [WrittenCall(0, len(written), call, result)]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_only_one_blank_is_removed() -> None:
 def test_what_is_written_is_read_back(call: Call, result: str | None) -> None:
     assert parse(write(call)[2:-1]) == call
     written = write(call, result)
-    assert find(written) == [Found(0, len(written), call, result)]
+    assert find(written) == [WrittenCall(0, len(written), call, result)]
 
 
 @given(TEXTS, st.data())
