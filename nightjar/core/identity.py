@@ -1,4 +1,4 @@
-"""By what things are found again: digests of values, files and code, names of files, and ids of instances."""
+"""By what things are found again: digests of values and files, names of files, and ids of instances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).parents[2]
 # In bytes; a file's whole name may have 255, and there are endings.
 LONGEST_NAME = 180
 
@@ -30,11 +29,6 @@ def contents(*paths: Path) -> str:
                 with file.open("rb") as stream:
                     result.update(hashlib.file_digest(stream, "sha256").digest())
     return result.hexdigest()
-
-
-def code(*names: str) -> str:
-    """`contents` of folders and files of the code, such as "nightjar/models": other code resumes no work."""
-    return contents(*(_ROOT / name for name in names))
 
 
 def safe_name(name: str) -> str:

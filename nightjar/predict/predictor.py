@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.identity import code
 from nightjar.models.model import Capability, Model
 from nightjar.models.source import ModelSource
 from nightjar.models.weights import RECIPE
@@ -120,7 +118,7 @@ class Job:
         return f"predict.systems.{self.item}.{name}"
 
     def cache_key(self, **predictor_parts: Any) -> dict[str, Any]:
-        """Return all that decides the answers of a model: `predictor_parts`, and what every kind of predictor has."""
+        """Return all but the code that decides the answers of a model: `predictor_parts`, and what every kind has."""
         if not self.remote:
             from nightjar.models.load import device_name
 
@@ -130,10 +128,6 @@ class Job:
             "settings": self.settings.model_dump(),
             "seed": self.params.seed,
             "card": [self.card.name, self.card.version, *([task_file.sha256] if task_file else [])],
-            "code": [
-                code("nightjar/models", "nightjar/predict", "nightjar/prompts", "nightjar/tools"),
-                *map(version, ("torch", "transformers", "peft")),
-            ],
             **predictor_parts,
         }
 
@@ -147,8 +141,9 @@ class Job:
 class Predictor(ABC):
     """Answers `questions` by their numbers.
 
-    `cache_key` is all that decides the answers; None where answers take so little time that none are kept. `keys` names
-    each question with what it is asked by, or says how many there are: a run that resumes finds its answers by them.
+    `cache_key` is all but the code that decides the answers; None where answers take so little time that none are kept.
+    `keys` names each question with what it is asked by, or says how many there are: a run that resumes finds its
+    answers by them.
     """
 
     questions: Sequence[Question]

@@ -17,6 +17,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,12 +26,19 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.core.json_text import exact
+from stages._runtime.closure import Code
 
 WHOLE = "whole"
 # A folder of checkpoints that has this file keeps those of runs that have published, for later ones with more units.
 KEEP = "keep"
 # Checkpoints of a stage's other settings or other code, left by runs that were killed, that are kept: one may go back.
 KEPT = 2
+
+
+@cache
+def code_of(stage: str) -> str:
+    """A digest of the code that a stage may run, such as `encode`: a part of keys, because other code resumes no work."""
+    return Code(Path(__file__).parents[2]).stage_digest(stage)
 
 
 def folder_of(stage: str, cache_key: Mapping[str, Any], folder: Path = paths.CHECKPOINTS) -> Path:

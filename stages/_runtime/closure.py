@@ -101,18 +101,25 @@ class Import:
 
 
 class SourceFile:
-    """One file of Python below `root`, parsed once."""
+    """One file of Python below `root`, parsed once, when it is needed. Raises NightjarError for what is not Python."""
 
     def __init__(self, root: Path, path: PurePosixPath) -> None:
         self.path = path
         self.is_package = path.name == "__init__.py"
         parts = path.parent.parts if self.is_package else path.with_suffix("").parts
         self.module = ".".join(parts)
-        self._source = (root / path).read_bytes()
+        self._root = root
+
+    @cached_property
+    def _source(self) -> bytes:
+        return (self._root / self.path).read_bytes()
+
+    @cached_property
+    def _tree(self) -> ast.Module:
         try:
-            self._tree = ast.parse(self._source)
+            return ast.parse(self._source)
         except SyntaxError as error:
-            where = f"{root / path}, line {error.lineno}"
+            where = f"{self._root / self.path}, line {error.lineno}"
             raise NightjarError(f"not Python: {error.msg}", where, "correct the file") from None
 
     @cached_property
@@ -338,6 +345,21 @@ class Code:
         """The closure of a name: that of its module, and its text."""
         texts = self._data.get(BY_NAME[kind].texts, [])
         return self.closure([module]) | {str(text) for text in texts if text.stem == name}
+
+    def stage_files(self, stage: str) -> set[str]:
+        """The paths of all files that a stage may run: its closure, with all names of what it loads by name."""
+        paths = self.closure([f"stages.{stage}.__main__"])
+        kinds: set[str] = set()
+        while loaded := {kind for kind in BY_NAME if BY_NAME[kind].path in paths} - kinds:
+            kinds |= loaded
+            paths.update(
+                *(self._of_name(kind, *it) for kind in loaded for it in self.registered(kind).items())
+            )
+        return paths
+
+    def stage_digest(self, stage: str) -> str:
+        """A digest of all code of this project that a stage may run."""
+        return digest_of(json.dumps(self.digests(self.stage_files(stage))).encode())
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """The digest of each file."""

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.core import contracts, paths, tables
-from nightjar.core.identity import code, contents, digest
+from nightjar.core.identity import contents, digest
 from nightjar.params.groups import ALL_TOOLS
 from nightjar.tools import Toolbox, make
+from stages._runtime.checkpoint import code_of
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
 from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
@@ -66,9 +67,7 @@ def run(stage: Stage) -> None:
         "precision": params.precision,
         "machine": [device_name(), stage.params.threads],
         "code": [
-            code(
-                "nightjar/models", "stages/augment", "nightjar/prompts", "nightjar/search", "nightjar/tools"
-            ),
+            code_of("augment"),
             contents(Path(own.code)),
             *map(version, PACKAGES),
         ],

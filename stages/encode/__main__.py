@@ -6,9 +6,10 @@ from pathlib import Path
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from nightjar.core.contracts import SPLIT_TASKS
-from nightjar.core.identity import code, contents
+from nightjar.core.identity import contents
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params import Params
+from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, main
 from stages.encode.build import Build, Sources
 from stages.encode.questions import QuestionBuild
@@ -19,14 +20,6 @@ TEXTS, QUESTIONS = "corpus", "questions"
 # What a recipe's units are called in messages, where they are not tasks.
 UNITS = {TEXTS: "parts", QUESTIONS: "parts"}
 PACKAGES = ("pyarrow", "transformers", "tokenizers")
-CODE = (
-    "stages/encode",
-    "nightjar/models/tokenizer.py",
-    "nightjar/prompts",
-    "nightjar/tools/syntax.py",
-    "nightjar/benchmarks/question_set.py",
-    "nightjar/benchmarks/question.py",
-)
 
 
 def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuild, list[Path]]:
@@ -59,7 +52,7 @@ def run(stage: Stage) -> None:
             recipe.track,
         ],
         "encoding": stage.params.encoding.model_dump(),
-        "code": [code(*CODE), *map(version, PACKAGES)],
+        "code": [code_of("encode"), *map(version, PACKAGES)],
         "reads": contents(*read, *dict.fromkeys(sides), *files),
     }
     with stage.run_resumable(

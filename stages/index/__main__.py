@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import paths
-from nightjar.core.identity import code, contents
+from nightjar.core.identity import contents
+from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")
@@ -28,9 +29,10 @@ def run(stage: Stage) -> None:
     settings = stage.params.index
     corpus = Path(settings.corpus)
     cache_key = {
-        "index": [settings.granularity, settings.passage_words, settings.min_words, stage.params.threads],
+        # The two others decide what is made of the vectors.
+        "index": [settings.model_dump(exclude={"dense", "lexical"}), stage.params.threads],
         "code": [
-            code("stages/index", "nightjar/search", "nightjar/models/weights.py"),
+            code_of("index"),
             *map(version, PACKAGES),
         ],
         "reads": contents(corpus, paths.SENTENCE_ENCODER)

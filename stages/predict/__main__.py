@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.params.predict import PLAIN, prompting
 from nightjar.predict import Job, Predictor, predictor
 from nightjar.predict.predictor import FAILURE, is_error
+from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, main
 
 log = logging.getLogger("nightjar")
@@ -31,8 +33,9 @@ def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = N
         if made.cache_key is None:
             publish(stage, job, made, dict(made.answer(range(len(made.questions)))))
         else:
+            cache_key = {**made.cache_key, "code": [code_of("predict"), *map(version, PACKAGES)]}
             with stage.run_resumable(
-                made.cache_key, made.keys, made.answer, "questions", lasts=lambda row: not is_error(row)
+                cache_key, made.keys, made.answer, "questions", lasts=lambda row: not is_error(row)
             ) as given:
                 if given is None:
                     return

@@ -9,7 +9,8 @@ from pathlib import Path
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.identity import code, digest
+from nightjar.core.identity import digest
+from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")
@@ -39,7 +40,7 @@ def run(stage: Stage) -> None:
         "machine": [device_name(), stage.params.threads],
         "card": [card.name, card.version],
         "code": [
-            code("nightjar/models", "nightjar/search/reranker.py", "stages/rerank"),
+            code_of("rerank"),
             *map(version, PACKAGES),
         ],
         "texts": digest(

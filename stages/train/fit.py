@@ -17,10 +17,11 @@ from accelerate import Accelerator
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replacing
-from nightjar.core.identity import code, digest, sha256_of
+from nightjar.core.identity import digest, sha256_of
 from nightjar.models.load import LanguageModel, load, prepare
 from nightjar.params import Params
 from nightjar.params.train import SHARDED, Recipe
+from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints
 from stages.train.loop import Dev, History, Step, Trained, Trainer
@@ -70,7 +71,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
         "base": lm.sha256,
         "tokens": sha256_of(examples.file),
         "versions": {package: version(package) for package in PACKAGES},
-        "code": code("stages/train"),
+        "code": code_of("train"),
     }
     checkpoints = Checkpoints(paths.CHECKPOINTS / digest(configuration))
     curve = Log(paths.CURVES / name)

@@ -12,9 +12,9 @@ from typing import Any
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replacing
-from nightjar.core.identity import code, digest
+from nightjar.core.identity import digest
 from nightjar.models.weights import is_extractive, write_checksums
-from stages._runtime.checkpoint import folder_of
+from stages._runtime.checkpoint import code_of, folder_of
 from stages._runtime.stage import Stage, log, main
 
 PACKAGES = ("torch", "transformers")
@@ -55,7 +55,7 @@ def run(stage: Stage) -> None:
         "recipe": recipe.model_dump(),
         "seed": stage.params.seed,
         "machine": [device_name(), stage.params.threads],
-        "code": [code("nightjar/models/spans.py", "stages/train_qa"), *map(version, PACKAGES)],
+        "code": [code_of("train_qa"), *map(version, PACKAGES)],
         "questions": [digest({"all": [list(one) for one in side]}) for side in sides.values()],
     }
     work = folder_of(stage.name, cache_key, stage.folder / paths.CHECKPOINTS)

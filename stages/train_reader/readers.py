@@ -14,10 +14,11 @@ from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import remove, replacing
-from nightjar.core.identity import code, digest, safe_name
+from nightjar.core.identity import digest, safe_name
 from nightjar.models.load import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
 from nightjar.models.weights import verify
+from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, log
 from stages.train_reader.fit import Trained, fit
 from stages.train_reader.sides import Task, read_tasks
@@ -43,7 +44,7 @@ def train(stage: Stage) -> None:
         "seed": seed,
         "machine": [device_name(), stage.params.threads],
         "code": [
-            code("nightjar/models/reader", "stages/train_reader"),
+            code_of("train_reader"),
             *map(version, ("torch", "transformers")),
         ],
         "tasks": [

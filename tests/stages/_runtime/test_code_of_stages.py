@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -64,6 +65,13 @@ def _filled(path: str, text: tuple[str, str]) -> str:
 SETTINGS = read_yaml(ROOT / "params.yaml")
 ITEMS = _items(SETTINGS)
 BEFORE = CODE.contents(SETTINGS)
+
+
+@pytest.mark.parametrize("item", sorted(ITEMS.keys() - {STAGE}))
+def test_the_code_of_a_checkpoint_has_that_of_every_dependency(item: str) -> None:
+    names = [path.removeprefix("data/code/") for path in ITEMS[item] if path.startswith("data/code/")]
+    files = {path for name in names for path in json.loads(BEFORE[name])["files"]}
+    assert files and files <= CODE.stage_files(item.partition("@")[0])
 
 
 def _affected(root: Path, path: str, old: str, new: str) -> set[str]:
