@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import pytest
 
-from nightjar.core.config import read_yaml
 from nightjar.params import profiles
 from stages._runtime.closure import Code
 from tests.conftest import ROOT
@@ -52,8 +51,8 @@ class WordList(Tool):
     ),
     Edit(
         "nightjar/tools/registry.py",
-        "BUILT_IN = {",
-        'BUILT_IN = {\n    "word_list": "nightjar.tools.word_list:WordList",',
+        ':MachineTranslation",\n',
+        ':MachineTranslation",\n    "word_list": "nightjar.tools.word_list:WordList",\n',
     ),
     Edit("profiles/defaults.yaml", "\n  all:\n", "\n  all:\n    word_list: {}\n"),
     Edit(
@@ -78,7 +77,7 @@ def test_calls_are_written_read_and_answered():
     call = Call("Words", "big")
     assert syntax.write(call).strip() == '[Words("big")]'
     assert syntax.find(syntax.write(call))[0].call == call
-    assert names()[0] == "word_list" and make("word_list").instructions == {TOOL_PROMPT!r} + "\\n"
+    assert "word_list" in names() and make("word_list").instructions == {TOOL_PROMPT!r} + "\\n"
     assert call_text('Words("big")', None) == "big has 3 letters"
 ''',
     ),
@@ -91,11 +90,11 @@ def test_calls_are_written_read_and_answered():
 
 # The source of the benchmark.
 BENCHMARK = [
-    Edit("nightjar/benchmarks/colours/__init__.py", "", '"""Colours of things."""\n'),
+    Edit("nightjar/benchmarks/hues/__init__.py", "", '"""Hues of things."""\n'),
     Edit(
-        "nightjar/benchmarks/colours/questions.py",
+        "nightjar/benchmarks/hues/questions.py",
         "",
-        '''"""The questions of Colours."""
+        '''"""The questions of Hues."""
 
 import json
 
@@ -104,39 +103,39 @@ from nightjar.benchmarks.question import Record
 from nightjar.benchmarks.question_set import QuestionSet, Task
 
 
-class ColoursQuestions(QuestionSet):
-    """Questions about the colours of things."""
+class HuesQuestions(QuestionSet):
+    """Questions about the hues of things."""
 
-    name, version, title, source = "colours", 1, "Colours", "this test"
-    tasks = {"colours": Task(max_new_tokens=4, stop=("\\n",))}
+    name, version, title, source = "hues", 1, "Hues", "this test"
+    tasks = {"hues": Task(max_new_tokens=4, stop=("\\n",))}
 
     def load(self, folder):
-        for number, line in enumerate((folder / "colours.jsonl").read_text().splitlines()):
+        for number, line in enumerate((folder / "hues.jsonl").read_text().splitlines()):
             row = json.loads(line)
-            yield Record(self.name, str(number), "colours.jsonl", {"question": row["question"]}, (row["answer"],))
+            yield Record(self.name, str(number), "hues.jsonl", {"question": row["question"]}, (row["answer"],))
 
     def questions(self, sources, settings, seed):
         return records.questions(self.name, sources.data)
 
     def prompt(self, question, asking):
-        return f"{question.parts['question']}\\nColour:"
+        return f"{question.parts['question']}\\nHue:"
 
 
-QUESTION_SET = ColoursQuestions()
+QUESTION_SET = HuesQuestions()
 ''',
     ),
     Edit(
-        "nightjar/benchmarks/colours/scoring.py",
+        "nightjar/benchmarks/hues/scoring.py",
         "",
-        '''"""The scores of Colours."""
+        '''"""The scores of Hues."""
 
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.colours.questions import ColoursQuestions
+from nightjar.benchmarks.hues.questions import HuesQuestions
 from nightjar.statistics.metric import Metric
 
 
-class Colours(ColoursQuestions, Benchmark):
-    """Colours of things, by accuracy."""
+class Hues(HuesQuestions, Benchmark):
+    """Hues of things, by accuracy."""
 
     metrics = (Metric("accuracy", "accuracy", right=True),)
 
@@ -145,28 +144,41 @@ class Colours(ColoursQuestions, Benchmark):
         return {"accuracy": [texts[:1] == list(it.references) for it, texts in pairs]}
 
 
-BENCHMARK = Colours()
+BENCHMARK = Hues()
 ''',
     ),
     Edit(
-        "nightjar/benchmarks/folders.py", "OWN = {", 'OWN = {\n    "colours": "nightjar.benchmarks.colours",'
+        "nightjar/benchmarks/folders.py",
+        '"nightjar.benchmarks.reading",\n',
+        '"nightjar.benchmarks.reading",\n    "hues": "nightjar.benchmarks.hues",\n',
     ),
     Edit(
         "profiles/sample.yaml",
         "\ningest:\n",
         """
-benchmarks: {colours: {code: data/none, data: data/ingest/colours}}
+benchmarks: {hues: {code: data/none, data: data/ingest/hues, split: data/none, encoder: data/none}}
+
 ingest:
-  colours: {path: data/sample/colours, code: data/none}
+  hues: {path: data/sample/hues, code: data/none}
 """,
     ),
     Edit(
-        "data/sample/colours/colours.jsonl",
+        "profiles/sample.yaml",
+        "\n  systems:\n",
+        """
+  hues: {}
+  systems:
+    hues-untuned: {benchmark: hues, system: untuned, kind: model, weights: models/base/language_model,
+      evidence: data/none, tools: none, index: data/none}
+""",
+    ),
+    Edit(
+        "data/sample/hues/hues.jsonl",
         "",
         '{"question": "Snow?", "answer": "white"}\n{"question": "Coal?", "answer": "black"}\n',
     ),
     Edit(
-        "tests/nightjar/benchmarks/colours/test_colours.py",
+        "tests/nightjar/benchmarks/hues/test_hues.py",
         "",
         '''"""The sample's questions through the stages."""
 
@@ -178,7 +190,7 @@ from nightjar.core import contracts, tables
 from tests.in_process import run_stage
 from tests.nightjar.benchmarks.benchmark_project import ROOT, write_predictions
 
-NAME = "colours"
+NAME = "hues"
 
 
 def test_from_the_sample_to_scores(workdir):
@@ -196,7 +208,7 @@ def test_from_the_sample_to_scores(workdir):
     Edit(
         "docs/pipeline.md",
         "| `evaluate@zeroscrolls` |",
-        "| `evaluate@colours` | accuracy of colours |\n| `evaluate@zeroscrolls` |",
+        "| `evaluate@hues` | accuracy |\n| `evaluate@zeroscrolls` |",
     ),
 ]
 
@@ -258,7 +270,7 @@ class Recipe(NamedTuple):
 
 RECIPES = {
     "tool": Recipe("A new tool", "word_list", TOOL, 6),
-    "benchmark": Recipe("A new benchmark", "colours", BENCHMARK, 8),
+    "benchmark": Recipe("A new benchmark", "hues", BENCHMARK, 8),
     "setting": Recipe("A new setting", "most_words", SETTING, 4),
 }
 FOLDERS = ("nightjar", "stages", "pipelines", "profiles", "docs", "tests", "data/sample")
@@ -267,7 +279,7 @@ TESTS = (
     "tests/nightjar/tools/test_word_list.py",
     "tests/nightjar/tools/test_registry.py::test_own_tools",
     "tests/nightjar/prompts/test_tool_prompts.py",
-    "tests/nightjar/benchmarks/colours",
+    "tests/nightjar/benchmarks/hues",
     "tests/stages/index/test_most_words.py",
     "tests/stages/_runtime/test_code_of_stages.py::test_every_stage_depends_on_its_closure_and_on_no_code",
     "tests/stages/_runtime/test_settings.py",
@@ -322,7 +334,7 @@ def test_the_additions_concern_what_uses_them_and_pass_the_tests(copy: Path) -> 
     follow(BENCHMARK, copy)
     with_benchmark = code_files(copy)
     changed = {name for name in with_benchmark if with_benchmark[name] != with_tool.get(name)}
-    assert changed == {"benchmark-colours.json", "benchmark.json", "scoring-colours.json", "scoring.json"}
+    assert changed == {"benchmark-hues.json", "benchmark.json", "scoring-hues.json", "scoring.json"}
     follow(SETTING, copy)
 
     def run(*words: str) -> None:
@@ -330,6 +342,4 @@ def test_the_additions_concern_what_uses_them_and_pass_the_tests(copy: Path) -> 
         assert done.returncode == 0, done.stdout + done.stderr
 
     run("-c", "from pipelines.cli import main; main()", "use", "sample")
-    written = read_yaml(copy / "params.yaml")
-    assert "colours-untuned" in written["predict"]["systems"], "every benchmark has a system"
     run("-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS)
