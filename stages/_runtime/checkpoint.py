@@ -37,7 +37,7 @@ KEPT = 2
 
 @cache
 def code_of(stage: str) -> str:
-    """A digest of the code that a stage may run, such as `encode`: a part of keys, because other code resumes no work."""
+    """A digest of the code that the stage may run. It is a part of keys: other code resumes no work."""
     return Code(Path(__file__).parents[2]).stage_digest(stage)
 
 
