@@ -55,8 +55,8 @@ NO_OPENINGS = ("What", "Whether", "How", "Where", "Those", "That")
 # Files that every benchmark's folder may have.
 FOLDER_FILES = {"__init__", "__main__", "questions", "scoring", "metrics", "sources", "report", "published"}
 BUDGETS = {
-    "names": {"nightjar": 317, "stages": 399, "pipelines": 419, "bench": 0},
-    "docstrings": {"nightjar": 61, "stages": 75, "pipelines": 89, "bench": 0},
+    "names": {"nightjar": 317, "stages": 399, "pipelines": 382, "bench": 0},
+    "docstrings": {"nightjar": 61, "stages": 75, "pipelines": 86, "bench": 0},
     "shared": {"classes": 62, "files": 47},
 }
 

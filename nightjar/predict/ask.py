@@ -95,7 +95,8 @@ class Asker:
         self.settings = self.params.predict.benchmark(benchmark).model_copy(update=greedy)
         self.toolbox = Toolbox([])
         if self.recipe.get("calls") and self.settings.call_top_k and self.settings.max_calls:
-            self.toolbox = _ToolboxWithEvents(tools_of(self.params, *_tools_and_index(self.params, folder)))
+            tools, index = _tools_and_index(self.params, folder)
+            self.toolbox = _ToolboxWithEvents(tools_of(self.params.tools[tools], index))
             self.toolbox.report = report or (lambda event: None)
         self.find = find(self.params, benchmark) if find and self.recipe.get("evidence") else None
         window, seed, threads = self.params.encoding.max_source_length, self.params.seed, self.params.threads

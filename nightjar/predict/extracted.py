@@ -90,7 +90,7 @@ class ExtractivePredictor(Predictor):
         check_ranking(job.card)
         self.questions, self._card, self._settings = job.questions, job.card, job.settings
         self._readings = all_readings = readings(job.card, job.questions, evidence_of(job.evidence))
-        prepare(job.params.seed, job.params.threads)
+        prepare(job.seed, job.threads)
         self._lm = lm = load(job.weights, job.settings.precision)
         self.keys = len(all_readings)
         questions = digest({"all": [[*one.question.key, one.text, one.weights] for one in all_readings]})

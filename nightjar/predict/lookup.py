@@ -40,7 +40,7 @@ class NeighbourPredictor(Predictor):
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         train = questions_of(tables.read_rows(self._job.source, contracts.TRAIN_QUESTIONS))
-        encoder = load_encoder(self._job.weights, self._job.params.threads)
+        encoder = load_encoder(self._job.weights, self._job.threads)
         self._sha256 = str(encoder.identity.get("sha256", ""))
         started, chosen = time.monotonic(), [self.questions[number] for number in numbers]
         answers = nearest_labels(self._job.card, encoder, chosen, train, self._job.settings.neighbours)

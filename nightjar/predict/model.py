@@ -20,7 +20,6 @@ from nightjar.models.model import Decoding, Model, Request, Text, at_once
 from nightjar.models.pretrained import ADAPTER_CONFIG
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.models.weights import RECIPE, read_recipe
-from nightjar.params import Params
 from nightjar.params.chat import Chat
 from nightjar.params.predict import SERVER, PredictBenchmark
 from nightjar.predict.chat import conversing, named_choice, tokens_of
@@ -75,7 +74,7 @@ class ModelPredictor(Predictor):
         )
         self._requests = dict(enumerate(requests))
         self._kinds = [card.task(one.task_id).kind for one in self.questions]
-        self._decoding = Decoding(settings.temperature, settings.top_p, job.params.seed)
+        self._decoding = Decoding(settings.temperature, settings.top_p, job.seed)
         self._write = writing(model, tokenizer, self._requests, settings, toolbox, calls, self._decoding)
         self.cache_key = job.cache_key(
             model=model.identity,
@@ -215,7 +214,7 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     Raises NightjarError for evidence or calls that the recipe of the weights does not use, for tools that read what the
     system does not name, and for tasks and settings that the model cannot follow.
     """
-    weights, settings, params = job.system.weights, job.settings, job.params
+    weights, settings = job.system.weights, job.settings
     kind, recipe = backend(weights, job.base), recipe_of(job)
     if job.system.chat and job.remote and "chat" not in kind.can:
         fix = "set it to null, or ask a chat server"
@@ -228,9 +227,7 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     toolbox = toolbox_of(job) if calls == "on" else Toolbox([])
     _check_tasks(job, kind)
     window = job.encoding.max_source_length
-    with open_model(
-        weights, job.base, settings, window, params.seed, params.threads, job.system.chat
-    ) as model:
+    with open_model(weights, job.base, settings, window, job.seed, job.threads, job.system.chat) as model:
         if job.tokens:
             model.keep_tokens(job.tokens, job.item)
         if calls == "on" and isinstance(model, TemplatedModel) and not model.template.knows_tools:
@@ -391,11 +388,11 @@ def _check_tasks(job: Job, kind: type[Model]) -> None:
             raise NightjarError("all samples are equal at the temperature 0", where, "set one above 0")
 
 
-def tools_of(params: Params, set_name: str, index: Path | None) -> list[Tool]:
-    """The tools of a set, such as "all"; `index` is what they search."""
-    return [make(name, index, settings) for name, settings in params.tools[set_name].items()]
+def tools_of(settings_by_tool: Mapping[str, Mapping[str, Any]], index: Path | None) -> list[Tool]:
+    """Return the tools of a set, by their settings; `index` is what they search."""
+    return [make(name, index, settings) for name, settings in settings_by_tool.items()]
 
 
 def toolbox_of(job: Job) -> Toolbox:
     """The tools that a system may call. Raises NightjarError if one searches and the system names no index."""
-    return Toolbox(tools_of(job.params, job.system.tools, job.system.index))
+    return Toolbox(tools_of(job.tools, job.system.index))

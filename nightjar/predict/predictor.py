@@ -52,30 +52,48 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """The questions of a benchmark for one system; `item` is its name in the group predict.systems of the parameters.
+    """The questions of a benchmark for one system, with the settings that decide its answers.
 
-    `source` is the artifact with the questions, `base` the folder of the language model: the weights of a system that
-    names `paths.LANGUAGE_MODEL`, and what its adapter belongs to. `tokens` is the file that keeps the tokens of a chat
-    server over a run of several stages (`models.chat.UsedTokens`).
+    `tools` has the settings of the tools that the system may call. `source` is the artifact with the questions, `base`
+    the folder of the language model: the weights of a system that names `paths.LANGUAGE_MODEL`, and what its adapter
+    belongs to. `tokens` is the file that keeps the tokens of a chat server over a run of several stages
+    (`models.chat.UsedTokens`).
     """
 
-    params: Params
-    item: str
+    system: System
+    settings: PredictBenchmark
+    encoding: Encoding
+    tools: Mapping[str, Mapping[str, Any]]
+    seed: int
+    threads: int
     source: Path
     base: Path = paths.LANGUAGE_MODEL
     tokens: Path | None = None
 
-    @cached_property
-    def system(self) -> System:
-        return self.params.predict.systems[self.item]
+    @classmethod
+    def of(
+        cls,
+        params: Params,
+        item: str,
+        source: Path,
+        base: Path = paths.LANGUAGE_MODEL,
+        tokens: Path | None = None,
+    ) -> Job:
+        """Return the job of the system `item` of the group predict.systems. Raises NightjarError for a wrong value."""
+        system = params.predict.systems[item]
+        settings = params.predict.benchmark(system.benchmark)
+        encoding = encoding_of(params, system.benchmark)
+        tools = params.tools[system.tools]
+        return cls(system, settings, encoding, tools, params.seed, params.threads, source, base, tokens)
+
+    @property
+    def item(self) -> str:
+        """The name of the system in the group predict.systems of the parameters."""
+        return f"{self.system.benchmark}-{self.system.system}"
 
     @cached_property
     def card(self) -> QuestionSet:
         return load_question_set(self.system.benchmark)
-
-    @cached_property
-    def settings(self) -> PredictBenchmark:
-        return self.params.predict.benchmark(self.card.name)
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -108,11 +126,6 @@ class Job:
         weights = Path(self.system.weights)
         return None if weights == paths.LANGUAGE_MODEL or self.remote else weights
 
-    @property
-    def encoding(self) -> Encoding:
-        """The encoding of the prompts."""
-        return encoding_of(self.params, self.card.name)
-
     def key(self, name: str) -> str:
         """The place of a setting of the system in the parameters."""
         return f"predict.systems.{self.item}.{name}"
@@ -122,11 +135,11 @@ class Job:
         if not self.remote:
             from nightjar.models.load import device_name
 
-            predictor_parts["machine"] = [device_name(), self.params.threads]
+            predictor_parts["machine"] = [device_name(), self.threads]
         task_file = self.card.task_source
         return {
             "settings": self.settings.model_dump(),
-            "seed": self.params.seed,
+            "seed": self.seed,
             "card": [self.card.name, self.card.version, *([task_file.sha256] if task_file else [])],
             **predictor_parts,
         }

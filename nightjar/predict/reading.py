@@ -48,7 +48,7 @@ class ReaderPredictor(Predictor):
         if missing := sorted({one.task_id for one in self.questions} - record["tasks"].keys()):
             what = f"the recipe {record['recipe']} has no reader of the task {missing[0]}"
             raise NightjarError(what, job.weights, AGAIN)
-        prepare(job.params.seed, job.params.threads)
+        prepare(job.seed, job.threads)
         self._base = load(Path(record["base"]), self._recipe.decoder_layers)
         if self._base.sha256 != record["base_sha256"]:
             raise NightjarError("the readers were trained on another base model", record["base"], AGAIN)

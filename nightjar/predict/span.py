@@ -27,7 +27,7 @@ class SpanPredictor(Predictor):
         if any(not isinstance(one.parts.get(part), str) for one in job.questions for part in PARTS):
             what = f"the questions of {job.card.name} have no passage"
             raise NightjarError(what, job.key("benchmark"), "name a benchmark whose questions have one")
-        prepare(job.params.seed, job.params.threads)
+        prepare(job.seed, job.threads)
         self.questions, self._size = job.questions, job.settings.batch_size
         self._reader = reader = load(job.weights)
         self._question_texts = [

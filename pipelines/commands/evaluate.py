@@ -17,7 +17,6 @@ from pipelines.project.text import interval
 # Options of how weights are computed, and of a chat.
 ENGINE = ("precision", "threads", "batch_size", "device")
 CHAT = ("system_message", "examples_as_turns", "date", "at_once", "token_limit")
-OF_SERVERS = {"at_once": "--requests-at-once", "token_limit": "--token-limit"}
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -41,28 +40,19 @@ def _print(record: dict[str, Any]) -> None:
     say(f"The report is {report / 'index.html'}")
 
 
-def _chat(model: str, template: bool, given: dict[str, Any]) -> dict[str, Any] | None:
-    """The settings of the chat that the model is asked in; None for none.
+def _chat(model: str, template: bool, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the settings of the chat that the model is asked in; None for none.
 
-    Raises NightjarError for settings that would change nothing.
+    Raises NightjarError for settings without a chat.
     """
     from nightjar.models.backends import backend
     from nightjar.models.source import ModelSource
 
-    remote = ModelSource.parse(model).remote
-    talks = remote and "chat" in backend(model).can
-    if template and remote and not talks:
-        raise NightjarError(
-            f"{backend(model).title} gets no chat template", model, "give a chat: server as --model"
-        )
-    if given and not (talks or template):
+    chat = template or (ModelSource.parse(model).remote and "chat" in backend(model).can)
+    if settings and not chat:
         fix = "give --chat-template, or a chat: server as --model"
         raise NightjarError("settings of a chat, but the model gets no chat prompts", "--model", fix)
-    if not talks and (name := next((name for name in OF_SERVERS if name in given), None)):
-        raise NightjarError("it is for a chat server", OF_SERVERS[name], "leave it out")
-    if talks and "date" in given:
-        raise NightjarError("a server fills its template by its own clock", "--date", "leave it out")
-    return given if talks or template else None
+    return settings if chat else None
 
 
 @click.command()
@@ -126,7 +116,7 @@ def evaluate(
     calls: str | None,
     chat_template: bool,
     output: Path,
-    **given: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     """Answer, score and report the questions of the project with any model; the project is not changed.
 
@@ -148,27 +138,28 @@ def evaluate(
       nightjar evaluate --model chat:http://localhost:8080 --calls on --output runs/server --json
     """
     engine, chat = (
-        {name: given[name] for name in names if given[name] not in (None, False)} for names in (ENGINE, CHAT)
+        {name: options[name] for name in names if options[name] not in (None, False)}
+        for names in (ENGINE, CHAT)
     )
-    own = _chat(model, chat_template, chat)
+    chat_settings = _chat(model, chat_template, chat)
     with bar("starting") as show:
         log_to_stderr()  # within the bar, which keeps lines apart from itself
-        from pipelines.commands.evaluation import Options
-        from pipelines.commands.evaluation import evaluate as run
+        from nightjar.predict.plan import EvaluationRequest
+        from pipelines.commands.evaluation_run import evaluate as run
         from pipelines.run.profiles import setting
 
-        options = Options(
+        request = EvaluationRequest(
             model,
             list(benchmarks) or None,
             list(tasks) or None,
             limit,
             calls,
-            own,
+            chat_settings,
             engine or None,
             data=None if data is None else str(data),
             task=None if task is None else str(task),
             settings=dict(map(setting, settings)) or None,
             allow_outside=allow_outside,
         )
-        found = run(options, output, show)
-    return found | {"output": output}
+        record = run(request, output, show)
+    return record | {"output": output}

@@ -24,7 +24,7 @@ PACKAGES = ("torch", "transformers", "peft")
 def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = None) -> None:
     """Answer with the predictor of the system's kind; `base` is the language model, `tokens` as of a `Job`."""
     source = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
-    job = Job(stage.params, stage.item, source, base, tokens)
+    job = Job.of(stage.params, stage.item, source, base, tokens)
     with predictor(job) as made:
         if (how := prompting(made.facts())) != PLAIN:
             log.info("%s: %s", stage.name, how)

@@ -83,7 +83,7 @@ def test_a_merged_adapter_computes_what_the_adapter_computes(
 
 def test_what_a_model_can_is_known_without_torch(tiny_model: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nimport pipelines.commands.evaluation\n"
+        "import sys\nfrom pathlib import Path\nimport pipelines.commands.evaluation_run\n"
         "from nightjar.models.backends import backend\n"
         f"print(sorted(backend('', Path({str(tiny_model)!r})).can), 'torch' in sys.modules)"
     )

@@ -128,7 +128,6 @@ def test_precision_threads_batch_and_device_are_options_and_each_question_is_a_l
     [
         ("models/base/language_model", ("--device", "tpu"), "--device tpu: no such device; give cpu, cuda"),
         ("models/base/language_model", ("--device", "cuda"), "torch finds no such GPU"),
-        ("server:http://127.0.0.1:9", ("--batch-size", "3"), "leave --batch-size out"),
     ],
 )
 def test_an_engine_that_is_not_there_is_refused(
@@ -411,10 +410,6 @@ def test_a_damaged_record_is_one_line(project: Path, damage: str, capsys: pytest
     assert "evaluation.json" in error and error.count("\n") == 1
 
 
-def _without_questions(folder: Path) -> None:
-    shutil.rmtree(folder / QUESTIONS / "tool_use")
-
-
 def _without_model(folder: Path) -> None:
     shutil.rmtree(folder / "models")
 
@@ -426,41 +421,14 @@ SERVER = ("--model", "server:http://127.0.0.1:9")
     ("arguments", "change", "told"),
     [
         (("--model", "none"), None, "none: no such model directory"),
-        (("--model", "server:nowhere"), None, "not the address of a server"),
         ((*SERVER, "--benchmark", "chess"), None, "chess: no such benchmark in params.yaml; benchmarks are"),
-        (
-            (*SERVER, "--benchmark", "tool_use"),
-            _without_questions,
-            "run: nightjar rebuild questions@tool_use",
-        ),
-        ((*SERVER, "--tasks", "t9"), None, "t9: no such task of supernatinst, tool_use; tasks are t"),
         ((*SERVER, "--benchmark", "tool_use"), None, "no task can be answered: a server gives no log-prob"),
         (
             SERVER,
             _without_model,
             "models/base/language_model: the project's language model is missing; run: nightj",
         ),
-        (
-            (*SERVER, "--chat-template"),
-            None,
-            ": a server gets no chat template; give a chat: server as --model",
-        ),
         ((*SERVER, "--system-message", "x"), None, "settings of a chat, but the model gets no chat prompts"),
-        (
-            ("--model", "models/base/language_model", "--chat-template", "--token-limit", "9"),
-            None,
-            "--token-limit: it is for a chat server; leave it out",
-        ),
-        (
-            ("--model", "chat:http://127.0.0.1:9#a", "--date", "1999-01-02"),
-            None,
-            "--date: a server fills its template by its own clock; leave it out",
-        ),
-        (
-            ("--model", "models/base/language_model", "--chat-template", "--date", "today"),
-            None,
-            "chat.date = 'today' is not allowed (and 1 more); give a day as YYYY-MM-DD, in quotes",
-        ),
         ((*SERVER, "--limit", "0"), None, "'--limit': 0 is not in the range 1<=x<=1000000000"),
         (SERVER, _occupied, "it exists already and is not empty"),
     ],
@@ -498,15 +466,6 @@ def test_what_shows_when_the_model_answers_is_one_line_and_no_folder(
     assert run("--model", "both_ways", "--benchmark", "supernatinst", "--output", "../run") == 2
     error = capsys.readouterr().err
     assert "is no decoder" in error and error.count("\n") == 1 and not Path("../run").exists()
-
-
-def test_evidence_that_the_project_has_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe = Path("models/train/combined/recipe.json")
-    recipe.parent.mkdir(parents=True)
-    recipe.write_text('{"evidence": 2, "calls": false}')
-    model = ("--model", "models/train/combined", "--output", "../run", "--benchmark")
-    assert run(*model, "supernatinst") == 2
-    assert "run: nightjar rebuild retrieve@supernatinst" in capsys.readouterr().err
 
 
 def test_few_instances_have_a_mark_in_place_of_an_interval(

@@ -131,17 +131,12 @@ def test_a_chat_server_needs_the_tokenizer_of_a_model_and_no_weights(folder: Pat
     ("words", "told"),
     [
         (("--benchmark", "protoqa"), "no project in this folder"),
-        (("--benchmark", "protoqa", "--data", "none"), "none: no such file or folder"),
-        (("--benchmark", "protoqa", "--task", "sums.yaml"), "one benchmark with its data, or one task file"),
-        (("--data", "sums.jsonl"), "one benchmark with its data, or one task file"),
         (("--task", "sums.jsonl"), "sums.jsonl"),
         (("--task", "sums.yaml", "--set", "predict.nothing.x=1"), "unknown key predict.nothing.x"),
-        (("--task", "sums.yaml", "--tasks", "other"), "no such task of sums"),
         (
             ("--task", "outside.yaml"),
             "outside.yaml:3: data is outside of the task file's folder: /etc/passwd",
         ),
-        (("--data", "sums.jsonl", "--benchmark", "protoqa", "--allow-outside"), "it is for a task file"),
     ],
 )
 def test_what_cannot_be_evaluated_is_one_line(
