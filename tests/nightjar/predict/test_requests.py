@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +26,16 @@ from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.model import before_full_stop, writing
 from nightjar.predict.requests import limit, requests_of, stops, write_prompts
 from nightjar.tools import Toolbox
+from tests.made_benchmark import changed
 from tests.questions import question, write_questions
 from tests.stages.predict.test_stage import configure, finish, instance, project
 
 FILE = Path("prompts.jsonl")
-BENCHMARK = "supernatinst"
+NAME = "supernatinst"
 
 
 def written(encoding: str | None = None) -> list[dict[str, Any]]:
-    count = write_prompts(params.load(), BENCHMARK, FILE, encoding)
+    count = write_prompts(params.load(), NAME, FILE, encoding)
     rows = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
     assert count == len(rows)
     return rows
@@ -81,7 +81,7 @@ def test_nothing_is_written_where_something_is_wrong(
     project(tmp_path, tiny_model, 1)
     monkeypatch.chdir(tmp_path)
 
-    def refused(benchmark: str = BENCHMARK, output: Path = FILE, encoding: str | None = None) -> str:
+    def refused(benchmark: str = NAME, output: Path = FILE, encoding: str | None = None) -> str:
         with pytest.raises(NightjarError) as caught:
             write_prompts(params.load(), benchmark, output, encoding)
         assert "\n" not in str(caught.value) and not FILE.exists()
@@ -216,7 +216,7 @@ def test_the_published_cut_strips_first_and_takes_any_ascii_full_stop(text: str,
 
 def test_a_task_has_its_own_limit_and_stop_strings() -> None:
     wanted = settings(stop=["x"])
-    own = replace(
+    own = changed(
         BENCHMARK, tasks={"task1": Task(max_new_tokens=4, stop=("y",)), "task2": Task(max_new_tokens=99)}
     )
     assert (limit(own, "task1", wanted), stops(own, "task1", wanted)) == (4, ["y"])

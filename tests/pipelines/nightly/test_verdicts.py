@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from pipelines.history import ledger as ledgers
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import verdicts as nightly_verdicts
 from tests.in_process import nightjar
-from tests.made_benchmark import made_benchmark
+from tests.made_benchmark import changed, made_benchmark
 from tests.pipelines.history.test_ledger import STARTED
 from tests.pipelines.history.test_ledger import facts as run_facts
 
@@ -258,7 +257,7 @@ def test_the_metrics_are_those_of_the_card_and_means_where_there_is_none(
     made_benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unjudged = Metric("length", "Length", ("tries",), judged=False)
-    card = replace(made_benchmark, metrics=(*made_benchmark.metrics, unjudged))
+    card = changed(made_benchmark, metrics=(*made_benchmark.metrics, unjudged))
     monkeypatch.setattr(registry, "load_benchmark", lambda name: card)
     rng = np.random.default_rng(2)
     tries, hits = rng.integers(5, 50, COUNT), rng.random(COUNT) * 100

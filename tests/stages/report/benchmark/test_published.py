@@ -48,7 +48,7 @@ def shown() -> Mapping[str, Any]:
     compared = compare(BENCHMARK, made, [("toolformer", "untuned")], bootstrap)
     roles = dict.fromkeys(MODELS, "baseline")
     called = {("lama_trex", str(n)): frozenset({"QA"}) for n in range(6)}
-    one = benchmark.Benchmark(
+    one = benchmark.BenchmarkPage(
         Systems(BENCHMARK, {}, MODELS, roles),
         Results(BENCHMARK, aggregate(BENCHMARK, made, bootstrap), {}, compared, roles),
         compared,
