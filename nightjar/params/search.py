@@ -21,7 +21,7 @@ class Index(Model):
     granularity: Literal["words", "sentences"] = "words"
     passage_words: Positive
     min_words: Positive = 1
-    dense: Literal["none", "auto", "flat", "hnsw", "ivfpq"]
+    dense: Literal["none", "flat", "hnsw", "ivfpq"]
     lexical: Literal["words", "published"]
 
 

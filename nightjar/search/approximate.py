@@ -45,7 +45,7 @@ def trained_ivfpq(parts: Sequence[NDArray[np.float32]]) -> Any:
     count, dimension = sum(map(len, parts)), parts[0].shape[1]
     if count < FEWEST:
         what = f"{count} vectors are too few for ivfpq, which needs {FEWEST}"
-        raise NightjarError(what, "index.dense", "set it to auto, flat or hnsw")
+        raise NightjarError(what, "index.dense", "set it to flat or hnsw")
     sample = _sample(parts, count)
     if not np.isfinite(sample).all():
         fix = "check the encoder and the texts"

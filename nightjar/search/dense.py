@@ -40,12 +40,8 @@ from nightjar.search import approximate  # noqa: E402  it needs faiss
 # Of faiss-cpu or faiss-gpu, whichever is installed.
 FAISS_VERSION = str(faiss.__version__)
 VECTORS, RECORD = "vectors.faiss", "index.json"
-# Where a second state of an index is written while the first is in use.
-_OTHER_VECTORS = "vectors-2.faiss"
 # From so many queries on, a matrix product is faster than one query after another.
 _MANY = 5
-# Passages up to which the kind auto is exact: an exact search takes time in proportion to them.
-EXACT_UP_TO = 200_000
 # How many results more than asked for are looked at first, because a tie may reach beyond the last.
 _BEYOND = 8
 # A matrix product adds up the same vector in another order at another place: scores so close may change places.
@@ -55,19 +51,12 @@ _NONE = "run: nightjar rebuild index; where index.dense is none, search with the
 Kind = Literal["flat", "hnsw", "ivfpq"]
 
 
-def kind_for(setting: Literal["auto", "flat", "hnsw", "ivfpq"], vectors: int) -> Kind:
-    """The kind of index for so many vectors; auto is exact up to EXACT_UP_TO of them, and hnsw beyond."""
-    if setting != "auto":
-        return setting
-    return "flat" if vectors <= EXACT_UP_TO else "hnsw"
-
-
 class DenseIndex:
     """Vectors numbered 0, 1, 2, ... in the order they were added."""
 
-    def __init__(self, index: Any, threads: int = 1, mapped: bool = False) -> None:
+    def __init__(self, index: Any, threads: int = 1) -> None:
         faiss.omp_set_num_threads(threads)
-        self._index, self._mapped = index, mapped
+        self._index = index
         self._searched = approximate.on_gpu(index)
 
     def __len__(self) -> int:
@@ -109,19 +98,6 @@ class DenseIndex:
                 "there is nothing to index", "nightjar.search", "check that the corpus is not empty"
             )
         return cls(approximate.from_gpu(index), threads)
-
-    def add(self, vectors: NDArray[np.float32]) -> None:
-        """Add `vectors` of shape (any, dimension), which get the next numbers; `save` writes the new state.
-
-        Raises NightjarError if they have another dimension or are not finite, or if the index is memory-mapped.
-        """
-        if self._mapped:
-            what = "a memory-mapped index takes no vectors"
-            raise NightjarError(what, "nightjar.search", "load it with memory_map=False")
-        vectors = _finite(self._of_dimension(vectors, "vectors"), "vector", len(self))
-        with approximate.repeatable(self._index, faiss.omp_get_max_threads()):
-            self._index.add(vectors)
-        self._searched = approximate.on_gpu(self._index)
 
     def search(self, queries: NDArray[np.float32], k: int) -> Rankings:
         """The `k` vectors of greatest inner product with each row of `queries`, (number of queries, dimension).
@@ -191,23 +167,18 @@ class DenseIndex:
     def save(self, folder: AnyPath, encoder: Mapping[str, Any]) -> None:
         """Write the index and a record of what made it into `folder`; the same vectors give the same bytes.
 
-        `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`). An index that is there
-        is valid until the new record replaces the old one.
+        `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`).
         """
         folder = as_path(folder, "folder")
-        old = recorded(folder / RECORD).get("file")
-        name = _OTHER_VECTORS if old == VECTORS else VECTORS
-        with replacing(folder / name) as new_file:
+        with replacing(folder / VECTORS) as new_file:
             faiss.write_index(self._index, str(new_file))
         record = {
             "encoder": dict(encoder),
             "faiss": FAISS_VERSION,
-            "file": name,
-            "sha256": sha256_of(folder / name),
+            "file": VECTORS,
+            "sha256": sha256_of(folder / VECTORS),
         }
         write_text(folder / RECORD, json.dumps(record, indent=2, sort_keys=True) + "\n")
-        if old in (VECTORS, _OTHER_VECTORS):
-            (folder / old).unlink(missing_ok=True)
 
     @classmethod
     def load(
@@ -215,14 +186,12 @@ class DenseIndex:
     ) -> DenseIndex:
         """Read what `save` wrote, to be searched with vectors of `encoder`.
 
-        With `memory_map`, vectors and codes stay on the disk until a search needs them; `add` needs them in memory.
-        Raises NightjarError if the index is missing, unreadable or changed, or was built with another encoder or
-        version of FAISS.
+        With `memory_map`, vectors and codes stay on the disk until a search needs them. Raises NightjarError if the
+        index is missing, unreadable or changed, or was built with another encoder or version of FAISS.
         """
         folder = as_path(folder, "folder")
         record = recorded(folder / RECORD)
-        name = record.get("file", VECTORS)
-        file = folder / (name if name in (VECTORS, _OTHER_VECTORS) else VECTORS)
+        file = folder / VECTORS
         if not file.exists():
             raise NightjarError("no dense index", file, _NONE)
         built_with = record.get("encoder")
@@ -240,7 +209,7 @@ class DenseIndex:
             index = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC if memory_map else 0)
         except RuntimeError:
             raise NightjarError("unreadable dense index", file, _AGAIN) from None
-        return cls(index, threads, mapped=memory_map)
+        return cls(index, threads)
 
 
 def _of_one_shape(batches: Iterable[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:

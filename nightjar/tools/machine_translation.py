@@ -1,7 +1,7 @@
-"""Machine translation into English: the language by fastText's model, then one of three engines (Toolformer).
+"""Machine translation into English: the language by fastText's model, then one of two engines (Toolformer).
 
-The paper translates with NLLB-600M. Where no translation model can be had, Apertium translates the language pairs that
-are installed, by rules; where neither is there, a language model translates after a few examples.
+The paper translates with NLLB-600M. Where no translation model can be had, a language model translates after a few
+examples.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools import language
 from nightjar.tools.tool import Request, Text, Tool
-from nightjar.tools.translators import Apertium, Few, TranslationModel, Translator
+from nightjar.tools.translators import Few, TranslationModel, Translator
 
 # Characters of a text to translate.
 LONGEST = 500
@@ -27,13 +27,9 @@ QUOTED = f"{language.CHUNK} tokens in another language, with English before and 
 
 
 class Settings(Model):
-    """`engine`: model, apertium or language_model; auto takes, for each language, the first of these that there is.
+    """`engine`: the model that translates, `model` or `language_model`; each is a directory or hub:NAME@REVISION."""
 
-    `model`: the translation model, a directory or hub:NAME@REVISION; None: none. `language_model`: likewise.
-    With auto, results depend on the programs that are installed.
-    """
-
-    engine: Literal["auto", "model", "apertium", "language_model"] = "auto"
+    engine: Literal["model", "language_model"] = "language_model"
     model: str | None = None
     language_model: str = paths.LANGUAGE_MODEL.as_posix()
 
@@ -42,7 +38,7 @@ class MachineTranslation(Tool):
     """Translation as a tool. Input that is English, or that has no letter, has no result.
 
     A word or two is often too short for fastText. Where no language is likelier than all others together, the input is
-    read as the likeliest but English that there is an engine for.
+    read as the likeliest but English that the engine knows.
     """
 
     name = CALL_NAMES["machine_translation"]
@@ -52,27 +48,19 @@ class MachineTranslation(Tool):
     seconds = 600.0
     settings = Settings
 
-    def __init__(self, translators: Sequence[Translator]) -> None:
-        self.translators = translators
-        engines = ", ".join(one.identity for one in translators)
-        self.version = f"2 {language.version()}, {engines}"
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self.version = f"2 {language.version()}, {translator.identity}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> MachineTranslation:
-        """Raises NightjarError if an engine that the settings name is missing."""
-        engine, translators = settings.engine, list[Translator]()
-        if settings.model is not None and engine in ("auto", "model"):
-            translators.append(TranslationModel(settings.model))
-        elif engine == "model":
+        if settings.engine == "language_model":
+            return cls(Few(settings.language_model))
+        if settings.model is None:
             what = "the engine model needs a translation model"
-            raise NightjarError(
-                what, "tools.all.machine_translation.model", "name a directory or hub:NAME@REVISION"
-            )
-        if engine == "apertium" or (engine == "auto" and Apertium.installed()):
-            translators.append(Apertium())
-        if engine in ("auto", "language_model"):
-            translators.append(Few(settings.language_model))
-        return cls(translators)
+            fix = "name a directory or hub:NAME@REVISION"
+            raise NightjarError(what, "tools.all.machine_translation.model", fix)
+        return cls(TranslationModel(settings.model))
 
     def suits(self, text: Text, chance: float) -> str:
         """Name the rule for a paragraph that quotes another language; a context and its body are one paragraph."""
@@ -81,17 +69,14 @@ class MachineTranslation(Tool):
         return QUOTED if any(map(language.quotes_another_language, paragraphs)) else ""
 
     def run(self, requests: Sequence[Request]) -> list[str | None]:
-        results: list[str | None] = [None] * len(requests)
-        work: dict[int, list[tuple[int, str, str]]] = {}
-        for place, request in enumerate(requests):
-            if reading := self._read_as(request.input):
-                engine, spoken = reading
-                work.setdefault(engine, []).append((place, spoken, " ".join(request.input.split())))
-        for engine, rows in work.items():
-            translations = self.translators[engine].translate([(spoken, text) for _, spoken, text in rows])
-            for (place, _, _), result in zip(rows, translations, strict=True):
-                results[place] = result
-        return results
+        languages = [self._language(request.input) for request in requests]
+        texts = [
+            (name, " ".join(request.input.split()))
+            for name, request in zip(languages, requests, strict=True)
+            if name is not None
+        ]
+        translations = iter(self.translator.translate(texts) if texts else ())
+        return [None if name is None else next(translations) for name in languages]
 
     def why(self, request: Request) -> str:
         if len(request.input) > LONGEST:
@@ -101,14 +86,13 @@ class MachineTranslation(Tool):
             return "it is English"
         if not any(map(str.isalpha, request.input)):
             return "it has no letter"
-        return f"there is no engine for its language ({guess.language})"
+        return f"the engine does not know its language ({guess.language})"
 
-    def _read_as(self, text: str) -> tuple[int, str] | None:
-        """The number of the engine that translates `text`, and the language that it reads it as; None for neither."""
+    def _language(self, text: str) -> str | None:
+        """The language that `text` is translated from; None for a text that is not translated."""
         if len(text) > LONGEST or not any(map(str.isalpha, text)):
             return None
         best, *others = language.likeliest(text)
-        possible = [best] if best.confidence > MAJORITY else [best, *others]
-        spoken = [guess.language for guess in possible if guess.language != language.ENGLISH]
-        able = ((n, name) for name in spoken for n, one in enumerate(self.translators) if one.knows(name))
-        return next(able, None)
+        guesses = [best] if best.confidence > MAJORITY else [best, *others]
+        foreign = (guess.language for guess in guesses if guess.language != language.ENGLISH)
+        return next(filter(self.translator.knows, foreign), None)

@@ -1,24 +1,19 @@
-"""Three ways to translate into English: a translation model, Apertium, and a language model with a few examples."""
+"""Two ways to translate into English: a translation model, and a language model with a few examples."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import signal
-import subprocess
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import PROBE
 from nightjar.models.weights import verify
 from nightjar.tools.reader import Reader, model_folder
 
-# Tokens of a translation, and seconds that Apertium may take for one.
-TOKENS, APERTIUM_SECONDS = 128, 20.0
+# Tokens of a translation.
+TOKENS = 128
 # Examples of the language model's prompt, written for this project.
 HEAD = """\
 Translate each sentence into English.
@@ -93,68 +88,6 @@ class Few:
     def translate(self, texts: Sequence[tuple[str, str]]) -> list[str | None]:
         prompts = [f"{(_names(language) or ('', ''))[0]}: {text}\nEnglish:" for language, text in texts]
         return [line or None for line in self.reader.lines(prompts, TOKENS)]
-
-
-class Apertium:
-    """The program `apertium` with the language pairs that are installed; each text is a process of its own, which may
-    take `seconds`.
-
-    Raises NightjarError if the program is not installed, or does not list its pairs.
-    """
-
-    def __init__(self, seconds: float = APERTIUM_SECONDS) -> None:
-        self.seconds = seconds
-        found = shutil.which("apertium")
-        if found is None:
-            fix = "install it with pairs into English, such as apertium-eng-spa, or set another engine"
-            raise NightjarError("the program apertium is not installed", "tools.all.machine_translation", fix)
-        self.program = found
-        # Installing or removing a pair changes what is translated.
-        self.modes = frozenset(_output([found, "-l"], seconds).split())
-        self.identity = " ".join([_output([found, "-V"], seconds).strip(), *sorted(self.modes)])
-
-    @staticmethod
-    def installed() -> bool:
-        """Whether the program is there."""
-        return shutil.which("apertium") is not None
-
-    def knows(self, language: str) -> bool:
-        return self._mode(language) is not None
-
-    def translate(self, texts: Sequence[tuple[str, str]]) -> list[str | None]:
-        return [self._one(self._mode(language), text) for language, text in texts]
-
-    def _mode(self, language: str) -> str | None:
-        three = (_names(language) or ("", language))[1]
-        names = (f"{three}-eng", f"{language}-en", f"{three}-en", f"{language}-eng")
-        return next((mode for mode in names if mode in self.modes), None)
-
-    def _one(self, mode: str | None, text: str) -> str | None:
-        # -u: words that it does not know are left as they are, without an asterisk.
-        return _output([self.program, "-u", mode], self.seconds, text).strip() or None if mode else None
-
-
-def _output(command: list[str], seconds: float, text: str = "") -> str:
-    """What a program prints for `text`. Raises NightjarError if it fails or takes longer than `seconds`."""
-    pipe, none = subprocess.PIPE, subprocess.DEVNULL
-    try:
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=none, start_new_session=True)
-    except OSError as error:
-        raise _failed(command, type(error).__name__) from None
-    try:
-        printed, _ = process.communicate(text.encode(), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        # Apertium is a script: with it, the programs that it started end.
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise _failed(command, f"no result after {seconds:g} s") from None
-    if process.returncode:
-        raise _failed(command, f"exit status {process.returncode}")
-    return printed.decode("utf-8", "replace")
-
-
-def _failed(command: list[str], what: str) -> NightjarError:
-    return NightjarError(f"apertium: {what}", " ".join(command[1:]), "check the installation of apertium")
 
 
 class TranslationModel:

@@ -19,7 +19,7 @@ from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ROWS_PER_GROUP, ArtifactWriter, batches
 from nightjar.params.search import Index
-from nightjar.search.dense import DenseIndex, kind_for
+from nightjar.search.dense import DenseIndex
 from nightjar.search.encoders import Encoder, identity, load_encoder
 from nightjar.search.lexical import LexicalIndex
 from nightjar.search.passages import cut, cut_sentences, searchable
@@ -135,14 +135,13 @@ def build(
             )
         texts = _Texts(writer.temporary, titles=settings.granularity == "words")
         # The passages are read again, once for each index, instead of being held in memory.
-        dense = None if settings.dense == "none" else kind_for(settings.dense, count)
         with resumed(*_encoding(texts, count, model)) if model else nullcontext() as values:
-            if model and dense:
+            if model and settings.dense != "none":
                 folder = writer.folder("dense")
                 array = _on_disk(values or (), count, model.dimension, folder / "vectors.raw")
                 starts = range(0, count, VECTORS)
                 rows = (array[start : start + VECTORS] for start in starts)
-                DenseIndex.build(rows, dense, threads).save(folder, identity(model))
+                DenseIndex.build(rows, settings.dense, threads).save(folder, identity(model))
                 (folder / "vectors.raw").unlink()
             every = (text for batch in texts for text in batch)
             LexicalIndex.write(every, writer.folder("lexical"), settings.lexical)
@@ -154,7 +153,7 @@ def build(
             passages=count,
             words=source.words,
             dropped=dict(sorted(source.dropped.items())),
-            dense=dense or "none",
+            dense=settings.dense,
             encoder=identity(model) if model else {},
         )
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
-from unittest.mock import Mock
 
 import faiss
 import numpy as np
@@ -16,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.search import approximate, dense
-from nightjar.search.dense import DenseIndex, Kind, kind_for
+from nightjar.search import approximate
+from nightjar.search.dense import DenseIndex, Kind
 
 KINDS = get_args(Kind)
 ENCODER = {"sha256": "a" * 64, "pooling": "mean", "normalised": True, "dimension": 8}
@@ -104,11 +103,6 @@ def test_training_takes_a_bounded_sample(monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.array_equal(sample, approximate._sample([np.concatenate(parts)], 4000))
 
 
-def test_auto_is_exact_up_to_a_size() -> None:
-    assert [kind_for("auto", count) for count in (1, 200_000, 200_001)] == ["flat", "flat", "hnsw"]
-    assert kind_for("ivfpq", 5) == "ivfpq"
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_and_read_back(kind: Kind, tmp_path: Path) -> None:
     vectors = _clumps(2000, 8)
@@ -130,47 +124,12 @@ def test_saved_and_read_back(kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_vectors_are_added_without_building_again(kind: Kind, tmp_path: Path) -> None:
-    vectors, more = _clumps(2000, 8), _unit(40, 9)
-    DenseIndex.build([vectors], kind).save(tmp_path, ENCODER)
-    with pytest.raises(NightjarError, match=r"memory-mapped.*memory_map=False"):
-        DenseIndex.load(tmp_path, ENCODER).add(more)
-    reader = DenseIndex.load(tmp_path, ENCODER)
-    before = reader.search(vectors[:5], 3).lists()
-    index = DenseIndex.load(tmp_path, ENCODER, memory_map=False)
-    index.add(more)
-    index.save(tmp_path, ENCODER)
-    assert reader.search(vectors[:5], 3).lists() == before, "the old state is still there for who has it open"
-    loaded = DenseIndex.load(tmp_path, ENCODER)
-    assert len(loaded) == 2040 and len(list(tmp_path.iterdir())) == 2
-    found = loaded.search(more, 1).ids[:, 0]
-    assert np.mean(found == np.arange(2000, 2040)) > 0.95
-    if kind == "flat":
-        whole = DenseIndex.build([vectors, more]).search(more, 9)
-        assert np.array_equal(loaded.search(more, 9).ids, whole.ids)
-    index.save(tmp_path, ENCODER)
-    assert len(DenseIndex.load(tmp_path, ENCODER)) == 2040
-
-
-def test_a_kill_while_saving_leaves_the_old_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    DenseIndex.build([_unit(30, 9)]).save(tmp_path, ENCODER)
-    index = DenseIndex.load(tmp_path, ENCODER, memory_map=False)
-    index.add(_unit(5, 1))
-    monkeypatch.setattr(dense, "write_text", Mock(side_effect=KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        index.save(tmp_path, ENCODER)
-    assert len(DenseIndex.load(tmp_path, ENCODER)) == 30
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_vectors_that_cannot_be_compared_are_refused(kind: Kind) -> None:
     vectors = _clumps(2000, 8)
     index = DenseIndex.build([vectors], kind)
     vectors[1321, 3] = np.nan
     with pytest.raises(NightjarError, match="not finite"):
         DenseIndex.build([vectors[:900], vectors[900:]], kind)
-    with pytest.raises(NightjarError, match="vector 2001 has numbers that are not finite"):
-        index.add(vectors[1320:1322])
     with pytest.raises(NightjarError, match="query 1 has numbers that are not finite"):
         index.search(vectors[1320:1322], 3)
     with pytest.raises(NightjarError, match=r"shape \(2, 7\), the vectors of the index have 8"):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from nightjar.core.errors import NightjarError
 from nightjar.tools import Call, Request, Text, Toolbox, make, translators
 from nightjar.tools.machine_translation import LONGEST, QUOTED, MachineTranslation
-from nightjar.tools.translators import NLLB, Apertium, TranslationModel
+from nightjar.tools.translators import NLLB, Few, TranslationModel
 
 
 class Fixed:
@@ -31,44 +27,44 @@ class Fixed:
         return [f"{self.identity}: {language}: {text}" for language, text in texts]
 
 
-def test_the_first_engine_that_knows_the_language_translates_it() -> None:
-    tool = MachineTranslation([Fixed("first", "es"), Fixed("second", "es", "de")])
+def test_the_engine_translates_the_languages_that_it_knows() -> None:
+    tool = MachineTranslation(Fixed("engine", "es", "de"))
     asked = [SPANISH, ENGLISH, GERMAN, "12 + 3", "hola", SPANISH + " x" * LONGEST, "", f"{SPANISH}\n"]
     assert tool.run([Request(text) for text in asked]) == [
-        f"first: es: {SPANISH}",
+        f"engine: es: {SPANISH}",
         None,  # English
-        f"second: de: {GERMAN}",
+        f"engine: de: {GERMAN}",
         None,
-        "second: de: hola",
+        "engine: de: hola",
         None,
         None,
-        f"first: es: {SPANISH}",
+        f"engine: es: {SPANISH}",
     ]
     why = [tool.why(Request(text)) for text in (ENGLISH, "12 + 3", asked[5], "O homem suprimido")]
-    for reason, told in zip(why, ("it is English", "no letter", "too long", "no engine"), strict=True):
+    for reason, told in zip(why, ("it is English", "no letter", "too long", "does not know"), strict=True):
         assert told in reason
 
 
 @pytest.mark.parametrize("text", ["tortuga", "Hund", "chat noir", "casa", "南京", "O homem suprimido"])
 def test_a_word_or_two_is_translated(text: str) -> None:
     """The confidence of 0.8 is for the choice of documents; the first is an example of the paper."""
-    (result,) = MachineTranslation([Fixed("all", "es", "de", "fr", "it", "zh", "pt")]).run([Request(text)])
+    (result,) = MachineTranslation(Fixed("all", "es", "de", "fr", "it", "zh", "pt")).run([Request(text)])
     assert result is not None and result.endswith(f": {text}")
     certain = {"chat noir": "fr", "casa": "it", "南京": "zh", "O homem suprimido": "pt"}.get(text)
     assert certain is None or result == f"all: {certain}: {text}"
-    assert MachineTranslation([]).run([Request(text)]) == [None]
+    assert MachineTranslation(Fixed("none")).run([Request(text)]) == [None]
 
 
 def test_a_certain_language_is_read_as_no_other() -> None:
-    assert MachineTranslation([Fixed("one", "es")]).run([Request("O homem suprimido")]) == [None]
+    assert MachineTranslation(Fixed("one", "es")).run([Request("O homem suprimido")]) == [None]
     # English with confidences of 0.73 and 0.76.
-    tool = MachineTranslation([Fixed("all", "es", "de", "fr", "it")])
+    tool = MachineTranslation(Fixed("all", "es", "de", "fr", "it"))
     for text in ("the turtle", "house"):
         assert tool.run([Request(text)]) == [None] and tool.why(Request(text)) == "it is English"
 
 
 def test_documents() -> None:
-    tool = MachineTranslation([])
+    tool = MachineTranslation(Fixed("none"))
     quoted = f"They wrote on the wall: {SPANISH}. That is not what we wanted to read."
     assert tool.suits(Text(quoted), 0.5) == QUOTED
     assert tool.suits(Text(f"{ENGLISH}.\n{quoted}\n{ENGLISH}."), 0.5)
@@ -85,26 +81,17 @@ class TestSettings:
         with pytest.raises(NightjarError, match="no such model directory"):
             make("machine_translation", None, {"engine": "model", "model": "nowhere"})
 
-    def test_apertium_is_needed(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setenv("PATH", str(tmp_path))
-        with pytest.raises(NightjarError, match="apertium is not installed"):
-            make("machine_translation", None, {"engine": "apertium"})
-
-    def test_auto_takes_what_there_is(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_model: Path, tiny_t5: Path
-    ) -> None:
-        def engines(**settings: str) -> list[str]:
-            tool = make("machine_translation", None, {"language_model": str(tiny_model), **settings})
-            assert isinstance(tool, MachineTranslation)
-            return [type(one).__name__ for one in tool.translators]
-
-        monkeypatch.setenv("PATH", str(tmp_path))
-        assert engines() == ["Few"]
-        assert engines(model=str(tiny_t5)) == ["TranslationModel", "Few"]
-        program(tmp_path, "pass")
-        assert engines(model=str(tiny_t5)) == ["TranslationModel", "Apertium", "Few"]
-        assert engines(engine="apertium") == ["Apertium"]
-        assert engines(engine="language_model", model=str(tiny_t5)) == ["Few"]
+    def test_the_engine_is_a_model_or_a_language_model(self, tiny_model: Path, tiny_t5: Path) -> None:
+        sources = {"language_model": str(tiny_model), "model": str(tiny_t5)}
+        for settings, kind in (
+            ({}, Few),
+            ({"engine": "language_model"}, Few),
+            ({"engine": "model"}, TranslationModel),
+        ):
+            tool = make("machine_translation", None, sources | settings)
+            assert isinstance(tool, MachineTranslation) and type(tool.translator) is kind
+        with pytest.raises(NightjarError, match="'model' or 'language_model'"):
+            make("machine_translation", None, {"engine": "auto"})
 
 
 def test_a_translation_model_without_codes_reads_any_language(
@@ -144,90 +131,6 @@ def test_the_language_model_gets_the_name_of_the_language(
 SPANISH = "El panadero de la esquina vende pan y bollos cada mañana"
 GERMAN = "Der Bäcker an der Ecke verkauft jeden Morgen Brot"
 ENGLISH = "The baker on the corner sells bread and rolls every morning to the whole street"
-
-
-def program(folder: Path, code: str) -> None:
-    """A program called apertium in `folder` that lists a pair, and runs `code` to translate."""
-    file = folder / "apertium"
-    file.write_text(
-        f"#!{sys.executable}\nimport sys, time\n"
-        "if sys.argv[1] == '-l': print('  spa-eng\\n  eng-spa\\n  eu-en')\n"
-        "elif sys.argv[1] == '-V': print('Apertium 0.0')\n"
-        f"else:\n    given = sys.stdin.buffer.read().decode()\n    {code}\n"
-    )
-    file.chmod(0o755)
-
-
-@pytest.mark.parametrize(
-    ("code", "result"),
-    [
-        ("print(sys.argv[1:], given.upper())", f"['-u', 'spa-eng'] {SPANISH.upper()}"),
-        ("sys.exit(3)", None),
-        ("time.sleep(60)", None),
-        ("print('x' * 2_000_000)", None),
-        ("pass", None),
-        ("sys.stdout.buffer.write(bytes(range(128, 256)))", "�" * 128),
-        ("print('[MT(x) -> y]\\n] [')", "[MT(x) -> y] ] ["),
-    ],
-)
-def test_what_apertium_prints_costs_its_call_only(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, result: str | None
-) -> None:
-    program(tmp_path, code)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    toolbox = Toolbox([MachineTranslation([Apertium(seconds=1.0 if "sleep" in code else 60.0)])])
-    calls = [Call("MT", text) for text in (SPANISH, GERMAN, ENGLISH)]
-    assert toolbox.run(calls) == [result, None, None]
-
-
-def test_what_apertium_started_ends_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The program is a script that starts others; one that hangs keeps the pipe open."""
-    note = tmp_path / "pid"
-    child = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    program(tmp_path, f"import subprocess; subprocess.run([{sys.executable!r}, '-c', {child!r}])")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    found = Apertium(seconds=5.0)
-    with pytest.raises(NightjarError, match="no result after 5 s"):
-        found.translate([("es", SPANISH)])
-    while running(int(note.read_text())):  # until pytest's own limit
-        time.sleep(0.05)
-
-
-def running(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def test_pairs_of_apertium(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    program(tmp_path, "print(sys.argv[2])")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    found = Apertium()
-    assert found.translate([("es", "x"), ("eu", "x"), ("de", "x"), ("xx", "x")]) == [
-        "spa-eng",
-        "eu-en",
-        None,
-        None,
-    ]
-    assert found.identity == "Apertium 0.0 eng-spa eu-en spa-eng"
-    assert not found.knows("en")
-
-
-@pytest.mark.skipif(not shutil.which("apertium"), reason="apertium is not installed")
-def test_apertium_translates() -> None:
-    found = Apertium()
-    if not found.knows("es"):
-        pytest.skip("apertium-eng-spa is not installed")
-    given = ["El perro duerme en la casa.", "[MT(x)] \\ ^a$ {b} / <c> @", "-- help"]
-    results = found.translate([("es", text) for text in given])
-    assert results[0] == "The dog sleeps in the house."
-    # Its own signs come back as they were, and nothing is taken for an option.
-    assert "[MT(x)] \\ ^" in str(results[1]) and results[2] == "-- help"
-    (boxed,) = Toolbox([MachineTranslation([found])]).run(
-        [Call("MT", "La biblioteca del barrio abre los lunes.")]
-    )
-    assert boxed is not None and "library" in boxed.lower() and "Monday" in boxed
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -236,7 +237,8 @@ def test_heuristics_and_tools_take_any_text(text: str) -> None:
     index = Passages(
         pa.table({"document_id": ["d"], "title": ["a"], "text": ["b"]}), LexicalIndex.build(["a\nb"]), "1"
     )
-    for tool in (make("calculator"), make("calendar"), WikiSearch(index), MachineTranslation([])):
+    translation = MachineTranslation(Mock(identity="none", knows=lambda language: False))
+    for tool in (make("calculator"), make("calendar"), WikiSearch(index), translation):
         for one in (Text(text), Text(text, text), Text(text, "Input: x", date(2023, 1, 30))):
             assert isinstance(tool.suits(one, 0.001), str)
         results = Toolbox([tool]).run([Call(tool.name, text)], date(2023, 1, 30), text)

@@ -29,7 +29,7 @@ from tests.tiny_models import sentence_encoder
 
 ROOT = Path(__file__).parents[3]
 INDEX = Index(passage_words=4, dense="flat", lexical="words")
-SENTENCES = Index(granularity="sentences", passage_words=100, dense="auto", lexical="published")
+SENTENCES = Index(granularity="sentences", passage_words=100, dense="flat", lexical="published")
 TEXTS = {
     "moths": "Nightjars hunt moths at dusk. They fly low over heath and clearings, mouths wide open.",
     "nests": "They build no nest: two eggs lie on the bare ground.",
@@ -54,7 +54,7 @@ def _bytes(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("dense", ["flat", "hnsw", "auto"])
+@pytest.mark.parametrize("dense", ["flat", "hnsw"])
 @pytest.mark.parametrize("per_part", [3, 65_536])
 def test_everything_is_indexed(dense: str, per_part: int, encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", TEXTS)
