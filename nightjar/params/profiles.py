@@ -25,6 +25,7 @@ from nightjar.core.json_text import quote_short
 from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
 from nightjar.params.data import RecordsPath
+from nightjar.params.groups import ALL_TOOLS
 from nightjar.params.predict import PredictBenchmark, System
 from nightjar.params.readers import QaReader, ReaderInputs, ReaderRecipe
 from nightjar.params.search import RerankModel, Retrieval
@@ -134,11 +135,33 @@ def apply(values: Any, root: Path, profile: str) -> About:
     for profile_values, notes, path in _chain(root, profile):
         for key in notes.removes:
             _remove(values, key, path)
+        for name, keys in _moved_tools(profile_values).items():
+            profile_values["predict"]["systems"][name] |= keys
         _overlay(values, profile_values, "", path)
         _check_names(values, profile_values, path)
         all_notes = About(targets=notes.targets or all_notes.targets, takes=notes.takes or all_notes.takes)
     complete(values)
     return all_notes
+
+
+def moved_tools(root: Path, profile: str) -> dict[Path, dict[str, dict[str, str]]]:
+    """Return the systems that `apply` moves to the present form: by the file of `profile`, or of one that it extends,
+    and by their names the keys that they get.
+    """
+    by_file = {path: _moved_tools(profile_values) for profile_values, _, path in _chain(root, profile)}
+    return {path: systems for path, systems in by_file.items() if systems}
+
+
+def _moved_tools(profile_values: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the set of tools and the index of each system whose `tools` is a path: the index, before it was a key."""
+    systems, none = value_of(profile_values, SYSTEMS), paths.NONE.as_posix()
+    new_keys = {}
+    for name, system in systems.items() if isinstance(systems, Mapping) else ():
+        index = system.get("tools") if isinstance(system, Mapping) else None
+        if isinstance(index, str) and "/" in index:
+            calls_tools = index != none and system.get("kind", "model") == "model"
+            new_keys[str(name)] = {"tools": ALL_TOOLS if calls_tools else "none", "index": index}
+    return new_keys
 
 
 def complete(values: Any) -> None:

@@ -13,7 +13,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.files import write_text
 from nightjar.core.json_text import quote_short
-from nightjar.params.profiles import added_by_user, applied_targets
+from nightjar.params.profiles import added_by_user, applied_targets, moved_tools
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
 from pipelines.commands.plan_profile import show_missing
@@ -68,6 +68,10 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
     alone = dry_run or not paths.REBUILD_LOCK.exists()
     with nullcontext() if alone else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):
         changes = apply(Path(), profile, settings, write=not dry_run)
+    for file, systems in moved_tools(Path(), profile).items():
+        forms = (f"{name} (tools: {keys['tools']}, index: {keys['index']})" for name, keys in systems.items())
+        message = f"moved the index of tools out of `tools`: {', '.join(forms)}"
+        say(f"nightjar: use: {file}: {message}; write this into the profile", err=True)
     if lost := added_by_user(Path(), changes):
         removed = "would be removed" if dry_run else "removed"
         copy = "" if dry_run else f"; params.yaml before: {paths.PARAMS_BEFORE}"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nightjar.core.config import read_yaml
 from nightjar.core.paths import PARAMS_BEFORE
 from pipelines.cli import main
 from pipelines.process.lock import rebuild_lock
@@ -89,3 +90,27 @@ def test_only_what_the_profile_is_for_is_named_as_missing(project: Path) -> None
     assert not [line for line in named if "data/retrieve/" in line]
     listed = {one["check"]: one for one in json.loads(captured(main, ["doctor", "--json"]).stdout)}
     assert "data/predict/" not in listed["data"]["text"]
+
+
+def test_systems_whose_tools_are_a_path_are_moved_with_a_line(project: Path) -> None:
+    systems = {
+        "supernatinst-mine": {"kind": "model", "weights": "own", "tools": "data/index"},
+        "supernatinst-plain": {"kind": "model", "weights": "own", "tools": "data/none"},
+        "classification-mine": {"kind": "reader", "weights": "own", "tools": "data/index"},
+    }
+    for name, system in systems.items():
+        benchmark, _, short = name.partition("-")
+        system |= {"benchmark": benchmark, "system": short, "evidence": "data/none"}
+    profile = project / "profiles/mine.yaml"
+    profile.write_text(json.dumps({"extends": "sample", "predict": {"systems": systems}}))
+    done = captured(main, ["use", "mine"])
+    assert done.returncode == 0
+    note = (
+        "nightjar: use: profiles/mine.yaml: moved the index of tools out of `tools`: supernatinst-mine (tools: all, "
+        "index: data/index), supernatinst-plain (tools: none, index: data/none), classification-mine (tools: none, "
+        "index: data/index); write this into the profile"
+    )
+    assert note in done.stderr.splitlines()
+    written = read_yaml(project / "params.yaml")["predict"]["systems"]
+    moved = {name: (written[name]["tools"], written[name]["index"]) for name in systems}
+    assert list(moved.values()) == [("all", "data/index"), ("none", "data/none"), ("none", "data/index")]
