@@ -22,7 +22,7 @@ _BLANKS = " \t\r"
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetFile:
     """A file of a format: its split (None: the set has no published splits), and the label of all its sentences."""
 
     file: str
@@ -41,7 +41,7 @@ class Format:
     """
 
     task: str
-    parts: tuple[Part, ...]
+    parts: tuple[DatasetFile, ...]
     read: Callable[[str], tuple[str, str] | tuple[str, str, str]]
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     header: tuple[str, ...] = ()
@@ -117,17 +117,17 @@ def _claim(line: str) -> tuple[str, str, str]:
     return label, claim, str(id)
 
 
-def _splits(pattern: str, *splits: Split) -> tuple[Part, ...]:
-    return tuple(Part(pattern.format(split), split) for split in splits)
+def _splits(pattern: str, *splits: Split) -> tuple[DatasetFile, ...]:
+    return tuple(DatasetFile(pattern.format(split), split) for split in splits)
 
 
-def _tested_by_dev(folder: str) -> tuple[Part, ...]:
+def _tested_by_dev(folder: str) -> tuple[DatasetFile, ...]:
     """The files of GLUE, whose test labels are not published: the published dev split tests."""
-    return Part(f"{folder}/train.tsv", "train"), Part(f"{folder}/dev.tsv", "test")
+    return DatasetFile(f"{folder}/train.tsv", "train"), DatasetFile(f"{folder}/dev.tsv", "test")
 
 
-def _two(negative: str, positive: str, first: str, second: str) -> tuple[Part, ...]:
-    return Part(negative, label=first), Part(positive, label=second)
+def _two(negative: str, positive: str, first: str, second: str) -> tuple[DatasetFile, ...]:
+    return DatasetFile(negative, label=first), DatasetFile(positive, label=second)
 
 
 _ALL: tuple[Split, ...] = ("train", "dev", "test")
@@ -138,7 +138,7 @@ FORMATS = (
     Format("sst2", _tested_by_dev("SST-2"), _tabs, header=("sentence\tlabel",)),
     Format("sst5", _splits("stsa.fine.{}", *_ALL), _label_first),
     _CSV("sst5", _splits("sst-5/{}.csv", *_ALL)),
-    Format("cola", (Part("cola.train.tsv", "train"), Part("cola.dev.tsv", "test")), _tabs),
+    Format("cola", (DatasetFile("cola.train.tsv", "train"), DatasetFile("cola.dev.tsv", "test")), _tabs),
     Format("cola", _tested_by_dev("CoLA"), _tabs),
     Format("trec", _splits("TREC.{}", "train", "test"), _coarse_first, "latin-1"),
     _CSV("trec", _splits("trec/{}.csv", *_ALL)),
@@ -160,7 +160,7 @@ FORMATS = (
     # The sizes of Guo et al. 2023. Without its own training file, the set is divided.
     Format(
         "fever",
-        (Part("fever.train.jsonl", "train"), Part("fever.paper_dev.jsonl")),
+        (DatasetFile("fever.train.jsonl", "train"), DatasetFile("fever.paper_dev.jsonl")),
         _claim,
         sizes=Sizes(1000, 5000),
         more=("fever.train.jsonl",),
@@ -181,8 +181,8 @@ def load(folder: Path, encodings: Mapping[str, str] | None = None) -> Iterator[R
     encodings = encodings or {}
     present = [format for task in LABELS if (format := _format(folder, task))]
     if not present:
-        known = ", ".join(format.required[-1] for format in FORMATS)
-        raise NightjarError("no data set of classification", folder, f"put one in it, such as {known}")
+        file_names = ", ".join(format.required[-1] for format in FORMATS)
+        raise NightjarError("no data set of classification", folder, f"put one in it, such as {file_names}")
     files = [part.file for format in present for part in format.parts]
     for pattern in encodings:
         if not any(fnmatchcase(file, pattern) for file in files):
@@ -195,15 +195,15 @@ def load(folder: Path, encodings: Mapping[str, str] | None = None) -> Iterator[R
 def _format(folder: Path, task: str) -> Format | None:
     """The format of the task's set; None if it is missing. Raises NightjarError for several, and for a part."""
     formats = [format for format in FORMATS if format.task == task]
-    found = [format for format in formats if any((folder / part.file).exists() for part in format.parts)]
-    if len(found) > 1:
-        files = " and ".join(format.required[0] for format in found)
+    present = [format for format in formats if any((folder / part.file).exists() for part in format.parts)]
+    if len(present) > 1:
+        files = " and ".join(format.required[0] for format in present)
         raise NightjarError(f"{task} has two formats, {files}", folder, "remove one of them")
-    for name in found[0].required if found else ():
+    for name in present[0].required if present else ():
         if not (folder / name).exists():
-            have = next(part.file for part in found[0].parts if (folder / part.file).exists())
+            have = next(part.file for part in present[0].parts if (folder / part.file).exists())
             raise NightjarError(f"{have} is there without {name}", folder, f"add {name}, or remove {have}")
-    return found[0] if found else None
+    return present[0] if present else None
 
 
 def _records(folder: Path, format: Format, encodings: Mapping[str, str]) -> Iterator[Record | Refused]:
@@ -216,20 +216,26 @@ def _records(folder: Path, format: Format, encodings: Mapping[str, str]) -> Iter
                     yield row
                 else:
                     accepted.append(row)
-    for split, found in _split(format, published).items():
-        for it in found:
-            yield Record(format.task, it.id, it.file, {"text": it.text, "side": split}, (it.label,))
+    for split, split_sentences in _split(format, published).items():
+        for sentence in split_sentences:
+            yield Record(
+                format.task,
+                sentence.id,
+                sentence.file,
+                {"text": sentence.text, "side": split},
+                (sentence.label,),
+            )
 
 
 def _split(format: Format, published: Mapping[Split | None, list[Sentence]]) -> dict[Split, list[Sentence]]:
     if None in published:
         return divide(published[None], format.sizes, published.get("train"))
-    found: dict[Split, list[Sentence]] = {split: rows for split, rows in published.items() if split}
-    return found if "dev" in found else found | with_dev(found["train"])
+    splits: dict[Split, list[Sentence]] = {split: rows for split, rows in published.items() if split}
+    return splits if "dev" in splits else splits | with_dev(splits["train"])
 
 
 def sentences(
-    folder: Path, format: Format, part: Part, encodings: Mapping[str, str]
+    folder: Path, format: Format, part: DatasetFile, encodings: Mapping[str, str]
 ) -> Iterator[Sentence | Refused]:
     """Every line of a file as a sentence, or refused with the reason; a header is neither.
 
@@ -254,7 +260,7 @@ def sentences(
             yield Refused(part.file, str(error), line, f"{part.file}:{number}")
 
 
-def _sentence(format: Format, part: Part, number: int, line: str) -> Sentence:
+def _sentence(format: Format, part: DatasetFile, number: int, line: str) -> Sentence:
     if not line.strip():
         raise InvalidRow("a blank line")
     code, text, *id = format.read(line)
@@ -263,11 +269,11 @@ def _sentence(format: Format, part: Part, number: int, line: str) -> Sentence:
         raise InvalidRow("the sentence is blank")
     label = part.label
     if label is None:
-        found = of_code(format.task, code.strip(_BLANKS))
-        if found is None:
-            known = ", ".join(code for one in LABELS[format.task] for code in one.codes)
-            raise InvalidRow(f"the label is none of {known}")
-        label = found.name
+        coded_label = of_code(format.task, code.strip(_BLANKS))
+        if coded_label is None:
+            codes = ", ".join(code for one in LABELS[format.task] for code in one.codes)
+            raise InvalidRow(f"the label is none of {codes}")
+        label = coded_label.name
     return Sentence(part.file, number, text, label, *(id or [f"{part.file}:{number}"]))
 
 

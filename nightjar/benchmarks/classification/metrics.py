@@ -1,4 +1,4 @@
-"""How classification scores an answer (Guo et al. 2023): by the label that it names.
+"""The metrics of classification (Guo et al. 2023), which score an answer by the label that it names.
 
 An answer that names no label is wrong. In Matthews correlation it is a label of its own, which is never right. The
 published code counts it as the first label instead, which can make it right.
@@ -29,10 +29,10 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     or whose reference is none of its labels.
     """
     table = np.full((len(questions), 3), np.nan)
-    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
+    for place, (question, question_answers) in enumerate(zip(questions, answers, strict=True)):
         gold = _gold(question)
-        found = number(question.task_id, own[0]) if own else None
-        predicted = NO_LABEL if found is None else found
+        named_label = number(question.task_id, question_answers[0]) if question_answers else None
+        predicted = NO_LABEL if named_label is None else named_label
         table[place, 0] = predicted == gold
         if question.task_id == MATTHEWS:
             table[place, 1:] = predicted, gold

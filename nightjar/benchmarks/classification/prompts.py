@@ -68,13 +68,13 @@ def demonstrations(train: Iterable[Labelled], task: str, shots: int = SHOTS, see
     if not shots:
         return []
     labels = names(task)
-    most = shots // len(labels) + 1
+    per_label = shots // len(labels) + 1
     chosen: list[Labelled] = []
     taken: Counter[str] = Counter()
-    for it in train:
-        if taken[it.label] < most:
-            chosen.append(it)
-            taken[it.label] += 1
+    for sentence in train:
+        if taken[sentence.label] < per_label:
+            chosen.append(sentence)
+            taken[sentence.label] += 1
         if len(chosen) >= shots and len(taken) == len(labels):
             break
     if missing := [label for label in labels if label not in taken]:
@@ -84,15 +84,15 @@ def demonstrations(train: Iterable[Labelled], task: str, shots: int = SHOTS, see
     return chosen
 
 
-def shortened(text: str, most: int = FIELD) -> str:
-    """The text, or at most `most` characters of it: whole words and "..."."""
-    if len(text) <= most + LEEWAY:
+def shortened(text: str, limit: int = FIELD) -> str:
+    """The text, or at most `limit` characters of it: whole words and "..."."""
+    if len(text) <= limit + LEEWAY:
         return text
-    return text[: most - 3].rsplit(" ", 1)[0] + "..."
+    return text[: limit - 3].rsplit(" ", 1)[0] + "..."
 
 
 def prompt(task: str, text: str) -> str:
-    """What a task asks about a sentence, or a pair with PAIR between. Raises NightjarError for an unknown task."""
+    """The question of a task about a sentence or a pair. Raises NightjarError for an unknown task."""
     labels_of(task)
     first, *others = TEMPLATES[task].split("{}")
     fields = text.split(PAIR, maxsplit=len(others) - 1)
@@ -106,7 +106,7 @@ def query(task: str, text: str) -> str:
 
 
 def choice(task: str, label: str) -> str:
-    """What follows a `query` if that label is the answer: a blank and its word. Raises NightjarError as `label_of`."""
+    """The text of a label as the answer to a `query`: a blank and its word. Raises NightjarError as `label_of`."""
     return f" {label_of(task, label).prompt_word}"
 
 
@@ -115,11 +115,11 @@ def demonstration(task: str, text: str, label: str) -> str:
     return prompt(task, text).replace("\n\n", "\n") + CUE + choice(task, label)
 
 
-def prefix(task: str, shown: Sequence[Labelled]) -> str:
-    """What comes before a `query`: the demonstrations in their order; empty if there are none."""
-    if not shown:
+def prefix(task: str, examples: Sequence[Labelled]) -> str:
+    """The text before a `query`: the demonstrations in their order; empty if there are none."""
+    if not examples:
         return ""
-    return HEAD + SEPARATOR.join(demonstration(task, it.text, it.label) for it in shown) + SEPARATOR
+    return HEAD + SEPARATOR.join(demonstration(task, it.text, it.label) for it in examples) + SEPARATOR
 
 
 def reader_question(task: str, text: str, form: str = "intended") -> str:
@@ -149,5 +149,5 @@ def reader_inputs(task: str, text: str, passages: Sequence[str], form: str = "in
 
 
 def target(task: str, label: str) -> str:
-    """What the decoder learns to write for a label. Raises NightjarError as `label_of`."""
+    """The text that the decoder learns to write for a label. Raises NightjarError as `label_of`."""
     return f"{MASK} {label_of(task, label).reader_word} {END}"

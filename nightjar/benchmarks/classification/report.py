@@ -84,14 +84,14 @@ class Ranked:
     answers: Mapping[str, Mapping[Key, str]]
 
 
-def ranked(found: Evaluated) -> Ranked | None:
+def ranked(evaluated: Evaluated) -> Ranked | None:
     """The rankings of the benchmark; None if the parameters have no consistency for it.
 
     Raises NightjarError if a table is missing.
     """
     # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
 
-    params, card = found.params, found.card
+    params, card = evaluated.params, evaluated.card
     if card.name not in params.consistency.benchmarks:
         return None
     folders = {stage: path / card.name for stage, (path, _) in STAGES.items()}
@@ -100,14 +100,14 @@ def ranked(found: Evaluated) -> Ranked | None:
         stage: [one.system for one in systems if one.evidence == path] for stage, path in folders.items()
     }
     for path in (*folders.values(), paths.CONSISTENCY / card.name, paths.INDEX):
-        found.reads(path)
-    scores = {one.system: one for one in found.scores}
+        evaluated.reads(path)
+    scores = {one.system: one for one in evaluated.scores}
     right, answers = {}, {}
-    for system in (system for some in readers.values() for system in some):
+    for system in (system for stage_systems in readers.values() for system in stage_systems):
         keys = [key.instance for key in scores[system].keys]
         values = scores[system].parts[card.right].tolist()
         right[system] = {key: value == 1 for key, value in zip(keys, values, strict=True)}
-        rows = found.predictions(system, ["task_id", "id", "answers"])
+        rows = evaluated.predictions(system, ["task_id", "id", "answers"])
         answers[system] = {(row["task_id"], row["id"]): next(iter(row["answers"]), "") for row in rows}
     return Ranked(
         params.consistency.passages,
@@ -120,36 +120,36 @@ def ranked(found: Evaluated) -> Ranked | None:
     )
 
 
-def sections(found: Evaluated) -> list[Section]:
+def sections(evaluated: Evaluated) -> list[Section]:
     """Label consistency and cases; none without rankings. Raises NightjarError if a table is missing."""
-    made = ranked(found)
-    if made is None:
+    retrieval = ranked(evaluated)
+    if retrieval is None:
         return []
-    return [*([consistency(found.card, made)] if made.rows else []), cases(found, made)]
+    return [*([consistency(evaluated.card, retrieval)] if retrieval.rows else []), cases(evaluated, retrieval)]
 
 
-def consistency(card: Benchmark, made: Ranked) -> Section:
+def consistency(card: Benchmark, retrieval: Ranked) -> Section:
     """Label consistency (Guo et al. 2023): the shares of passages, and right answers by them."""
     source = CONSISTENCY[0].source
     blocks: list[Block] = [
         Text(
             "A passage is consistent if a reader that was trained without passages gives it the label of the question. "
-            f"The table has the mean share in percent of consistent passages among the first {made.depth} of a "
+            f"The table has the mean share in percent of consistent passages among the first {retrieval.depth} of a "
             f"ranking. Rows in italics are published ({source}), by reranker; all their models are larger."
         ),
-        shares(card, made),
+        shares(card, retrieval),
     ]
     lines = [
-        (system, stage, points(made, stage, system))
-        for stage, systems in made.readers.items()
+        (system, stage, points(retrieval, stage, system))
+        for stage, systems in retrieval.readers.items()
         for system in systems
     ]
     rows = [
         Row(
             (system, STAGES[stage][1], f"{100 * it.share:.0f}", f"{it.n:,}", number(it.right, 1), it.interval)
         )
-        for system, stage, some in lines
-        for it in some
+        for system, stage, system_points in lines
+        for it in system_points
     ]
     if rows:
         head = Column("system", "text"), Column("passages", "text")
@@ -159,7 +159,7 @@ def consistency(card: Benchmark, made: Ranked) -> Section:
                 "Questions of all tasks by the share of consistent passages that a system read: how many were answered "
                 f"right. Lines are {CONFIDENCE:.0%} intervals over the questions, where there are enough."
             ),
-            _plot(card, [(system, some) for system, _, some in lines]),
+            _plot(card, [(system, system_points) for system, _, system_points in lines]),
             Fold(
                 f"The same as a table ({counted_as(len(rows), 'row')})",
                 [Table((*head, *map(Column, titles)), rows)],
@@ -190,15 +190,15 @@ class Share:
         return f"[{number(self.low, 1)}, {number(self.high, 1)}]"
 
 
-def points(found: Ranked, stage: str, system: str) -> list[Share]:
+def points(retrieval: Ranked, stage: str, system: str) -> list[Share]:
     """The questions of all tasks by the share of consistent passages among those that `system` read, the least first.
 
     Of at most POINTS equal steps, a share belongs to the one that ends with it or after it; 0 has a point of its own.
     """
-    steps = min(found.depth, POINTS)
+    steps = min(retrieval.depth, POINTS)
     bins: dict[int, list[float]] = {}
-    for row in found.rows:
-        right = found.right[system].get((row["task_id"], row["id"]))
+    for row in retrieval.rows:
+        right = retrieval.right[system].get((row["task_id"], row["id"]))
         if row["ranking"] == stage and right is not None:
             bins.setdefault(ceil(round(steps * row["consistent"], 9)), []).append(float(right))
     result = []
@@ -208,10 +208,10 @@ def points(found: Ranked, stage: str, system: str) -> list[Share]:
     return result
 
 
-def shares(card: Benchmark, found: Ranked) -> Table:
+def shares(card: Benchmark, retrieval: Ranked) -> Table:
     """The mean share in percent by track, beside the published ones, in the layout of the paper's tables."""
     by: dict[tuple[str, str], list[float]] = {}
-    for row in found.rows:
+    for row in retrieval.rows:
         by.setdefault((row["ranking"], row["task_id"]), []).append(row["consistent"])
     tasks = [task for task in card.tracks if any(name == task for _, name in by)]
     tasks += sorted({name for _, name in by} - set(tasks))
@@ -223,7 +223,7 @@ def shares(card: Benchmark, found: Ranked) -> Table:
         Row((it.system, *(cell(it.values.get(task)) for task in tasks)), published=True) for it in CONSISTENCY
     ]
     for stage, (_, title) in STAGES.items():
-        means = (100 * sum(some) / len(some) if (some := by.get((stage, task))) else None for task in tasks)
+        means = (100 * sum(values) / len(values) if (values := by.get((stage, task))) else None for task in tasks)
         rows.append(Row((title, *map(cell, means))))
     counts = (len(by.get(("retrieve", task), by.get(("rerank", task), []))) for task in tasks)
     columns = [
@@ -248,22 +248,22 @@ def _plot(card: Benchmark, lines: Sequence[tuple[str, Sequence[Share]]]) -> Poin
                     it.low,
                     it.high,
                 )
-                for it in some
+                for it in system_points
             ]
-            for system, some in lines
+            for system, system_points in lines
         },
         ("system", "consistent (%)", "n", "right (%)", "low", "high"),
-        [(system, 100 * it.share, it.n, it.right, it.low, it.high) for system, some in lines for it in some],
+        [(system, 100 * it.share, it.n, it.right, it.low, it.high) for system, system_points in lines for it in system_points],
         joined=True,
     )
 
 
-def cases(found: Evaluated, made: Ranked) -> Section:
-    """What was retrieved for some questions, and what reranking made of it (the paper's table 3); a block a task."""
-    systems = compared(made)
-    chosen = choose(made, systems, found.params.seed)
-    by_key = {one.key: one for one in found.questions}
-    listed = list(found.card.tracks)
+def cases(evaluated: Evaluated, retrieval: Ranked) -> Section:
+    """The passages of a few questions before and after reranking (the paper's table 3); a block a task."""
+    systems = compared(retrieval)
+    chosen = choose(retrieval, systems, evaluated.params.seed)
+    by_key = {one.key: one for one in evaluated.questions}
+    listed = list(evaluated.card.tracks)
     tasks = sorted(chosen, key=lambda task: (listed.index(task) if task in listed else len(listed), task))
     blocks: list[Block] = [
         Text(
@@ -275,18 +275,18 @@ def cases(found: Evaluated, made: Ranked) -> Section:
         )
     ]
     for task in tasks:
-        some = [case(found.card, made, by_key[key], systems) for key in chosen[task]]
-        title = initial(found.card.task(task).title or task)
-        blocks.append(Fold(f"{title} ({counted_as(len(some), 'question')})", some, open=task == tasks[0]))
+        case_tables = [case(evaluated.card, retrieval, by_key[key], systems) for key in chosen[task]]
+        title = initial(evaluated.card.task(task).title or task)
+        blocks.append(Fold(f"{title} ({counted_as(len(case_tables), 'question')})", case_tables, open=task == tasks[0]))
     return Section("cases", "Passages before and after reranking", blocks)
 
 
-def compared(found: Ranked) -> list[str]:
+def compared(retrieval: Ranked) -> list[str]:
     """The last system that reads the first stage's passages and the first that reads reranked ones, if any."""
-    return [*found.readers["retrieve"][-1:], *found.readers["rerank"][:1]]
+    return [*retrieval.readers["retrieve"][-1:], *retrieval.readers["rerank"][:1]]
 
 
-def choose(found: Ranked, systems: Sequence[str], seed: int) -> dict[str, list[Key]]:
+def choose(retrieval: Ranked, systems: Sequence[str], seed: int) -> dict[str, list[Key]]:
     """At most CASES questions of each task with both rankings.
 
     One that reranking turns from wrong to right comes first, then one that it turns from right to wrong; others fill
@@ -297,32 +297,32 @@ def choose(found: Ranked, systems: Sequence[str], seed: int) -> dict[str, list[K
         return hashlib.sha256("\x1f".join((str(seed), *key)).encode()).hexdigest()
 
     by_task: dict[str, list[Key]] = {}
-    for key in sorted(set.intersection(*(set(some) for some in found.rankings.values())), key=order):
+    for key in sorted(set.intersection(*(set(ranking) for ranking in retrieval.rankings.values())), key=order):
         by_task.setdefault(key[0], []).append(key)
     chosen = {}
     for task, keys in by_task.items():
-        turns = {key: _turn(found, systems, key) for key in keys}
+        turns = {key: _turn(retrieval, systems, key) for key in keys}
         first = [next((key for key in keys if turns[key] == turn), None) for turn in (1, -1)]
         ordered = [*(key for key in first if key), *sorted(keys, key=lambda key: -abs(turns[key]))]
         chosen[task] = list(dict.fromkeys(ordered))[:CASES]
     return chosen
 
 
-def _turn(found: Ranked, systems: Sequence[str], key: Key) -> int:
+def _turn(retrieval: Ranked, systems: Sequence[str], key: Key) -> int:
     """1 from wrong to right, -1 from right to wrong, else 0."""
     if len(systems) < 2:
         return 0
-    before, after = (found.right[system].get(key, False) for system in systems)
+    before, after = (retrieval.right[system].get(key, False) for system in systems)
     return int(after) - int(before)
 
 
-def case(card: Benchmark, found: Ranked, question: Question, systems: Sequence[str]) -> Table:
+def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequence[str]) -> Table:
     """The first passages of both rankings of a question, with their labels where a reader gave them one."""
     key, gold = question.key, question.references[0]
-    labelled = {row["ranking"]: row for row in found.rows if (row["task_id"], row["id"]) == key}
+    labelled = {row["ranking"]: row for row in retrieval.rows if (row["task_id"], row["id"]) == key}
     answers = (
-        f"{system} answers {cut(found.answers[system].get(key, '')) or '(empty)'} "
-        f"({'right' if found.right[system].get(key) else 'wrong'})"
+        f"{system} answers {cut(retrieval.answers[system].get(key, '')) or '(empty)'} "
+        f"({'right' if retrieval.right[system].get(key) else 'wrong'})"
         for system in systems
     )
     lines = [
@@ -337,13 +337,13 @@ def case(card: Benchmark, found: Ranked, question: Question, systems: Sequence[s
             if stage in labelled
         )
         lines.append(f"Consistent: {', '.join(consistent)}")
-    before = {number: f"{rank}" for rank, number in enumerate(found.rankings["retrieve"][key][0].tolist(), 1)}
-    sides = [_passages(found, stage, key, gold, labelled.get(stage)) for stage in STAGES]
+    before = {number: f"{rank}" for rank, number in enumerate(retrieval.rankings["retrieve"][key][0].tolist(), 1)}
+    sides = [_passages(retrieval, stage, key, gold, labelled.get(stage)) for stage in STAGES]
     rows = []
     for rank, (first, second) in enumerate(zip_longest(*sides), 1):
-        left = (None, None, None) if first is None else first[1:]
-        right = (None,) * 4 if second is None else (second[1], before.get(second[0]), *second[2:])
-        rows.append(Row((f"{rank}", *left, *right)))
+        first_cells = (None, None, None) if first is None else first[1:]
+        second_cells = (None,) * 4 if second is None else (second[1], before.get(second[0]), *second[2:])
+        rows.append(Row((f"{rank}", *first_cells, *second_cells)))
     side = Column("score"), Column("label", "text")
     columns = (Column("rank"), Column("first stage", "words"), *side)
     return Table(
@@ -352,13 +352,13 @@ def case(card: Benchmark, found: Ranked, question: Question, systems: Sequence[s
 
 
 def _passages(
-    found: Ranked, stage: str, key: Key, gold: str, labelled: Mapping[str, Any] | None
+    retrieval: Ranked, stage: str, key: Key, gold: str, labelled: Mapping[str, Any] | None
 ) -> list[tuple[int, Cell, Cell, Cell]]:
     """The number of each passage, and its cells: text, score and label."""
-    numbered, scored = found.rankings[stage][key]
+    numbered, scored = retrieval.rankings[stage][key]
     numbers, scores = numbered[:PASSAGES], scored[:PASSAGES]
     of = dict(zip(labelled["passages"], labelled["labels"], strict=True)) if labelled else {}
-    texts = found.passages.texts(numbers)
+    texts = retrieval.passages.texts(numbers)
     return [
         (
             number,

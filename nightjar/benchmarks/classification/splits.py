@@ -42,7 +42,7 @@ class Sentence(NamedTuple):
 
 
 def divide(
-    found: Sequence[Sentence], sizes: Sizes, train: Sequence[Sentence] | None = None
+    sentences: Sequence[Sentence], sizes: Sizes, train: Sequence[Sentence] | None = None
 ) -> dict[Split, list[Sentence]]:
     """The splits of a set without published ones, each in the order of the checksums.
 
@@ -50,15 +50,15 @@ def divide(
     is "rest". The order mixes labels that are in separate files. A set that is too small for `sizes` has TEST percent
     test sentences.
     """
-    small = train is None and len(found) < SMALL * sizes.test
-    tests, others = _taken(_ordered(found), len(found) * TEST // 100 if small else sizes.test)
-    rest: list[Sentence] = []
+    small = train is None and len(sentences) < SMALL * sizes.test
+    tests, others = _taken(_ordered(sentences), len(sentences) * TEST // 100 if small else sizes.test)
+    surplus: list[Sentence] = []
     if train is not None:
         tested = {_checksum(it.text) for it in tests}
-        rest, others = others, _ordered(it for it in train if _checksum(it.text) not in tested)
-        rest += [it for it in train if _checksum(it.text) in tested]
-    used, left = (others, []) if small or sizes.train is None else _taken(others, sizes.train)
-    return {"test": tests, **with_dev(used), "rest": rest + left}
+        surplus, others = others, _ordered(it for it in train if _checksum(it.text) not in tested)
+        surplus += [it for it in train if _checksum(it.text) in tested]
+    used, untaken = (others, []) if small or sizes.train is None else _taken(others, sizes.train)
+    return {"test": tests, **with_dev(used), "rest": surplus + untaken}
 
 
 def with_dev(train: Sequence[Sentence]) -> dict[Split, list[Sentence]]:
@@ -70,8 +70,8 @@ def with_dev(train: Sequence[Sentence]) -> dict[Split, list[Sentence]]:
     }
 
 
-def _ordered(found: Iterable[Sentence]) -> list[Sentence]:
-    return sorted(found, key=lambda it: (_checksum(it.text), it.text, it.where))
+def _ordered(sentences: Iterable[Sentence]) -> list[Sentence]:
+    return sorted(sentences, key=lambda it: (_checksum(it.text), it.text, it.where))
 
 
 def _checksum(text: str) -> bytes:
@@ -81,12 +81,12 @@ def _checksum(text: str) -> bytes:
 def _taken(ordered: Sequence[Sentence], count: int) -> tuple[list[Sentence], list[Sentence]]:
     """The first `count` sentences and the others; equal texts stay together, so that it may be fewer."""
     taken: list[Sentence] = []
-    left: list[Sentence] = []
+    others: list[Sentence] = []
     start = 0
     while start < len(ordered):
         key, end = _checksum(ordered[start].text), start + 1
         while end < len(ordered) and _checksum(ordered[end].text) == key:
             end += 1
-        (taken if len(taken) + end - start <= count else left).extend(ordered[start:end])
+        (taken if len(taken) + end - start <= count else others).extend(ordered[start:end])
         start = end
-    return taken, left
+    return taken, others

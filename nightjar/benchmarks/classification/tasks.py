@@ -130,8 +130,8 @@ def number(task: str, text: str) -> int | None:
 
 @cache
 def _answers(task: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for place, label in enumerate(labels_of(task)):
         for text in (label.name, *label.codes, label.prompt_word, label.reader_word, *label.others):
-            found[text.casefold()] = place
-    return found
+            numbers[text.casefold()] = place
+    return numbers

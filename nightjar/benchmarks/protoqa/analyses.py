@@ -53,7 +53,7 @@ _ASKING = frozenset({"name", "tell", "give", "something", "someone", "someplace"
 FORM = "give ConceptNet's assertions (.csv or .csv.gz), or lines of start TAB relation TAB end"
 
 
-class Agreement(NamedTuple):
+class SimilarityAgreement(NamedTuple):
     """Answers that a similarity assigns to a cluster, that people do, and that both assign to the same one."""
 
     assigned: int
@@ -68,12 +68,12 @@ class Agreement(NamedTuple):
         return dict(zip(_FIGURES, (precision, recall, 2 * self.same / both if both else None), strict=True))
 
 
-def agreement(pairs: Iterable[tuple[str | None, str | None]]) -> Agreement:
+def agreement(pairs: Iterable[tuple[str | None, str | None]]) -> SimilarityAgreement:
     """The counts over answers, each with the cluster that a similarity and that people assign it to."""
     counted = list(pairs)
     assigned = sum(predicted is not None for predicted, _ in counted)
     by_people = sum(annotated is not None for _, annotated in counted)
-    return Agreement(
+    return SimilarityAgreement(
         assigned, by_people, sum(predicted == annotated is not None for predicted, annotated in counted)
     )
 
@@ -104,17 +104,17 @@ def assess(
     Over all answers of all questions in the file. Raises NightjarError for a question or a cluster that the references
     do not have.
     """
-    known = {question.id: question for question in questions}
+    by_id = {question.id: question for question in questions}
     pairs: dict[str, list[tuple[str | None, str | None]]] = {}
     count = answers = 0
     for where, id, assessed in assessments(file):
-        if id not in known:
+        if id not in by_id:
             raise unknown_id(id, where)
-        annotated = _by_people(known[id], assessed, where)
-        for name, predicted in assignments(known[id], list(assessed), encoder).items():
+        annotated = _by_people(by_id[id], assessed, where)
+        for name, predicted in assignments(by_id[id], list(assessed), encoder).items():
             pairs.setdefault(name, []).extend(zip(predicted, annotated, strict=True))
         count, answers = count + 1, answers + len(assessed)
-    rows = [_row(name, agreement(found)) for name, found in pairs.items()]
+    rows = [_row(name, agreement(cluster_pairs)) for name, cluster_pairs in pairs.items()]
     return {"rows": rows, "questions": count, "answers": answers}
 
 
@@ -129,10 +129,10 @@ def _by_people(question: Question, assessed: Mapping[str, str], where: str) -> A
     return [cluster if cluster in ids else None for cluster in assessed.values()]
 
 
-def _row(name: str, found: Agreement) -> dict[str, Any]:
+def _row(name: str, counts: SimilarityAgreement) -> dict[str, Any]:
     published = TABLE_4.get(name, (None, None, None))
     beside = {f"published {figure}": value for figure, value in zip(_FIGURES, published, strict=True)}
-    return {"similarity": name, **found._asdict(), **found.figures(), **beside}
+    return {"similarity": name, **counts._asdict(), **counts.figures(), **beside}
 
 
 def compare_clusterings(
@@ -143,36 +143,36 @@ def compare_clusterings(
     Compared are the strings that both clusterings have in one cluster each; the others are counted. `mean` is over the
     questions with two such strings or more, None if there is none. Raises NightjarError for an unknown question.
     """
-    known = {question.id: question for question in questions}
+    by_id = {question.id: question for question in questions}
     rows: dict[str, dict[str, Any]] = {}
-    for where, other in references(file):
-        if other.id not in known:
-            raise unknown_id(other.id, where)
-        if other.id in rows:
-            raise NightjarError(f"the id {quote_short(other.id)} occurs twice", where, "give every id once")
-        one, two = _clusters_of_strings(known[other.id]), _clusters_of_strings(other)
-        both = [string for string in one if string in two and one[string] and two[string]]
-        rows[other.id] = {
-            "question": other.id,
+    for where, question in references(file):
+        if question.id not in by_id:
+            raise unknown_id(question.id, where)
+        if question.id in rows:
+            raise NightjarError(f"the id {quote_short(question.id)} occurs twice", where, "give every id once")
+        first_clusters, second_clusters = _clusters_of_strings(by_id[question.id]), _clusters_of_strings(question)
+        both = [string for string in first_clusters if string in second_clusters and first_clusters[string] and second_clusters[string]]
+        rows[question.id] = {
+            "question": question.id,
             "strings": len(both),
-            "left out": len({*one, *two}) - len(both),
-            "blanc": blanc([one[string] for string in both], [two[string] for string in both]),
+            "left out": len({*first_clusters, *second_clusters}) - len(both),
+            "blanc": blanc([first_clusters[string] for string in both], [second_clusters[string] for string in both]),
         }
     if not rows:
         raise NightjarError("no clusterings", file, REFERENCE)
     values = [row["blanc"] for row in rows.values() if row["blanc"] is not None]
     mean = sum(values) / len(values) if values else None
     facts = {"mean": mean, "questions": len(values), "published mean": PUBLISHED_BLANC}
-    return {"rows": list(rows.values()), **facts, "not compared": len(known) - len(values)}
+    return {"rows": list(rows.values()), **facts, "not compared": len(by_id) - len(values)}
 
 
 def _clusters_of_strings(question: Question) -> dict[str, str]:
     """The cluster of each string; the empty text for a string that is in several."""
-    found: dict[str, str] = {}
+    cluster_names: dict[str, str] = {}
     for cluster in clusters_of(question.parts):
         for string in cluster.answers:
-            found[string] = "" if string in found else f"in {cluster.id}"
-    return found
+            cluster_names[string] = "" if string in cluster_names else f"in {cluster.id}"
+    return cluster_names
 
 
 def coverage(
@@ -186,7 +186,7 @@ def coverage(
     """
     words: dict[str, set[int]] = defaultdict(set)
     nodes: dict[str, set[Place]] = defaultdict(set)
-    clusters = {(n, c): one for n, q in enumerate(questions) for c, one in enumerate(clusters_of(q.parts))}
+    clusters = {(n, c): cluster for n, q in enumerate(questions) for c, cluster in enumerate(clusters_of(q.parts))}
     for number, question in enumerate(questions):
         for form in _keywords(tokens(str(question.parts["question"]).lower())) - _ASKING:
             words[form].add(number)
@@ -195,16 +195,16 @@ def coverage(
             for form in _keywords(tokens(string.lower())):
                 nodes[form].add((*place, string))
     connected: set[Place] = set()
-    known: set[tuple[str, str]] = set()
+    seen_pairs: set[tuple[str, str]] = set()
     counts: Counter[str] = Counter()
     for ends in _edges(file, counts, progress):
-        one, other = (_keywords(term.split()) for term in ends)
+        head, tail = (_keywords(term.split()) for term in ends)
         for pair in {
-            *product(one & words.keys(), other & nodes.keys()),
-            *product(other & words.keys(), one & nodes.keys()),
+            *product(head & words.keys(), tail & nodes.keys()),
+            *product(tail & words.keys(), head & nodes.keys()),
         }:
-            if pair not in known:
-                known.add(pair)
+            if pair not in seen_pairs:
+                seen_pairs.add(pair)
                 connected |= {place for place in nodes[pair[1]] if place[0] in words[pair[0]]}
     if not counts["edges"]:
         raise NightjarError(f"no edge between English terms in {counts['lines']} lines", file, FORM)
@@ -215,8 +215,8 @@ def coverage(
         "people": (sum(it.count for it in clusters.values()), sum(clusters[place].count for place in hit)),
     }
     rows = [
-        {"of": name, "n": whole, "connected": part, "share": part / whole if whole else None}
-        for name, (whole, part) in sums.items()
+        {"of": name, "n": total, "connected": part, "share": part / total if total else None}
+        for name, (total, part) in sums.items()
     ]
     facts = {name: counts.pop(name, 0) for name in ("lines", "edges", "other languages")}
     return {"rows": rows, **facts, "malformed": dict(counts)}
@@ -229,8 +229,8 @@ def _keywords(words: Iterable[str]) -> set[str]:
 @lru_cache(maxsize=2**16)
 def _forms(word: str) -> frozenset[str]:
     """A word and its base forms; none of a stop word and of a sign."""
-    known = word in STOP_WORDS or not any(map(str.isalnum, word))
-    return frozenset() if known else frozenset({word, *wordnet().base_forms(word)})
+    skipped = word in STOP_WORDS or not any(map(str.isalnum, word))
+    return frozenset() if skipped else frozenset({word, *wordnet().base_forms(word)})
 
 
 def _edges(path: Path, counts: Counter[str], progress: Progress) -> Iterator[tuple[str, str]]:

@@ -50,11 +50,11 @@ class DatasetQuestion:
 
     def parts(self) -> dict[str, Any]:
         """The parts of a record and of a question."""
-        found: dict[str, Any] = {"question": self.text, "original": self.original, "source": self.source}
-        found["clusters"] = [cluster.parts() for cluster in self.clusters]
+        parts: dict[str, Any] = {"question": self.text, "original": self.original, "source": self.source}
+        parts["clusters"] = [cluster.parts() for cluster in self.clusters]
         if self.raw is not None:
-            found["raw"] = dict(self.raw)
-        return found
+            parts["raw"] = dict(self.raw)
+        return parts
 
 
 def cleaned(answer: str) -> str:
@@ -125,11 +125,11 @@ def question_id(row: Row) -> str:
 def _texts(row: Row) -> tuple[str, str]:
     """The normalised question and the original one."""
     question = row.get("question")
-    known = question if isinstance(question, dict) else row
-    original = known.get("original", question if isinstance(question, str) else None)
+    texts = question if isinstance(question, dict) else row
+    original = texts.get("original", question if isinstance(question, str) else None)
     for key in ("normalized", "normalized-question"):
-        if known.get(key) is not None:
-            text = _text(known[key], "the question")
+        if texts.get(key) is not None:
+            text = _text(texts[key], "the question")
             return text, text if original is None else _text(original, "the question", blank=True)
     if original is None:
         raise InvalidRow("no question.normalized and no normalized-question")
@@ -163,14 +163,14 @@ def _clusters(row: Row, id: str) -> Iterator[Cluster]:
         yield _cluster(name, cluster)
 
 
-def _older(found: Any, key: str, id: str) -> Iterator[tuple[str, Any]]:
+def _older(clusters: Any, key: str, id: str) -> Iterator[tuple[str, Any]]:
     """The ids and the clusters of an older form; those without an id are numbered."""
-    if isinstance(found, list):
-        for place, one in enumerate(found):
-            name = one.get("clusterid") if isinstance(one, dict) else None
-            yield name if is_text(name) else f"{id}.{place}", one
-    elif isinstance(found, dict):
-        for place, (string, count) in enumerate(found.items()):
+    if isinstance(clusters, list):
+        for place, cluster in enumerate(clusters):
+            name = cluster.get("clusterid") if isinstance(cluster, dict) else None
+            yield name if is_text(name) else f"{id}.{place}", cluster
+    elif isinstance(clusters, dict):
+        for place, (string, count) in enumerate(clusters.items()):
             yield f"{id}.{place}", {"count": count, "answers": [string]}
     else:
         raise InvalidRow(f"{key} is not a list and not an object")
@@ -183,9 +183,9 @@ def _cluster(name: str, cluster: Any) -> Cluster:
     strings = cluster.get("answers")
     if not isinstance(strings, list) or not strings:
         raise InvalidRow(f"the cluster {quote_short(name)} has no strings")
-    for one in strings:
-        if not is_text(one):
-            raise InvalidRow(f"an answer of the cluster {quote_short(name)} is {not_text(one)}")
+    for string in strings:
+        if not is_text(string):
+            raise InvalidRow(f"an answer of the cluster {quote_short(name)} is {not_text(string)}")
     return Cluster(name, count, tuple(dict.fromkeys(strings)))
 
 
@@ -213,7 +213,7 @@ def _raw(row: Row) -> dict[str, int | float] | None:
 
 
 def _remarks(row: Row, clusters: Sequence[Cluster], raw: Mapping[str, int | float] | None) -> Iterator[str]:
-    """What is odd in a question that is kept."""
+    """The remarks on a question: peculiarities for which it is not refused."""
     strings = Counter(string for cluster in clusters for string in cluster.answers)
     if any(count > 1 for count in strings.values()):
         yield "a string is in two clusters"

@@ -61,21 +61,21 @@ def labels(question: DatasetQuestion) -> Iterator[str]:
 
 def _is_taxonomic(question: DatasetQuestion, database: WordNet) -> bool:
     classes = _classes(question.text.lower(), database)
-    whole = sum(cluster.count for cluster in question.clusters)
-    if not classes or not whole:
+    people = sum(cluster.count for cluster in question.clusters)
+    if not classes or not people:
         return False
     kinds = (
         cluster.count
         for cluster in question.clusters
         if any(_is_kind(answer, classes, database) for answer in cluster.answers)
     )
-    return sum(kinds) >= _SHARE * whole
+    return sum(kinds) >= _SHARE * people
 
 
 def _classes(text: str, database: WordNet) -> frozenset[str]:
     """The noun synsets of what a question asks for: of the first words of the noun phrase, together and alone."""
-    found = _ASKED_FOR.search(text)
-    words = _END.split(found[1])[0].split()[:_LONGEST] if found else []
+    match = _ASKED_FOR.search(text)
+    words = _END.split(match[1])[0].split()[:_LONGEST] if match else []
     ends = ((start, end) for start in range(len(words)) for end in range(start + 1, len(words) + 1))
     return frozenset(synset for start, end in ends for synset in _nouns(words[start:end], database))
 
@@ -85,7 +85,7 @@ def _nouns(words: Sequence[str], database: WordNet) -> list[str]:
 
 
 def _is_kind(answer: str, classes: frozenset[str], database: WordNet) -> bool:
-    """Whether a sense of the answer is below one of the classes."""
+    """Return whether a sense of the answer is below one of the classes."""
     level = set(_nouns(answer.split(), database)) - classes
     while level:
         level = {above for synset in level for above in database.hypernyms(synset)}

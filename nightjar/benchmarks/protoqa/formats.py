@@ -50,7 +50,7 @@ def load(folder: Path) -> Iterator[Record | Refused]:
 
 
 def _reader(path: Path) -> Callable[[Path], Iterator[Record | Refused]] | None:
-    """What reads a file, by its name; None for one that is not read."""
+    """The function that reads a file of that name; None for a file that is not read."""
     if ".predictions." in path.name:
         return None
     if path.suffix == ".jsonl":
@@ -62,10 +62,10 @@ def _reader(path: Path) -> Callable[[Path], Iterator[Record | Refused]] | None:
 
 def _questions(path: Path) -> Iterator[Record | Refused]:
     def record(row: dict[str, Any], id: str) -> Record:
-        found = parse_question(row)
-        parts = found.parts() | {"remarks": list(found.remarks), "labels": list(labels(found))}
-        remarks = (*found.remarks, *(f"label: {label}" for label in parts["labels"]))
-        return Record(path.stem, id, path.name, parts, best_list(found.clusters), remarks=remarks)
+        parsed = parse_question(row)
+        parts = parsed.parts() | {"remarks": list(parsed.remarks), "labels": list(labels(parsed))}
+        remarks = (*parsed.remarks, *(f"label: {label}" for label in parts["labels"]))
+        return Record(path.stem, id, path.name, parts, best_list(parsed.clusters), remarks=remarks)
 
     return records(path.name, json_lines(path), question_id, record)
 
@@ -109,9 +109,9 @@ def predictions(path: Path) -> Iterator[tuple[str, str, list[str]]]:
     {id: [answers]} with one key. Raises NightjarError for anything else, for answers that are no texts, and for a file
     without predictions.
     """
-    found = _object(path) if path.suffix == ".json" else _lines(path)
+    rows = _object(path) if path.suffix == ".json" else _lines(path)
     empty = True
-    for where, id, answers in found:
+    for where, id, answers in rows:
         empty = False
         yield where, id, _checked(answers, where, id)
     if empty:
@@ -147,9 +147,9 @@ def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
 def _checked(answers: Any, where: str, id: str) -> list[str]:
     if not isinstance(answers, list):
         raise NightjarError(f"the answers to {quote_short(id)} are not a list", where, PREDICTION)
-    for place, one in enumerate(answers, start=1):
-        if not isinstance(one, str):
-            what = f"answer {place} to {quote_short(id)} is {quote_short(str(one), quoted=False)}, which is not a text"
+    for place, answer in enumerate(answers, start=1):
+        if not isinstance(answer, str):
+            what = f"answer {place} to {quote_short(id)} is {quote_short(str(answer), quoted=False)}, which is not a text"
             raise NightjarError(what, where, "put it in quotation marks")
     return answers
 
@@ -159,14 +159,14 @@ def references(path: Path) -> Iterator[tuple[str, Question]]:
 
     Raises NightjarError for a line that is no such question, has no clusters, or whose counts are all 0.
     """
-    for where, found in questions(path):
-        if not found.references:
-            raise NightjarError(f"the question {quote_short(found.id)} has no clusters", where, REFERENCE)
-        if not any(cluster["count"] for cluster in found.parts["clusters"]):
+    for where, question in questions(path):
+        if not question.references:
+            raise NightjarError(f"the question {quote_short(question.id)} has no clusters", where, REFERENCE)
+        if not any(cluster["count"] for cluster in question.parts["clusters"]):
             raise NightjarError(
-                f"the counts of {quote_short(found.id)} are all 0", where, "remove the question"
+                f"the counts of {quote_short(question.id)} are all 0", where, "remove the question"
             )
-        yield where, found
+        yield where, question
 
 
 def questions(path: Path) -> Iterator[tuple[str, Question]]:
@@ -197,10 +197,10 @@ def assessments(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
         raise NightjarError("no assessments", path, ASSESSMENT)
 
 
-def question(found: DatasetQuestion, task: str, file: str) -> Question:
+def question(parsed: DatasetQuestion, task: str, file: str) -> Question:
     """The question of the card. Its references are the list with the largest score."""
-    references = best_list(found.clusters)
-    return Question(NAME, task, found.id, found.parts(), references, dataset=NAME, file=file)
+    references = best_list(parsed.clusters)
+    return Question(NAME, task, parsed.id, parsed.parts(), references, dataset=NAME, file=file)
 
 
 def reference(question: Question) -> dict[str, Any]:

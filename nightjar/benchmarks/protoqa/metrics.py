@@ -1,4 +1,4 @@
-"""How ProtoQA scores a ranked list of answers: by the best one-to-one matching with the clusters (evaluation.py)."""
+"""The score of a ranked list of answers in ProtoQA: the best one-to-one matching with the clusters (evaluation.py)."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def score(
     reported in the log. Raises NightjarError if WordNet is not installed.
     """
     names = [metric_name(kind, rule) for kind in (*kinds, *([ENCODER] if encoder else [])) for rule in RULES]
-    found = {name: np.zeros(len(questions)) for name in names}
-    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
+    columns = {name: np.zeros(len(questions)) for name in names}
+    for place, (question, question_answers) in enumerate(zip(questions, answers, strict=True)):
         clusters = clusters_of(question.parts)
         best = compared(question, best_list(clusters), kinds, encoder)
-        for name, (_, rounded) in compared(question, own, kinds, encoder).items():
+        for name, (_, rounded) in compared(question, question_answers, kinds, encoder).items():
             for rule, value in shares(rounded, best[name][1], clusters).items():
-                found[metric_name(name, rule)][place] = value
-    if undefined := sum(bool(np.isnan(values).any()) for values in found.values()):
+                columns[metric_name(name, rule)][place] = value
+    if undefined := sum(bool(np.isnan(values).any()) for values in columns.values()):
         log.warning("warning: %d metrics leave out questions whose best list scores 0", undefined)
-    return found
+    return columns
 
 
 def compared(
@@ -84,25 +84,25 @@ def compared(
     clusters). Of the encoder it is the predicted value, and 1.0 for the cluster that the answer belongs to.
     """
     clusters, texts = clusters_of(question.parts), list(map(cleaned, answers))
-    found = {}
+    matrices = {}
     for name, make in kinds.items():
         matrix = similarities(texts, clusters, make())
-        found[name] = matrix, np.round(matrix)
+        matrices[name] = matrix, np.round(matrix)
     if encoder:
         values = encoder.values(question, texts)
-        found[ENCODER] = values, assigned(values)
-    return found
+        matrices[ENCODER] = values, assigned(values)
+    return matrices
 
 
 def shares(
     matrix: Floats, best: Floats, clusters: Sequence[Cluster], rules: Sequence[Rule] = RULES
 ) -> dict[Rule, float]:
     """The score of a list by each rule, as a share of the best list's, from the rounded similarities of both."""
-    found = {}
+    shares_by_rule = {}
     for rule in rules:
-        whole = total(best, clusters, rule)
-        found[rule] = total(matrix, clusters, rule) / whole if whole else float("nan")
-    return found
+        best_total = total(best, clusters, rule)
+        shares_by_rule[rule] = total(matrix, clusters, rule) / best_total if best_total else float("nan")
+    return shares_by_rule
 
 
 def similarities(answers: Sequence[str], clusters: Sequence[Cluster], function: Similarity) -> Floats:
@@ -114,12 +114,12 @@ def similarities(answers: Sequence[str], clusters: Sequence[Cluster], function: 
     for answer in map(cleaned, answers):
         if answer not in rows:
             rows[answer] = [max(function(answer, one) for one in cluster.answers) for cluster in clusters]
-    found = [rows[cleaned(answer)] for answer in answers]
-    return np.array(found, dtype=np.float64).reshape(len(found), len(clusters))
+    matrix_rows = [rows[cleaned(answer)] for answer in answers]
+    return np.array(matrix_rows, dtype=np.float64).reshape(len(matrix_rows), len(clusters))
 
 
 def total(matrix: Floats, clusters: Sequence[Cluster], rule: Rule) -> float:
-    """What the matched clusters are worth, from rounded similarities of shape (answers, clusters)."""
+    """The value of the matched clusters, from rounded similarities of shape (answers, clusters)."""
     rewards = counted(matrix, rule)
     if rule.by_count:
         rewards = rewards * [cluster.count for cluster in clusters]
@@ -190,8 +190,8 @@ def matches(
     Raises NightjarError if WordNet is not installed.
     """
     clusters = clusters_of(question.parts)
-    found = compared(question, answers, kinds, encoder)
-    return {name: list(of_rows(rounded, clusters)) for name, (_, rounded) in found.items()}
+    matrices = compared(question, answers, kinds, encoder)
+    return {name: list(of_rows(rounded, clusters)) for name, (_, rounded) in matrices.items()}
 
 
 def of_rows(rounded: Floats, clusters: Sequence[Cluster]) -> Iterator[Match]:
@@ -211,7 +211,7 @@ def of_rows(rounded: Floats, clusters: Sequence[Cluster]) -> Iterator[Match]:
             yield Match(None, None)
 
 
-def counted_answers(found: Sequence[Match], rule: Rule) -> int:
-    """How many of the first answers of a list count by a rule, from the matches of the list."""
-    similar = np.array([float(match.closest is not None) for match in found])
-    return len(counted(similar.reshape(len(found), 1), rule))
+def counted_answers(list_matches: Sequence[Match], rule: Rule) -> int:
+    """The number of the first answers of a list that count by a rule, from the matches of the list."""
+    similar = np.array([float(match.closest is not None) for match in list_matches])
+    return len(counted(similar.reshape(len(list_matches), 1), rule))

@@ -38,36 +38,36 @@ class _State(NamedTuple):
 class TooManyStates(Exception):
     """The search had more than `most` states; `best` is the largest score that it found."""
 
-    def __init__(self, best: float, most: int) -> None:
+    def __init__(self, best: float, state_limit: int) -> None:
         self.best = best
-        super().__init__(f"more than {most} states")
+        super().__init__(f"more than {state_limit} states")
 
 
-def best_score(n: int, m: int, edges: Sequence[Edge], most: int = MOST_STATES) -> float:
+def best_score(n: int, m: int, edges: Sequence[Edge], state_limit: int = MOST_STATES) -> float:
     """The score of lists of n and m tokens whose spans match as `edges` say.
 
-    Raises TooManyStates for lists whose parts match in so many ways that a place has more than `most` states.
+    Raises TooManyStates for lists whose parts match in so many ways that a place has more than `state_limit` states.
     """
     if not edges:
         return 0.0
-    search = _Search(n, m, edges, most)
+    search = _Search(n, m, edges, state_limit)
     best = search.run(0.0, _BEAM)
     return best if best == 1.0 else search.run(best, None)
 
 
 class _Search:
-    def __init__(self, n: int, m: int, edges: Sequence[Edge], most: int) -> None:
-        self.n, self.m, self.full, self.most = n, m, (1 << m) - 1, most
+    def __init__(self, n: int, m: int, edges: Sequence[Edge], state_limit: int) -> None:
+        self.n, self.m, self.full, self.state_limit = n, m, (1 << m) - 1, state_limit
         self.by_start: list[list[Edge]] = [[] for _ in range(n)]
         for edge in edges:
             self.by_start[edge.start].append(edge)
         # From each place of x: the tokens of y that can still be used, and how many spans may still begin.
-        self.reach, self.left = [0] * (n + 1), [0] * (n + 1)
+        self.reach, self.spans_left = [0] * (n + 1), [0] * (n + 1)
         for place in range(n - 1, -1, -1):
-            here = self.by_start[place]
-            self.left[place] = self.left[place + 1] + bool(here)
+            place_edges = self.by_start[place]
+            self.spans_left[place] = self.spans_left[place + 1] + bool(place_edges)
             self.reach[place] = self.reach[place + 1]
-            for edge in here:
+            for edge in place_edges:
                 self.reach[place] |= edge.mask
 
     def run(self, best: float, width: int | None) -> float:
@@ -78,12 +78,12 @@ class _Search:
         for place in range(self.n):
             states, levels[place] = levels[place], {}
             bounded = {state: self._bound(place, state) for state in states}
-            kept = [state for state, bound in bounded.items() if bound > best]
+            candidates = [state for state, bound in bounded.items() if bound > best]
             if width is not None:
-                kept = sorted(kept, key=lambda state: -bounded[state])[:width]
-            elif len(kept) > self.most:
-                raise TooManyStates(best, self.most)
-            for state in kept:
+                candidates = sorted(candidates, key=lambda state: -bounded[state])[:width]
+            elif len(candidates) > self.state_limit:
+                raise TooManyStates(best, self.state_limit)
+            for state in candidates:
                 mask, in_gap, gaps, matched = state
                 levels[place + 1][_State(mask, True, gaps + (not in_gap), matched)] = None
                 for edge in self.by_start[place]:
@@ -92,13 +92,13 @@ class _Search:
         return max([best, *map(self._score, levels[self.n])])
 
     def _score(self, state: _State) -> float:
-        whole = state.matched + max(state.gaps, _runs(self.full & ~state.mask))
-        return state.matched / whole if state.matched else 0.0
+        groups = state.matched + max(state.gaps, _runs(self.full & ~state.mask))
+        return state.matched / groups if state.matched else 0.0
 
     def _bound(self, place: int, state: _State) -> float:
         """No completion of the state has a larger score: another match never lowers it."""
         unused = self.full & ~state.mask
-        more = min(self.left[place], (unused & self.reach[place]).bit_count())
+        more = min(self.spans_left[place], (unused & self.reach[place]).bit_count())
         size = state.matched + max(state.gaps, _runs_with(unused, unused & ~self.reach[place]))
         return (state.matched + more) / (size + more) if size + more else 1.0
 
@@ -108,13 +108,13 @@ def _runs(bits: int) -> int:
     return (bits & ~(bits << 1)).bit_count()
 
 
-def _runs_with(bits: int, some: int) -> int:
-    """The number of runs of ones in `bits` of which at least one bit is in `some`."""
+def _runs_with(bits: int, mask: int) -> int:
+    """The number of runs of ones in `bits` of which at least one bit is in `mask`."""
     # Adding the lowest bit of a run carries through it: the runs that are left have none of it.
     count = 0
     while bits:
         low = bits & -bits
-        rest = bits & (bits + low)
-        count += bool((bits ^ rest) & some)
-        bits = rest
+        remaining_bits = bits & (bits + low)
+        count += bool((bits ^ remaining_bits) & mask)
+        bits = remaining_bits
     return count

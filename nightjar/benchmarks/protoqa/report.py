@@ -16,19 +16,21 @@ from nightjar.statistics.metric import Metric
 Keys = frozenset[tuple[str, str]]
 
 
-def labelled_questions(meanings: Mapping[str, str], found: Evaluated) -> list[Section]:
+def labelled_questions(meanings: Mapping[str, str], evaluated: Evaluated) -> list[Section]:
     """The questions of the first track by their labels, `labels` of their parts; no section without scores.
 
     `meanings` says what each label means. A row for all questions, two for each label (with it and without), and one
     for the questions without any. The intervals of equal sets of questions are equal, and those of all questions are
     the ones of contracts.SCORES.
     """
-    if not found.tracks:
+    if not evaluated.tracks:
         return []
-    track = found.tracks[0]
-    rows = found.of_track(track)
-    metric = next(one for one in found.card.metrics if any(name == one.name for name, _ in rows))
-    of = {one.key: frozenset(one.parts.get("labels", ())) for one in found.questions if one.track == track}
+    track = evaluated.tracks[0]
+    rows = evaluated.of_track(track)
+    metric = next(one for one in evaluated.card.metrics if any(name == one.name for name, _ in rows))
+    of = {
+        one.key: frozenset(one.parts.get("labels", ())) for one in evaluated.questions if one.track == track
+    }
     every = frozenset(of)
     groups: list[tuple[str, Keys]] = [("all questions", every)]
     items = []
@@ -44,9 +46,9 @@ def labelled_questions(meanings: Mapping[str, str], found: Evaluated) -> list[Se
         (
             Text("Questions are labelled by rules. No question is left out because of a label.", items=items),
             Table(
-                (Column("questions", "text"), Column("n"), *(Column(one.system) for one in found.scores)),
+                (Column("questions", "text"), Column("n"), *(Column(one.system) for one in evaluated.scores)),
                 [
-                    Row((title, f"{len(keys):,}", *(_cell(one, metric, keys) for one in found.scores)))
+                    Row((title, f"{len(keys):,}", *(_cell(one, metric, keys) for one in evaluated.scores)))
                     for title, keys in groups
                 ],
                 f"{heading}, with {CONFIDENCE:.0%} intervals over the questions",
@@ -56,9 +58,11 @@ def labelled_questions(meanings: Mapping[str, str], found: Evaluated) -> list[Se
     return [section]
 
 
-def _cell(one: SystemScores, metric: Metric, keys: Keys) -> Value | None:
-    places = np.array([at for at, key in enumerate(one.keys) if key.instance in keys], dtype=np.int64)
-    values = one.of(metric, places)
+def _cell(system_scores: SystemScores, metric: Metric, keys: Keys) -> Value | None:
+    places = np.array(
+        [at for at, key in enumerate(system_scores.keys) if key.instance in keys], dtype=np.int64
+    )
+    values = system_scores.of(metric, places)
     if not len(values):
         return None
     return Value(metric, estimate(metric, values), *interval(metric, values, Bootstrap()), n=len(values))

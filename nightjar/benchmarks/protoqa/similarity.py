@@ -1,4 +1,4 @@
-"""How similar an answer is to a string of a cluster (protoqa-evaluator); every similarity is from 0 to 1.
+"""Similarities of an answer and a string of a cluster (protoqa-evaluator); every similarity is from 0 to 1.
 
 The WordNet similarity compares Treebank tokens without stop words (the published scoring.py).
 """
@@ -66,7 +66,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def _may_break(text: str) -> bool:
-    """Whether a sentence may end before the text does."""
+    """Return whether a sentence may end before the text does."""
     return any(sign in text for sign in ".?!") and any(sign.isspace() for sign in text)
 
 
@@ -84,12 +84,12 @@ def _sentences() -> Any:
 
     parameters = PunktParameters()
     parameters.abbrev_types = set(ABBREVIATIONS)
-    found = PunktSentenceTokenizer()
-    found._params = parameters
-    return found
+    tokenizer = PunktSentenceTokenizer()
+    tokenizer._params = parameters
+    return tokenizer
 
 
-class Span(NamedTuple):
+class TokenSpan(NamedTuple):
     """The tokens of a string from `start` to before `end`, joined by blanks, and their synsets."""
 
     start: int
@@ -107,7 +107,7 @@ class Parsed(NamedTuple):
     """
 
     tokens: tuple[str, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[TokenSpan, ...]
     keys: frozenset[str]
     limited: bool
 
@@ -144,7 +144,7 @@ class WordNetSimilarity:
                 group = " ".join(words[start:end])
                 synsets = frozenset(self.database.synsets(group))
                 if synsets or end == start + 1:
-                    spans.append(Span(start, end, group, synsets))
+                    spans.append(TokenSpan(start, end, group, synsets))
         keys = frozenset().union(words, *(span.synsets for span in spans))
         return Parsed(words, tuple(spans), keys, False)
 

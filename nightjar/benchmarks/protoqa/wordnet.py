@@ -130,7 +130,7 @@ class WordNet:
     def _lemmas(self, name: str) -> dict[str, str]:
         """The lines of a file by their first word, without it."""
         lines = self._read(name).splitlines()
-        return {word: rest for word, _, rest in (line.partition(" ") for line in lines) if word}
+        return {word: entry for word, _, entry in (line.partition(" ") for line in lines) if word}
 
     def _read(self, name: str) -> str:
         path = self.folder / name

@@ -54,16 +54,16 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     for track in sorted({question.track for question in questions}):
         places = [place for place, question in enumerate(questions) if question.track == track]
         texts = [answers[place][0] if answers[place] else "" for place in places]
-        found = metrics.score(texts, [questions[place].references for place in places], track)
+        track_scores = metrics.score(texts, [questions[place].references for place in places], track)
         for name in metrics.METRICS:
-            parts[name][places] = getattr(found, name)
+            parts[name][places] = getattr(track_scores, name)
     return parts
 
 
 def evaluation_facts(scores: Sequence[SystemScores], bootstrap: Bootstrap) -> dict[str, Any]:
     """The correlation of ROUGE-L with accuracy, and the published one."""
-    found = correlation(scores, category_metric, bootstrap)
-    return {"correlation": found, "correlation_published": CORRELATION}
+    correlations = correlation(scores, category_metric, bootstrap)
+    return {"correlation": correlations, "correlation_published": CORRELATION}
 
 
 def correlation(
@@ -105,18 +105,18 @@ def _cells(
     scores: Sequence[SystemScores], metric_of: Callable[[str], str], track: str
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
     """By category and system ROUGE-L and exact match, shape (2, instances), instances in one order throughout."""
-    found: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for one in scores:
+    cells: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for system_scores in scores:
         places: dict[str, list[int]] = {}
-        for place in by_track(one).get(track, []):
-            category = one.keys[place].category
+        for place in by_track(system_scores).get(track, []):
+            category = system_scores.keys[place].category
             if metric_of(category) == "exact_match":
                 places.setdefault(category_name(category), []).append(place)
         for category, members in places.items():
-            ordered = sorted(members, key=lambda place: one.keys[place].instance)
-            both = np.stack([one.parts[name][ordered] for name in _BOTH])
-            found.setdefault(category, {})[one.system] = both
-    return {category: found[category] for category in sorted(found)}
+            ordered = sorted(members, key=lambda place: system_scores.keys[place].instance)
+            both = np.stack([system_scores.parts[name][ordered] for name in _BOTH])
+            cells.setdefault(category, {})[system_scores.system] = both
+    return {category: cells[category] for category in sorted(cells)}
 
 
 def _interval(
@@ -129,22 +129,25 @@ def _interval(
         # How often each instance is drawn says all about a resample, and makes the means one product.
         counts = rng.multinomial(n, np.full(n, 1 / n), size=bootstrap.samples).T / n
         means += [both @ counts for both in systems.values()]
-    one, other = np.stack(means, axis=1)  # (points, samples) each
-    one, other = one - one.mean(axis=0), other - other.mean(axis=0)
-    scale = np.sqrt((one**2).sum(axis=0) * (other**2).sum(axis=0))
+    rouge_means, accuracy_means = np.stack(means, axis=1)  # (points, samples) each
+    rouge_means, accuracy_means = (
+        rouge_means - rouge_means.mean(axis=0),
+        accuracy_means - accuracy_means.mean(axis=0),
+    )
+    scale = np.sqrt((rouge_means**2).sum(axis=0) * (accuracy_means**2).sum(axis=0))
     usable = scale > 0
     if not usable.any():
         return None
-    low, high = bootstrap.ends((one * other).sum(axis=0)[usable] / scale[usable])
+    low, high = bootstrap.ends((rouge_means * accuracy_means).sum(axis=0)[usable] / scale[usable])
     return round(low, DECIMALS), round(high, DECIMALS)
 
 
-def sections(found: Evaluated) -> list[Section]:
+def sections(evaluated: Evaluated) -> list[Section]:
     """The correlation in the report: r of each track beside the published one, and the points; none without points."""
-    entries = [entry for entry in found.facts.get("correlation", ()) if entry["of"]]
+    entries = [entry for entry in evaluated.facts.get("correlation", ()) if entry["of"]]
     if not entries:
         return []
-    y, x = (found.card.metric(name) for name in _BOTH)
+    y, x = (evaluated.card.metric(name) for name in _BOTH)
     systems: dict[str, list[Point]] = {}
     rows = [
         [point[name] for name in ("system", "category", x.name, y.name)]
@@ -154,7 +157,7 @@ def sections(found: Evaluated) -> list[Section]:
     for system, category, across, upwards in rows:
         title = f"{system}, {category}: {number(across, 1)}, {number(upwards, 1)}"
         systems.setdefault(system, []).append(Point(across, upwards, title))
-    published = found.facts.get("correlation_published")
+    published = evaluated.facts.get("correlation_published")
     text = f" Published: Pearson's r = {number(published, 3)}." if published is not None else ""
     section = Section(
         "correlation",
@@ -164,11 +167,12 @@ def sections(found: Evaluated) -> list[Section]:
                 f"Over the categories whose published metric is {x.title}: each point is a system on a category, with "
                 f"its {y.title} against its {x.title}.{text}",
                 items=[
-                    f"{initial(found.card.track_title(one['track']))}: {_sentence(one)}" for one in entries
+                    f"{initial(evaluated.card.track_title(one['track']))}: {_sentence(one)}"
+                    for one in entries
                 ],
             ),
             Points(
-                f"correlation-{found.card.name}",
+                f"correlation-{evaluated.card.name}",
                 f"{y.title} against {x.title}",
                 Axis(x.title, *x.range),
                 Axis(y.title, *y.range),

@@ -81,12 +81,12 @@ def ascii_text(text: str) -> str:
 def _ascii(character: str) -> str:
     if character in SIGNS:
         return SIGNS[character]
-    found = str(unidecode(character))
-    found = "" if found.strip() == _UNKNOWN else found
-    if not found and any(ord(character) in block for block in _COMPATIBLE):
+    ascii_text = str(unidecode(character))
+    ascii_text = "" if ascii_text.strip() == _UNKNOWN else ascii_text
+    if not ascii_text and any(ord(character) in block for block in _COMPATIBLE):
         compatible = unicodedata.normalize("NFKC", character)
         return "".join(map(_ascii, compatible)) if compatible != character else ""
-    return found
+    return ascii_text
 
 
 def published_words(text: str) -> list[str]:

@@ -63,19 +63,21 @@ def score(
     if len(predictions) != len(references) or not all(references):
         what = f"{len(predictions)} predictions, and {sum(map(bool, references))} lists of references"
         raise NightjarError(what, "score", "every prediction needs at least one reference")
-    found = [
+    chunks = [
         _chunk(predictions[part], references[part], track)
         for part in _parts(predictions, references, letters)
     ]
-    return Scores(*np.concatenate([np.empty((len(METRICS), 0)), *found], axis=1))
+    return Scores(*np.concatenate([np.empty((len(METRICS), 0)), *chunks], axis=1))
 
 
-def _parts(predictions: Sequence[str], references: Sequence[Sequence[str]], most: int) -> Iterator[slice]:
-    """Runs of pairs of about `most` letters."""
+def _parts(
+    predictions: Sequence[str], references: Sequence[Sequence[str]], letter_limit: int
+) -> Iterator[slice]:
+    """Runs of pairs of about `letter_limit` letters."""
     start = letters = 0
     for place, (text, group) in enumerate(zip(predictions, references, strict=True), start=1):
         letters += len(text) + sum(map(len, group))
-        if letters >= most or place == len(predictions):
+        if letters >= letter_limit or place == len(predictions):
             yield slice(start, place)
             start, letters = place, 0
 
@@ -97,22 +99,22 @@ def _chunk(
     shared = in_order.copy()
     open_pairs = np.flatnonzero((in_order > 0) & (in_order < np.minimum(*sizes)))
     if len(open_pairs):
-        mine, other = predicted[open_pairs], gold[open_pairs]
+        predicted_places, gold_places = predicted[open_pairs], gold[open_pairs]
         selected = np.zeros(len(texts), np.bool_)
-        selected[mine] = selected[other] = True
-        shared[open_pairs] = _overlap(cut.sorted_sequences(selected), mine, other)
+        selected[predicted_places] = selected[gold_places] = True
+        shared[open_pairs] = _overlap(cut.sorted_sequences(selected), predicted_places, gold_places)
     values = np.stack([_equal(texts, predicted, gold), _f(shared, *sizes), _f(in_order, *sizes)])
     return np.maximum.reduceat(values, np.cumsum(counts) - counts, axis=1)
 
 
 def _distinct(all_texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     """The distinct texts, plain ASCII first, for those are cut together; and for each text its place there."""
-    found, texts = tokens.numbered(all_texts, len(all_texts))
+    numbers, texts = tokens.numbered(all_texts, len(all_texts))
     plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
     order = np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
-    return [texts[number] for number in order.tolist()], places[found]
+    return [texts[number] for number in order.tolist()], places[numbers]
 
 
 def _overlap(
@@ -129,10 +131,13 @@ def _overlap(
 
 def _equal(texts: list[str], predicted: NDArray[np.int64], gold: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which pairs match exactly. Few have the same letters and digits; only those are looked at more closely."""
-    kept = [text.lower().encode("utf-8", "surrogatepass").translate(None, _OTHERS) for text in texts]
+    plain_bytes = [text.lower().encode("utf-8", "surrogatepass").translate(None, _OTHERS) for text in texts]
     pairs = zip(predicted.tolist(), gold.tolist(), strict=True)
     return np.array(
-        [kept[a] == kept[b] and (a == b or normalise(texts[a]) == normalise(texts[b])) for a, b in pairs]
+        [
+            plain_bytes[a] == plain_bytes[b] and (a == b or normalise(texts[a]) == normalise(texts[b]))
+            for a, b in pairs
+        ]
     )
 
 
@@ -162,7 +167,7 @@ def score_by_script(
 
 
 def is_english(texts: Iterable[str]) -> bool:
-    """Whether the English tokens, runs of a-z and 0-9, keep all letters and digits of the texts, and each has one."""
+    """Return whether all letters and digits of the texts are in English tokens, runs of a-z and 0-9; each has one."""
     return all(letters and letters.isascii() for letters in map(_letters, texts))
 
 

@@ -40,10 +40,10 @@ Rules = Mapping[str, tuple[tuple[str, str], ...]]
 
 def _by_ending(*rules: tuple[str, str]) -> Rules:
     """The rules by the last two letters of their suffix, in their order."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    groups: dict[str, list[tuple[str, str]]] = {}
     for suffix, replacement in rules:
-        found.setdefault(suffix[-2:], []).append((suffix, replacement))
-    return {ending: tuple(chosen) for ending, chosen in found.items()}
+        groups.setdefault(suffix[-2:], []).append((suffix, replacement))
+    return {ending: tuple(chosen) for ending, chosen in groups.items()}
 
 
 _STEP2 = _by_ending(
@@ -90,20 +90,20 @@ def _kinds(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How often a vowel is followed by a consonant."""
+    """The number of vowels that are followed by a consonant."""
     return _kinds(word).count("vc")
 
 
 def _ends_cvc(kinds: str, word: str) -> bool:
-    """Whether a short syllable ends it; NLTK lets a whole word of vowel and consonant count as one."""
+    """Return whether the word ends in a short syllable; a word of a vowel and a consonant counts as one (NLTK)."""
     return (kinds[-3:] == "cvc" and word[-1] not in "wxy") or kinds == "vc"
 
 
 def _apply(word: str, rules: tuple[tuple[str, str], ...], more_than: int) -> str:
     for suffix, replacement in rules:
         if word.endswith(suffix):
-            rest = word[: -len(suffix)]
-            return rest + replacement if _measure(rest) > more_than else word
+            base = word[: -len(suffix)]
+            return base + replacement if _measure(base) > more_than else word
     return word
 
 
@@ -133,18 +133,18 @@ def _step1(word: str) -> str:
     return word
 
 
-def _without_tense(word: str, rest: str) -> str:
-    """`rest`, completed, if it has a vowel; else the word as it was."""
-    kinds = _kinds(rest)
+def _without_tense(word: str, base: str) -> str:
+    """`base`, completed, if it has a vowel; else the word as it was."""
+    kinds = _kinds(base)
     if "v" not in kinds:
         return word
-    if rest.endswith(("at", "bl", "iz")):
-        return rest + "e"
-    if kinds[-1] == "c" and rest[-2:-1] == rest[-1]:
-        return rest if rest[-1] in "lsz" else rest[:-1]
-    if kinds.count("vc") == 1 and _ends_cvc(kinds, rest):
-        return rest + "e"
-    return rest
+    if base.endswith(("at", "bl", "iz")):
+        return base + "e"
+    if kinds[-1] == "c" and base[-2:-1] == base[-1]:
+        return base if base[-1] in "lsz" else base[:-1]
+    if kinds.count("vc") == 1 and _ends_cvc(kinds, base):
+        return base + "e"
+    return base
 
 
 def _step2(word: str) -> str:
@@ -152,8 +152,8 @@ def _step2(word: str) -> str:
     if rules is None:
         return word
     if word.endswith("alli"):  # NLTK: -ally loses its ending, and what is left is looked at again
-        rest = word[:-4]
-        return _step2(rest + "al") if _measure(rest) > 0 else word
+        base = word[:-4]
+        return _step2(base + "al") if _measure(base) > 0 else word
     if word.endswith("logi"):  # NLTK: the l counts to the stem, so that geology is like archaeology
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _apply(word, rules, 0)
@@ -169,11 +169,11 @@ def _step5(word: str) -> str:
     """A final e, and the second of two final l."""
     last = word[-1:]
     if last == "e":
-        rest = word[:-1]
-        kinds = _kinds(rest)
+        base = word[:-1]
+        kinds = _kinds(base)
         measure = kinds.count("vc")
-        if measure > 1 or (measure == 1 and not _ends_cvc(kinds, rest)):
-            word = rest
+        if measure > 1 or (measure == 1 and not _ends_cvc(kinds, base)):
+            word = base
             last = word[-1:]
     if last == "l" and word[-2:] == "ll" and _measure(word[:-1]) > 1:
         word = word[:-1]

@@ -41,7 +41,7 @@ Sequences = list[str] | list[tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenSequences:
     """Texts as sequences of numbers; equal numbers mean equal tokens among the texts cut together.
 
     `ids` holds the numbers of all texts one after another, `ends` where each text begins and ends in it (one
@@ -69,7 +69,7 @@ class Tokens:
         return _sequences(np.sort(texts * width + ids) - texts * width, _bounds(sizes))
 
 
-def words(texts: Sequence[str]) -> Tokens:
+def words(texts: Sequence[str]) -> TokenSequences:
     """The stemmed words of the English track: runs of a-z and 0-9 of the lower-cased texts.
 
     Quickest where the texts that are ASCII come first: those keep their lengths in lower case and as bytes.
@@ -78,8 +78,8 @@ def words(texts: Sequence[str]) -> Tokens:
     pieces = [text.lower().encode("utf-8", "surrogatepass") for text in texts[len(head) :]]
     lengths = np.fromiter(map(len, itertools.chain(head, pieces)), np.int64, len(texts))
     plain = b" ".join([" ".join(["", *head]).lower().encode(), *pieces, b""]).translate(_TO_BLANK)
-    kept = np.frombuffer(plain, np.uint8) != ord(" ")
-    edges = np.flatnonzero(kept[1:] != kept[:-1])  # by turns where a word begins and where it ends
+    in_word = np.frombuffer(plain, np.uint8) != ord(" ")
+    edges = np.flatnonzero(in_word[1:] != in_word[:-1])  # by turns where a word begins and where it ends
     first, last = edges[::2], edges[1::2]
     ends = np.searchsorted(first, _bounds(lengths + 1))
     # The words without the blanks between them are the body of an Arrow array; where they end, its offsets.
@@ -89,28 +89,26 @@ def words(texts: Sequence[str]) -> Tokens:
     coded = column.dictionary_encode()
     stemmed, _ = numbered(map(_stem, coded.dictionary.to_pylist()), len(coded.dictionary))
     ids = stemmed[np.frombuffer(coded.indices.buffers()[1], np.int32, len(first))]
-    return Tokens(ids, ends)
+    return TokenSequences(ids, ends)
 
 
 def numbered(texts: Iterable[str], count: int) -> tuple[NDArray[np.int64], list[str]]:
     """For each of `count` texts the number of its first occurrence among the distinct ones, and these."""
     numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)  # a first look-up numbers a text
-    found = np.fromiter(map(numbers.__getitem__, texts), np.int64, count)
-    return found, list(numbers)
+    text_numbers = np.fromiter(map(numbers.__getitem__, texts), np.int64, count)
+    return text_numbers, list(numbers)
 
 
 def _gpt2() -> Tokenizer:
-    # Here, not above: the English track does without tokenizers, which take long to load.
-
     return gpt2_bpe.load()
 
 
-def bpe(texts: Sequence[str]) -> Tokens:
+def bpe(texts: Sequence[str]) -> TokenSequences:
     """The GPT-2 tokens of the cross-lingual track, without their leading "Ġ"."""
     encodings = _gpt2().encode_batch_fast(list(texts), add_special_tokens=False)
     sizes = [len(encoding.ids) for encoding in encodings]
     flat = [token for encoding in encodings for token in encoding.ids]
-    return Tokens(_without_blank()[np.array(flat, np.int64)], _bounds(np.array(sizes, np.int64)))
+    return TokenSequences(_without_blank()[np.array(flat, np.int64)], _bounds(np.array(sizes, np.int64)))
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +121,7 @@ def _without_blank() -> NDArray[np.int64]:
 
 
 def _bounds(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where pieces of these sizes begin and end when they stand one after another."""
+    """The bounds of pieces of these sizes that follow one another."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 

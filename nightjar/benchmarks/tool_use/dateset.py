@@ -97,13 +97,13 @@ def generate(seed: int) -> Iterator[DateQuestion]:
 def currents(seed: int) -> list[Current]:
     """The 500 current dates, in the order of the calendar."""
     source = random.Random(f"{seed}\x1f{DATESET}")
-    found = []
+    current_dates = []
     for number in sorted(source.sample(range(FIRST.toordinal(), LAST.toordinal() + 1), DATES)):
         day = date.fromordinal(number)
         past = source.randint(shifted(day, -4, "years").toordinal(), number - 1)
         future = source.randint(number + 1, shifted(day, 4, "years").toordinal())
-        found.append(Current(day, date.fromordinal(past), date.fromordinal(future)))
-    return found
+        current_dates.append(Current(day, date.fromordinal(past), date.fromordinal(future)))
+    return current_dates
 
 
 _Drawn = Iterator[tuple[str, tuple[str, ...], Current]]
@@ -122,43 +122,55 @@ def _count(number: int, unit: str) -> str:
 
 
 def _days_between(days: list[Current], source: random.Random) -> _Drawn:
-    for it in source.sample(days, PER_VARIANT):
-        yield f"How many days ago was {written(it.past)}?", (str((it.day - it.past).days),), it
-    for it in source.sample(days, PER_VARIANT):
-        question = f"How many days are there until {written(it.future)}?"
-        yield question, (str((it.future - it.day).days),), it
+    for current in source.sample(days, PER_VARIANT):
+        yield (
+            f"How many days ago was {written(current.past)}?",
+            (str((current.day - current.past).days),),
+            current,
+        )
+    for current in source.sample(days, PER_VARIANT):
+        question = f"How many days are there until {written(current.future)}?"
+        yield question, (str((current.future - current.day).days),), current
 
 
 def _units_ago(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS:
-        for it in source.sample(days, PER_VARIANT):
-            passed = {unit: between(it.past, it.day, unit) for unit in UNITS}
+        for current in source.sample(days, PER_VARIANT):
+            passed = {unit: between(current.past, current.day, unit) for unit in UNITS}
             unit = source.choice([unit for unit in UNITS if passed[unit]])
-            then = shifted(it.day, -passed[unit], unit)
-            yield f"What {field} was it {_count(passed[unit], unit)} ago?", _field(then, field), it
+            then = shifted(current.day, -passed[unit], unit)
+            yield f"What {field} was it {_count(passed[unit], unit)} ago?", _field(then, field), current
 
 
 def _days_ahead(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS:
-        for it in source.sample(days, PER_VARIANT):
-            distance = _count((it.future - it.day).days, "days")
-            yield f"What {field} will it be in {distance}?", _field(it.future, field), it
+        for current in source.sample(days, PER_VARIANT):
+            distance = _count((current.future - current.day).days, "days")
+            yield f"What {field} will it be in {distance}?", _field(current.future, field), current
 
 
 def _weekday_of_date(days: list[Current], source: random.Random) -> _Drawn:
-    for it in source.sample(days, PER_VARIANT):
-        yield f"What day of the week was it on {written(it.past)}?", _field(it.past, FIELDS[0]), it
-    for it in source.sample(days, PER_VARIANT):
-        yield f"What day of the week is it on {written(it.future)}?", _field(it.future, FIELDS[0]), it
+    for current in source.sample(days, PER_VARIANT):
+        yield (
+            f"What day of the week was it on {written(current.past)}?",
+            _field(current.past, FIELDS[0]),
+            current,
+        )
+    for current in source.sample(days, PER_VARIANT):
+        yield (
+            f"What day of the week is it on {written(current.future)}?",
+            _field(current.future, FIELDS[0]),
+            current,
+        )
 
 
 def _around_today(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS:
         for words, distance in AROUND.items():
             verb = "was" if distance < 0 else "is"
-            for it in source.sample(days, PER_VARIANT):
-                then = shifted(it.day, distance, "days")
-                yield f"What {field} {verb} it {words}?", _field(then, field), it
+            for current in source.sample(days, PER_VARIANT):
+                then = shifted(current.day, distance, "days")
+                yield f"What {field} {verb} it {words}?", _field(then, field), current
 
 
 def _holidays(days: list[Current]) -> list[tuple[Current, str, date]]:
@@ -167,18 +179,18 @@ def _holidays(days: list[Current]) -> list[tuple[Current, str, date]]:
 
 def _holiday_field(days: list[Current], source: random.Random) -> _Drawn:
     for field in FIELDS[:3]:
-        for it, name, then in source.sample(_holidays(days), PER_HOLIDAY_FIELD):
-            verb = "was" if then < it.day else "is"
-            yield f"What {field} {verb} {name} this year?", _field(then, field), it
+        for current, name, then in source.sample(_holidays(days), PER_HOLIDAY_FIELD):
+            verb = "was" if then < current.day else "is"
+            yield f"What {field} {verb} {name} this year?", _field(then, field), current
 
 
 def _holiday_unit(days: list[Current], source: random.Random) -> _Drawn:
     pairs = [pair for pair in _holidays(days) if pair[2] != pair[0].day]
     for unit in UNITS:
-        for it, name, then in source.sample(pairs, PER_HOLIDAY_UNIT):
-            phrase = "ago was" if then < it.day else "are there until"
-            number = between(min(then, it.day), max(then, it.day), unit)
-            yield f"How many {unit} {phrase} {name} this year?", (str(number),), it
+        for current, name, then in source.sample(pairs, PER_HOLIDAY_UNIT):
+            phrase = "ago was" if then < current.day else "are there until"
+            number = between(min(then, current.day), max(then, current.day), unit)
+            yield f"How many {unit} {phrase} {name} this year?", (str(number),), current
 
 
 def written(day: date) -> str:
@@ -204,7 +216,7 @@ def shifted(day: date, number: int, unit: str) -> date:
 
 
 def between(earlier: date, later: date, unit: str) -> int:
-    """How many whole units after `earlier` are reached by `later`: the largest n with shifted(earlier, n) <= later."""
+    """The number of complete units from `earlier` to `later`: the largest n with shifted(earlier, n) <= later."""
     apart = relativedelta(later, earlier)
     counts = {"months": apart.years * 12 + apart.months, "years": apart.years}
     days = (later - earlier).days

@@ -147,11 +147,11 @@ def load_asdiv(folder: Path) -> Rows:
         parts = {name.lower(): _field(problem, name) for name in ("Body", "Question")}
         return Record(ASDIV, id, file, parts, (_field(problem, "Answer"),))
 
-    found = (
+    problems = (
         Row(number, problem, ET.tostring(problem, encoding="unicode").strip())
         for number, problem in enumerate(_problems(folder / file), start=1)
     )
-    return records(file, found, lambda problem: text(problem.get("ID"), "ID"), record)
+    return records(file, problems, lambda problem: text(problem.get("ID"), "ID"), record)
 
 
 def _problems(path: Path) -> Iterator[ET.Element]:
@@ -180,10 +180,10 @@ def _events(content: str) -> Iterator[tuple[str, ET.Element]]:
 
 
 def _field(problem: ET.Element, name: str) -> str:
-    found = problem.findall(name)
-    if len(found) > 1:
+    elements = problem.findall(name)
+    if len(elements) > 1:
         raise InvalidRow(f"{name} occurs twice")
-    return text("".join(found[0].itertext()) if found else None, name)
+    return text("".join(elements[0].itertext()) if elements else None, name)
 
 
 def load_svamp(folder: Path) -> Rows:
@@ -256,8 +256,8 @@ def load_natural_questions(folder: Path) -> Rows:
 
 def _open(task: str, file: str, question: str, answers: str, row: JsonObject, id: str) -> Record:
     parts = {"question": text(row.get(question), question)}
-    found = items(row.get(answers), answers, lambda it: text(it, "an answer"), "answer")
-    return Record(task, id, file, parts, distinct(found))
+    answer_texts = items(row.get(answers), answers, lambda it: text(it, "an answer"), "answer")
+    return Record(task, id, file, parts, distinct(answer_texts))
 
 
 def load_trivia_qa(folder: Path) -> Rows:
@@ -267,10 +267,10 @@ def load_trivia_qa(folder: Path) -> Rows:
     NormalizedAliases, each once.
     """
     file = "triviaqa/unfiltered-web-dev.json"
-    whole = json_value(folder / file)
-    if not isinstance(whole, dict) or not isinstance(whole.get("Data"), list):
+    content = json_value(folder / file)
+    if not isinstance(content, dict) or not isinstance(content.get("Data"), list):
         raise NightjarError("not a JSON object with a list Data", folder / file, FIX)
-    return records(file, objects(whole["Data"]), "QuestionId", partial(_trivia_qa, file))
+    return records(file, objects(content["Data"]), "QuestionId", partial(_trivia_qa, file))
 
 
 def _trivia_qa(file: str, row: JsonObject, id: str) -> Record:
@@ -300,8 +300,8 @@ def load_mlqa(folder: Path) -> Rows:
         fix = f"put at least one of them in it, such as {Path(files['es']).name}"
         raise NightjarError("no files of MLQA", folder / "mlqa", fix)
     for code, file in present.items():
-        found = objects(_squad(folder / file))
-        yield from records(file, found, "id", partial(_mlqa, f"mlqa_{code}", file))
+        question_rows = objects(_squad(folder / file))
+        yield from records(file, question_rows, "id", partial(_mlqa, f"mlqa_{code}", file))
 
 
 def _squad(path: Path) -> Iterator[Any]:
@@ -309,15 +309,15 @@ def _squad(path: Path) -> Iterator[Any]:
     for article in _squad_list(json_value(path), "data", path):
         for paragraph in _squad_list(article, "paragraphs", path):
             for question in _squad_list(paragraph, "qas", path):
-                known = {"context": paragraph.get("context")}
-                yield {**question, **known} if isinstance(question, dict) else question
+                context = {"context": paragraph.get("context")}
+                yield {**question, **context} if isinstance(question, dict) else question
 
 
 def _squad_list(value: Any, key: str, path: Path) -> list[Any]:
-    found = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(found, list):
+    values = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(values, list):
         raise NightjarError(f"not in the form of SQuAD: no list {key}", path, FIX)
-    return found
+    return values
 
 
 def _mlqa(task: str, file: str, row: JsonObject, id: str) -> Record:

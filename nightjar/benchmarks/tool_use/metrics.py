@@ -1,4 +1,4 @@
-"""How tool_use scores an answer (Schick et al. 2023, section 4.2): 1 if it is right, 0 if not.
+"""The score of an answer of tool_use (Schick et al. 2023, section 4.2): 1 if it is right, 0 if not.
 
 Math: the first number of the answer; if the answer holds an equation, the first number after its "=" (footnote 7). An
 equation is an "=" with a number somewhere behind it; of several the first "=" counts. LAMA, TempLAMA and Dateset: a
@@ -57,26 +57,26 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     task, and for an answer to a running text that is no log-likelihood.
     """
     table = np.full((len(questions), 3), np.nan)
-    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
+    for place, (question, question_answers) in enumerate(zip(questions, answers, strict=True)):
         group = GROUPS.get(question.task_id)
         if group is None:
             raise NightjarError(
                 f"no task {quote_short(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}"
             )
         if group != TEXT:
-            table[place, 0] = bool(own) and _right(question, group, own[0])
-        elif own:
-            table[place, 1:] = _likelihood(question, own[0])
+            table[place, 0] = bool(question_answers) and _right(question, group, question_answers[0])
+        elif question_answers:
+            table[place, 1:] = _likelihood(question, question_answers[0])
     return dict(zip(("accuracy", "nll", "tokens"), table.T, strict=True))
 
 
 def _likelihood(question: Question, answer: str) -> tuple[float, int]:
-    found = _LIKELIHOOD.fullmatch(answer.strip())
-    if found is None or not int(found["tokens"]):
+    match = _LIKELIHOOD.fullmatch(answer.strip())
+    if match is None or not int(match["tokens"]):
         what = f"{quote_short(answer)} is no log-likelihood"
         fix = 'answer "NLL TOKENS", such as "5321.08 1510", and leave out what has none'
         raise NightjarError(what, f"{question.task_id} {question.id}", fix)
-    return float(found["nll"]), int(found["tokens"])
+    return float(match["nll"]), int(match["tokens"])
 
 
 def _right(question: Question, group: str, answer: str) -> bool:
@@ -95,17 +95,17 @@ def _same_number(answer: str, reference: str) -> bool:
     return predicted is not None and _value(predicted, joined) == _value(gold, joined)
 
 
-def _value(found: re.Match[str], joined: bool) -> tuple[Fraction, ...]:
+def _value(match: re.Match[str], joined: bool) -> tuple[Fraction, ...]:
     """The number, alone or with those joined to it; a fraction is one number."""
-    text = found["number"] + ((found["joined"] or "") if joined else "")
+    text = match["number"] + ((match["joined"] or "") if joined else "")
     # Through Decimal, which reads numbers of any length.
     first, *others = (Fraction(Decimal(part.replace(",", ""))) for part in re.split("[:/]", text))
-    first = -first if found["sign"] else first
+    first = -first if match["sign"] else first
     return (first / others[0],) if "/" in text and others[0] else (first, *others)
 
 
 def _within(answer: str, count: int, reference: str) -> bool:
-    """Whether the reference is among the first so many words, in a row and whole."""
+    """Return whether the reference is a run of complete words among the first so many words."""
     words_of_reference = _plain(reference)
     return bool(words_of_reference.strip()) and words_of_reference in _plain(" ".join(answer.split()[:count]))
 

@@ -34,8 +34,8 @@ def load_wikitext(folder: Path) -> Rows:
     for path in files_of(folder, WIKITEXT, ("*.tokens", "*.txt")):
         file = path.relative_to(folder).as_posix()
         articles = (
-            Row(number, {"id": f"{path.stem}-{number:04d}", "title": title, "text": whole}, whole)
-            for number, (title, whole) in enumerate(_articles(read_text(path)), start=1)
+            Row(number, {"id": f"{path.stem}-{number:04d}", "title": title, "text": article}, article)
+            for number, (title, article) in enumerate(_articles(read_text(path)), start=1)
         )
         yield from records(file, articles, lambda row: str(row["id"]), partial(_running_text, WIKITEXT, file))
 
@@ -48,23 +48,23 @@ def load_held_out(folder: Path) -> Rows:
     ids: set[str] = set()
     for path in files_of(folder, HELD_OUT, ("*.txt", "*.jsonl")):
         file = path.relative_to(folder).as_posix()
-        found: Iterable[Row]
+        file_rows: Iterable[Row]
         if path.suffix == ".jsonl":
-            found = json_lines(path)
+            file_rows = json_lines(path)
         else:
-            whole = read_text(path)
-            found = [Row(1, {"id": path.stem, "title": path.stem, "text": whole}, whole)]
-        yield from records(file, found, "id", partial(_running_text, HELD_OUT, file), ids)
+            content = read_text(path)
+            file_rows = [Row(1, {"id": path.stem, "title": path.stem, "text": content}, content)]
+        yield from records(file, file_rows, "id", partial(_running_text, HELD_OUT, file), ids)
 
 
 def _articles(content: str) -> Iterator[tuple[str, str]]:
     """(title, text) of every article; lines before the first title, if they are not blank, have none."""
     title, lines = "", list[str]()
     for line in content.splitlines(keepends=True):
-        if found := _TITLE.match(line.rstrip("\r\n")):
+        if match := _TITLE.match(line.rstrip("\r\n")):
             if "".join(lines).strip():
                 yield title, "".join(lines)
-            title, lines = found["title"], []
+            title, lines = match["title"], []
         lines.append(line)
     if "".join(lines).strip():
         yield title, "".join(lines)
@@ -72,8 +72,8 @@ def _articles(content: str) -> Iterator[tuple[str, str]]:
 
 def _running_text(task: str, file: str, row: JsonObject, id: str) -> Record:
     """The text is the reference: what the model is to find likely."""
-    title, whole = row.get("title", ""), row.get("text")
+    title, content = row.get("title", ""), row.get("text")
     if not isinstance(title, str):
         raise InvalidRow("title is not a string")
-    text(whole, "text")
-    return Record(task, id, file, {"title": title}, (str(whole),))
+    text(content, "text")
+    return Record(task, id, file, {"title": title}, (str(content),))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.rows import ENDINGS, InvalidRow, Row, rows
-from nightjar.benchmarks.zeroscrolls.prompts import OFFSETS, SEPARATOR, Example, built, published
+from nightjar.benchmarks.zeroscrolls.prompts import OFFSETS, SEPARATOR, LongExample, built, published
 from nightjar.benchmarks.zeroscrolls.sources import TABLES, Draft, drafts, sampled
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
@@ -27,7 +27,7 @@ _PUBLISHED = {"input", "output", "pid", SEPARATOR, *OFFSETS}
 class _Merged:
     """Rows of one id: the example that they share, and their references in order of first appearance."""
 
-    example: Example
+    example: LongExample
     references: list[str] = field(default_factory=list)
     rows: int = 0
 
@@ -46,14 +46,14 @@ def load(folder: Path) -> Iterator[Record | Refused]:
         fix = f"make folders such as {next(iter(TASKS))}; tasks are {', '.join(TASKS)}"
         raise NightjarError(what, folder, fix)
     for task, paths in files.items():
-        found: dict[Draft, str] = {}
+        draft_files: dict[Draft, str] = {}
         for path in paths:
-            yield from _read(task, path, f"{task}/{path.name}", found)
-        some = sampled(task, list(found))
-        if len(some) < len(found):
-            log.info("%s: %s of %s examples are taken", task, len(some), len(found))
-        for draft in some:
-            yield _checked(task, found[draft], draft)
+            yield from _read(task, path, f"{task}/{path.name}", draft_files)
+        sample = sampled(task, list(draft_files))
+        if len(sample) < len(draft_files):
+            log.info("%s: %s of %s examples are taken", task, len(sample), len(draft_files))
+        for draft in sample:
+            yield _checked(task, draft_files[draft], draft)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -63,8 +63,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS and path.name not in skipped)
 
 
-def _read(task: str, path: Path, file: str, found: dict[Draft, str]) -> Iterator[Record | Refused]:
-    """The benchmark's own examples in a file, and the rows that are refused; adds those of a source set to `found`."""
+def _read(task: str, path: Path, file: str, draft_files: dict[Draft, str]) -> Iterator[Record | Refused]:
+    """Yield the benchmark's own examples in a file, and the rows that are refused.
+
+    Examples of a source set are added to `draft_files`.
+    """
     merged: dict[str, _Merged] = {}
     table: list[Row] = []
     for row in rows(path):
@@ -74,18 +77,18 @@ def _read(task: str, path: Path, file: str, found: dict[Draft, str]) -> Iterator
             elif task in TABLES:
                 table.append(row)
             else:
-                found.update(dict.fromkeys(drafts(task, path, row), file))
+                draft_files.update(dict.fromkeys(drafts(task, path, row), file))
         except InvalidRow as error:
             id = row.value.get("id") if isinstance(row.value, dict) else None
             yield Refused(file, str(error), row.raw, id if is_text(id) else None)
-    for id, one in merged.items():
-        remarks = ("several rows of an id",) if one.rows > 1 else ()
-        yield _record(task, id, file, one.example, one.references, remarks)
-    for it in TABLES[task](table, file) if table else ():
-        if isinstance(it, Draft):
-            found[it] = file
+    for id, entry in merged.items():
+        remarks = ("several rows of an id",) if entry.rows > 1 else ()
+        yield _record(task, id, file, entry.example, entry.references, remarks)
+    for outcome in TABLES[task](table, file) if table else ():
+        if isinstance(outcome, Draft):
+            draft_files[outcome] = file
         else:
-            yield it
+            yield outcome
 
 
 def _merge(merged: dict[str, _Merged], row: Mapping[str, object]) -> None:
@@ -122,7 +125,7 @@ def _checked(task: str, file: str, draft: Draft) -> Record | Refused:
 
 
 def _record(
-    task: str, id: str, file: str, example: Example, references: Sequence[str], remarks: tuple[str, ...]
+    task: str, id: str, file: str, example: LongExample, references: Sequence[str], remarks: tuple[str, ...]
 ) -> Record:
     remarks = remarks if references else (*remarks, "no reference")
     return Record(task, id, file, example.parts(), tuple(references), remarks=remarks)

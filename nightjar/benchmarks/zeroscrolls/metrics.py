@@ -112,17 +112,17 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     a part does not apply to the task, and for a question without references. Raises NightjarError for a question of an
     unknown task.
     """
-    found = {part: np.full(len(questions), np.nan) for part in PARTS}
-    for place, (question, own) in enumerate(zip(questions, answers, strict=True)):
+    columns = {part: np.full(len(questions), np.nan) for part in PARTS}
+    for place, (question, question_answers) in enumerate(zip(questions, answers, strict=True)):
         if question.task_id not in TASKS:
             what = f"no task {quote_short(question.task_id)}"
             raise NightjarError(what, NAME, f"tasks are {', '.join(TASKS)}")
         if question.references:
-            answer = highlighted(TASKS[question.task_id], own[0] if own else "")
+            answer = highlighted(TASKS[question.task_id], question_answers[0] if question_answers else "")
             parts = _parts(question.task_id, answer, question.references)
             for part, value in parts.items():
-                found[part][place] = value
-    return found
+                columns[part][place] = value
+    return columns
 
 
 def _parts(task_id: str, answer: str, references: Sequence[str]) -> dict[str, float]:
@@ -142,7 +142,7 @@ def _parts(task_id: str, answer: str, references: Sequence[str]) -> dict[str, fl
 
 
 def has_requested_form(task_id: str, answer: str, references: Sequence[str]) -> bool:
-    """Whether the answer has the form that the task requests.
+    """Return whether the answer has the form that the task requests.
 
     Summaries: a text (GovReport, QMSum), of one paragraph (SummScreenFD, SQuALITY). Questions: one line of one sentence
     (Qasper), and of at most PHRASE words (NarrativeQA, MuSiQue). QuALITY: one letter and nothing but signs.
@@ -160,8 +160,8 @@ def has_requested_form(task_id: str, answer: str, references: Sequence[str]) -> 
     if task.kind == "exponential_similarity":
         return bool(_SHARE.fullmatch(text))
     if task.kind == "concordance":
-        found = text_metrics.ids(text) if _LIST.fullmatch(text) else None
-        return bool(found) and sorted(found or []) == list(
+        order = text_metrics.ids(text) if _LIST.fullmatch(text) else None
+        return bool(order) and sorted(order or []) == list(
             range(1, len(text_metrics.ids(references[0]) or []) + 1)
         )
     sentences = len(_SENTENCE_END.split(text))
@@ -196,25 +196,25 @@ def forgiving(task: LongTask, answer: str, references: Sequence[str]) -> float:
 
 
 def _letter(text: str) -> str:
-    if found := _NAMED_LETTER.search(text):
-        return (found[1] or found[2]).upper()
+    if match := _NAMED_LETTER.search(text):
+        return (match[1] or match[2]).upper()
     if strict := letter(text):
         return strict
-    found = _SMALL_LETTER.search(text)
-    return found[0].strip().upper() if found else ""
+    match = _SMALL_LETTER.search(text)
+    return match[0].strip().upper() if match else ""
 
 
 def _share(text: str) -> float | None:
-    if found := _LOOSE_SHARE.search(text):
-        return float(found[1])
+    if match := _LOOSE_SHARE.search(text):
+        return float(match[1])
     numbers = _NUMBER.findall(text[:1000])
     return float(numbers[0]) if len(numbers) == 1 else None
 
 
 def _run(text: str, reference: str) -> float:
     gold = text_metrics.ids(reference) or []
-    for found in _RUN.finditer(text):
-        predicted = [int(word) for word in re.findall(r"[0-9]+", found[0])]
+    for match in _RUN.finditer(text):
+        predicted = [int(word) for word in re.findall(r"[0-9]+", match[0])]
         if sorted(predicted) == sorted(gold):
             return in_order(predicted, gold)
     return 0.0

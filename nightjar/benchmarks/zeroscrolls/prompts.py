@@ -30,7 +30,7 @@ _FREE, _FREE_OF_CHAT = 1, 9
 
 
 @dataclass(frozen=True)
-class Example:
+class LongExample:
     """The prompt: `input` and offsets in its characters, fields as published.
 
     The document is input[document_start_index:document_end_index], its header included in examples that we make; the
@@ -60,12 +60,12 @@ class Example:
         return self.input[self.query_start_index : self.query_end_index]
 
 
-def of_parts(parts: Mapping[str, Any]) -> Example:
+def of_parts(parts: Mapping[str, Any]) -> LongExample:
     """The example of a record or question, which `published` or `built` made."""
-    return Example(**{field.name: parts[field.name] for field in fields(Example)})
+    return LongExample(**{field.name: parts[field.name] for field in fields(LongExample)})
 
 
-def built(task: LongTask, document: str, query: str = "", n: int = 0) -> Example:
+def built(task: LongTask, document: str, query: str = "", n: int = 0) -> LongExample:
     """The example of a document and a query in the published layout. `n`: how many summaries are to be sorted.
 
     Raises InvalidRow if the document is blank, or the query of a task that has queries.
@@ -78,7 +78,7 @@ def built(task: LongTask, document: str, query: str = "", n: int = 0) -> Example
     before = task.instruction.replace("{n}", str(n)) + "\n\n"
     until_query = f"{before}{task.document}\n{document}\n\n"
     until_response = until_query + (f"{task.query}\n{query}\n\n" if task.query else "")
-    return Example(
+    return LongExample(
         f"{until_response}{task.response}\n",
         len(before),
         len(until_query),
@@ -88,7 +88,7 @@ def built(task: LongTask, document: str, query: str = "", n: int = 0) -> Example
     )
 
 
-def published(row: Mapping[str, Any]) -> Example:
+def published(row: Mapping[str, Any]) -> LongExample:
     """The example of a row of a published file. Raises InvalidRow for a missing field or a wrong offset."""
     for key in ("input", SEPARATOR):
         if key not in row:
@@ -112,12 +112,12 @@ def published(row: Mapping[str, Any]) -> Example:
         )
     if not text[places[0] : places[1]].strip():
         raise InvalidRow("the document is blank")
-    return Example(text, places[0], places[1], places[2], places[3], row[SEPARATOR])
+    return LongExample(text, places[0], places[1], places[2], places[3], row[SEPARATOR])
 
 
 def prompt(
     task: LongTask,
-    example: Example,
+    example: LongExample,
     tokenizer: Tokenizer,
     limit: int,
     style: Style = "completion",
@@ -143,16 +143,18 @@ def prompt(
         free = 0 if tokenizer.encode("") else 1
         if len(ids) + free <= limit:
             return text
-        before = _beginning(tokenizer, text[: example.query_start_index], _kept(limit, taken, free))
+        before = _beginning(
+            tokenizer, text[: example.query_start_index], _document_tokens(limit, taken, free)
+        )
         # As published, the ids are joined: for T5 the suffix begins a word, which a blank says and no token counts.
         blank = " " if tokenizer.encode(f" {suffix}") == tokenizer.encode(suffix) else ""
         return before + blank + suffix
     if len(ids) <= limit:
         return text
-    return tokenizer.decode(ids[: _kept(limit, taken, free)]) + suffix
+    return tokenizer.decode(ids[: _document_tokens(limit, taken, free)]) + suffix
 
 
-def untrimmed(task: LongTask, example: Example, style: Style = "completion") -> str:
+def untrimmed(task: LongTask, example: LongExample, style: Style = "completion") -> str:
     """The prompt before it is trimmed."""
     if style == "claude":
         example, turn = _for_claude(task, example)
@@ -163,17 +165,17 @@ def untrimmed(task: LongTask, example: Example, style: Style = "completion") -> 
     return example.input
 
 
-def _for_chat(task: LongTask, example: Example) -> Example:
+def _for_chat(task: LongTask, example: LongExample) -> LongExample:
     return example if task.summary else with_request(example, REQUEST)
 
 
-def with_request(example: Example, request: str) -> Example:
+def with_request(example: LongExample, request: str) -> LongExample:
     """The example with a request after its instruction, which ends at the first blank line; the offsets shift."""
-    instruction, blank, rest = example.input.partition("\n\n")
+    instruction, blank, remainder = example.input.partition("\n\n")
     shift = len(request) + 1
     return replace(
         example,
-        input=f"{instruction.strip()} {request}{blank}{rest}",
+        input=f"{instruction.strip()} {request}{blank}{remainder}",
         document_start_index=example.document_start_index + shift,
         document_end_index=example.document_end_index + shift,
         query_start_index=example.query_start_index + shift,
@@ -182,7 +184,7 @@ def with_request(example: Example, request: str) -> Example:
 
 
 def highlighted(task: LongTask, answer: str) -> str:
-    """What is scored and handed in of an answer: the text between the tags that Claude's form asks for.
+    """Return the scored part of an answer: the text between the tags that Claude's form asks for.
 
     The text before the closing tag, without an opening one. An answer without a tag, and a summary, which no tag is
     asked for, stays as it is.
@@ -193,7 +195,7 @@ def highlighted(task: LongTask, answer: str) -> str:
     return answer.partition(closing)[0].rpartition(opening)[2].strip()
 
 
-def _for_claude(task: LongTask, example: Example) -> tuple[Example, str]:
+def _for_claude(task: LongTask, example: LongExample) -> tuple[LongExample, str]:
     """The example with its request, and the beginning of the assistant's turn."""
     if task.summary:
         return example, _ASSISTANT
@@ -202,17 +204,17 @@ def _for_claude(task: LongTask, example: Example) -> tuple[Example, str]:
     return with_request(example, request), f"{_ASSISTANT} {answer}: <{tag}>"
 
 
-def _claude(task: LongTask, example: Example, tokenizer: Tokenizer, limit: int) -> str:
+def _claude(task: LongTask, example: LongExample, tokenizer: Tokenizer, limit: int) -> str:
     example, turn = _for_claude(task, example)
     text = example.input[: example.query_end_index]
-    whole = f"{_HUMAN} {text}{turn}"
-    ids = tokenizer.encode(whole)
+    prompt = f"{_HUMAN} {text}{turn}"
+    ids = tokenizer.encode(prompt)
     if len(ids) <= limit:
-        return whole
-    end = example.truncation_seperator + example.query + turn
-    keep = _kept(limit, len(tokenizer.encode(f"{_HUMAN} {end}")), _FREE)
+        return prompt
+    ending = example.truncation_seperator + example.query + turn
+    keep = _document_tokens(limit, len(tokenizer.encode(f"{_HUMAN} {ending}")), _FREE)
     # As published: the place is counted with "\n\nHuman: " and used in the text without it.
-    return f"{_HUMAN} {text[: len(tokenizer.decode(ids[:keep]))]}{end}"
+    return f"{_HUMAN} {text[: len(tokenizer.decode(ids[:keep]))]}{ending}"
 
 
 def _beginning(tokenizer: Tokenizer, text: str, count: int) -> str:
@@ -224,10 +226,10 @@ def _beginning(tokenizer: Tokenizer, text: str, count: int) -> str:
     return text[: places[-1][1] if places else 0]
 
 
-def _kept(limit: int, suffix: int, free: int) -> int:
-    """How many tokens are kept before the suffix."""
-    if (kept := limit - suffix - free) > 0:
-        return kept
+def _document_tokens(limit: int, suffix: int, free: int) -> int:
+    """The number of tokens of the document that fit before the suffix."""
+    if (tokens := limit - suffix - free) > 0:
+        return tokens
     what = f"the query and the omission message take {suffix} tokens, and a prompt may have {limit}"
     raise NightjarError(
         what, "the prompt", f"allow it at least {suffix + free + 1} (max_source_length, total_tokens)"

@@ -15,7 +15,7 @@ from nightjar.benchmarks.question_set import Baseline, DescribedBaseline, Questi
 from nightjar.benchmarks.submission import Submission
 from nightjar.benchmarks.zeroscrolls import prompts
 from nightjar.benchmarks.zeroscrolls.formats import load
-from nightjar.benchmarks.zeroscrolls.prompts import Example, Style, highlighted, of_parts
+from nightjar.benchmarks.zeroscrolls.prompts import LongExample, Style, highlighted, of_parts
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.config import Limit, Model
 from nightjar.core.errors import NightjarError
@@ -69,13 +69,13 @@ def naive(question: Question, seed: int) -> str:
     return _span(task, example, SPANS[task], source)
 
 
-def summaries(example: Example) -> int:
+def summaries(example: LongExample) -> int:
     """How many summaries are to be put in order: the first number of the instruction, 0 if it has none."""
     words = example.input.partition("\n\n")[0].split()
     return next((int(word) for word in words if word.isascii() and word.isdigit()), 0)
 
 
-def _span(task: str, example: Example, words: int, source: random.Random) -> str:
+def _span(task: str, example: LongExample, words: int, source: random.Random) -> str:
     """So many words of the document in a row, or all of a shorter one."""
     found = example.document(TASKS[task].document).split()
     start = source.randrange(max(1, len(found) - words + 1))

@@ -28,14 +28,14 @@ from nightjar.statistics import too_few
 ASKED, FORGIVING, LENGTH = "asked_form", "forgiving", "length"
 
 
-def sections(found: Evaluated) -> list[Section]:
+def sections(evaluated: Evaluated) -> list[Section]:
     """Lengths and form, a row for each track and system; none if no track has the metrics of the form."""
-    prompts = _prompts(found)
-    scores = {one.system: one for one in found.scores}
-    card = found.card
+    prompts = _prompts(evaluated)
+    scores = {one.system: one for one in evaluated.scores}
+    card = evaluated.card
     lengths, forms, drawn = [], [], []
-    for track in found.tracks:
-        rows = found.of_track(track)
+    for track in evaluated.tracks:
+        rows = evaluated.of_track(track)
         if not any(metric == ASKED for metric, _ in rows):
             continue
         title = initial(card.track_title(track))
@@ -48,8 +48,8 @@ def sections(found: Evaluated) -> list[Section]:
             for (metric, system), row in rows.items()
             if metric == LENGTH
         }
-        most = max(row["n"] for (metric, _), row in rows.items() if metric == main.name)
-        drawn.append((title, f"n = {most}", card.metric(LENGTH), bars))
+        question_count = max(row["n"] for (metric, _), row in rows.items() if metric == main.name)
+        drawn.append((title, f"n = {question_count}", card.metric(LENGTH), bars))
         for system in systems:
             n = rows[ASKED, system]["n"]
             count = Noted(f"{n:,}", too_few(n) if rows[main.name, system]["low"] is None else "")
@@ -89,15 +89,15 @@ def sections(found: Evaluated) -> list[Section]:
     return [section]
 
 
-def _prompts(found: Evaluated) -> dict[tuple[str, str], list[str]]:
+def _prompts(evaluated: Evaluated) -> dict[tuple[str, str], list[str]]:
     """By system and track: mean and most tokens, how many prompts were trimmed, mean and largest part cut, in percent.
 
     Answers from a file have no prompts.
     """
-    by_key = {question.key: question for question in found.questions}
+    by_key = {question.key: question for question in evaluated.questions}
     read: dict[tuple[str, str], list[tuple[int, float | None]]] = {}
-    for system in found.systems:
-        for row in found.predictions(system, ["task_id", "id", "track", "prompt", "prompt_tokens"]):
+    for system in evaluated.systems:
+        for row in evaluated.predictions(system, ["task_id", "id", "track", "prompt", "prompt_tokens"]):
             if row["prompt"]:
                 part = cut_part(by_key[row["task_id"], row["id"]], row["prompt"])
                 read.setdefault((system, row["track"]), []).append((row["prompt_tokens"], part))

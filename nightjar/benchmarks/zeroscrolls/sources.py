@@ -47,8 +47,8 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a row is: its file and its number, which name a row without an id."""
+class RowPlace:
+    """The place of a row: its file and its number, which name a row without an id."""
 
     file: Path
     number: int
@@ -59,10 +59,10 @@ class Place:
         return f"{self.file.stem}-{self.number}"
 
 
-Builder = Callable[[Mapping[str, Any], Place], Iterator[Draft]]
+Builder = Callable[[Mapping[str, Any], RowPlace], Iterator[Draft]]
 
 
-def gov_report(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def gov_report(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """GovReport: texts `report` or `document` and `summary`; or sections, as the GAO (report, highlight) and the CRS
     (reports, summary) parts have them.
     """
@@ -70,45 +70,45 @@ def gov_report(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
     yield Draft(_name(row.get("id"), place.name), _sections(report), [_sections(summary)])
 
 
-def summ_screen_fd(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def summ_screen_fd(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """SummScreen: `Transcript` and `Recap`, texts or lists of lines."""
     low = {key.lower(): value for key, value in row.items()}
     name = low.get("filename") or low.get("id")
     yield Draft(_name(name, place.name), _lines(need(low, "transcript")), [_lines(need(low, "recap"))])
 
 
-def qmsum(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def qmsum(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """QMSum: a meeting with its general and specific queries; the document has a line for each turn."""
     turns = objects_of(need(row, "meeting_transcripts"), "meeting_transcripts")
     document = "\n".join(f"{_text(turn, 'speaker')}: {_text(turn, 'content')}" for turn in turns)
     for kind in ("general", "specific"):
-        for number, one in enumerate(objects_of(row.get(f"{kind}_query_list") or [], "a list of queries")):
-            yield Draft(f"{place.name}-{kind}-{number}", document, [one.get("answer")], one.get("query"))
+        for number, query in enumerate(objects_of(row.get(f"{kind}_query_list") or [], "a list of queries")):
+            yield Draft(f"{place.name}-{kind}-{number}", document, [query.get("answer")], query.get("query"))
 
 
-def squality(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def squality(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """SQuALITY: a story with its questions, each with several responses."""
     metadata = row.get("metadata")
     name = _name(metadata.get("passage_id") if isinstance(metadata, dict) else None, place.name)
-    for number, one in enumerate(objects_of(need(row, "questions"), "questions"), start=1):
-        responses = [it.get("response_text") for it in objects_of(one.get("responses") or [], "responses")]
-        id = f"{name}-{_name(one.get('question_number'), str(number))}"
-        yield Draft(id, need(row, "document"), responses, one.get("question_text"))
+    for number, question in enumerate(objects_of(need(row, "questions"), "questions"), start=1):
+        responses = [it.get("response_text") for it in objects_of(question.get("responses") or [], "responses")]
+        id = f"{name}-{_name(question.get('question_number'), str(number))}"
+        yield Draft(id, need(row, "document"), responses, question.get("question_text"))
 
 
-def qasper(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def qasper(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """Qasper: a paper with its questions; an answer is "Unanswerable", "Yes", "No", spans or a free text."""
     title, abstract = (row.get(key) or "" for key in ("title", "abstract"))
     sections = [_joined([title], ""), "Abstract\n" + _joined([abstract], "")]
     sections += [
-        _joined([one.get("section_name"), *_list(one.get("paragraphs"))], "\n")
-        for one in objects_of(need(row, "full_text"), "full_text")
+        _joined([entry.get("section_name"), *_list(entry.get("paragraphs"))], "\n")
+        for entry in objects_of(need(row, "full_text"), "full_text")
     ]
     document = "\n\n".join(text for text in sections if text.strip())
-    for number, one in enumerate(objects_of(need(row, "qas"), "qas")):
-        answers = [_qasper_answer(it.get("answer")) for it in objects_of(one.get("answers") or [], "answers")]
-        id = _name(one.get("question_id"), f"{_name(row.get('id'), place.name)}-{number}")
-        yield Draft(id, document, list(dict.fromkeys(answers)), one.get("question"))
+    for number, entry in enumerate(objects_of(need(row, "qas"), "qas")):
+        answers = [_qasper_answer(it.get("answer")) for it in objects_of(entry.get("answers") or [], "answers")]
+        id = _name(entry.get("question_id"), f"{_name(row.get('id'), place.name)}-{number}")
+        yield Draft(id, document, list(dict.fromkeys(answers)), entry.get("question"))
 
 
 def _qasper_answer(answer: Any) -> str:
@@ -125,7 +125,7 @@ def _qasper_answer(answer: Any) -> str:
     return "Yes" if answer["yes_no"] else "No"
 
 
-def narrative_qa(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def narrative_qa(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """NarrativeQA: a row of qaps.csv, whose story is the file DOCUMENT_ID.content or .txt beside it or in tmp/; or an
     object with `document`, `question` and `answers` that have a `text`.
     """
@@ -146,30 +146,30 @@ def narrative_qa(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
 def _story(id: str, folder: Path) -> str:
     if not id or id != Path(id).name:
         raise InvalidRow(f"the document_id {quote_short(id)} is no name of a file")
-    for path in (folder / name / f"{id}{end}" for name in (".", "tmp") for end in (".content", ".txt")):
+    for path in (folder / name / f"{id}{ending}" for name in (".", "tmp") for ending in (".content", ".txt")):
         if path.is_file():
             return path.read_text(encoding="utf-8", errors="replace")
     raise InvalidRow(f"no file {id}.content with the story")
 
 
-def quality(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def quality(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """QuALITY: an article with its questions of four options; gold_label is 1 to 4."""
-    for number, one in enumerate(objects_of(need(row, "questions"), "questions")):
-        options = one.get("options")
+    for number, question in enumerate(objects_of(need(row, "questions"), "questions")):
+        options = question.get("options")
         if not isinstance(options, list) or len(options) != len(LETTERS):
             raise InvalidRow("a question has not four options")
         lines = [
             f"({letter}) {_joined([option], '')}" for letter, option in zip(LETTERS, options, strict=True)
         ]
-        gold = one.get("gold_label")
+        gold = question.get("gold_label")
         if gold is not None and (not isinstance(gold, int) or gold not in (1, 2, 3, 4)):
             raise InvalidRow(f"the gold_label is {quote_short(str(gold))}, not 1 to 4")
-        id = _name(one.get("question_unique_id"), f"{_name(row.get('article_id'), place.name)}-{number}")
-        query = _joined([one.get("question"), "", *lines], "\n")
+        id = _name(question.get("question_unique_id"), f"{_name(row.get('article_id'), place.name)}-{number}")
+        query = _joined([question.get("question"), "", *lines], "\n")
         yield Draft(id, need(row, "article"), [LETTERS[gold - 1]] if gold else [], query)
 
 
-def musique(row: Mapping[str, Any], place: Place) -> Iterator[Draft]:
+def musique(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     """MuSiQue: a question with its paragraphs; aliases of the answer are references, as in its own evaluator.
 
     The set with unanswerable questions has each id twice: that of the unanswerable one gets an ending.
@@ -205,10 +205,10 @@ def drafts(task: str, path: Path, row: Row) -> list[Draft]:
     """The examples of a row of a task's source set. Raises InvalidRow if the row cannot be used."""
     if row.fault:
         raise InvalidRow(row.fault)
-    found = list(BUILDERS[task](row.value, Place(path, row.number)))
-    if not found:
+    row_drafts = list(BUILDERS[task](row.value, RowPlace(path, row.number)))
+    if not row_drafts:
         raise InvalidRow("no questions")
-    return found
+    return row_drafts
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
@@ -236,10 +236,10 @@ def _name(value: Any, default: str) -> str:
 
 def _joined(texts: Sequence[Any], by: str) -> str:
     """The texts that are not None, joined. Raises InvalidRow for one that is not a text."""
-    found = [text for text in texts if text is not None]
-    if odd := [text for text in found if not is_text(text)]:
+    present_texts = [text for text in texts if text is not None]
+    if odd := [text for text in present_texts if not is_text(text)]:
         raise InvalidRow(f"{quote_short(str(odd[0]))} is not a text")
-    return by.join(found)
+    return by.join(present_texts)
 
 
 def _lines(value: Any) -> Any:
@@ -266,11 +266,11 @@ def space_digest(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
     """
     hotels: dict[str, list[tuple[str, bool]]] = {}
     ratings: Counter[str] = Counter()
-    for _, found in _read(list(_reviews(rows)), _review, file):
-        if isinstance(found, Refused):
-            yield found
+    for _, review in _read(list(_reviews(rows)), _review, file):
+        if isinstance(review, Refused):
+            yield review
         else:
-            hotel, rating, text = found
+            hotel, rating, text = review
             hotels.setdefault(hotel, [])
             ratings[hotel] += 1
             if rating != 3:
@@ -293,11 +293,11 @@ def book_sum_sort(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
     of the summaries in that order.
     """
     books: dict[str, dict[str, str]] = {}
-    for row, found in _read(rows, _summary, file):
-        if isinstance(found, Refused):
-            yield found
+    for row, summary in _read(rows, _summary, file):
+        if isinstance(summary, Refused):
+            yield summary
             continue
-        book, chapter, text = found
+        book, chapter, text = summary
         if chapter in books.setdefault(book, {}):
             yield Refused(
                 file, f"the chapter {quote_short(chapter)} of {quote_short(book)} occurs twice", row.raw
@@ -403,7 +403,7 @@ def sampled(task: str, drafts: Sequence[Draft]) -> Sequence[Draft]:
         without = [one for one in drafts if list(one.references) == [UNANSWERABLE]]
         answered = [one for one in drafts if list(one.references) != [UNANSWERABLE]]
         groups = [(answered, ANSWERABLE), (without, UNANSWERED)]
-    kept = {one for group, most in groups for one in drawn(group, most, SEED, lambda it: (task, it.id))}
+    drawn_drafts = {one for group, size in groups for one in drawn(group, size, SEED, lambda it: (task, it.id))}
     if task == "space_digest":
-        kept = set(sorted(drafts, key=lambda it: (-it.ratings, it.id))[:EXAMPLES])
-    return [one for one in drafts if one in kept]
+        drawn_drafts = set(sorted(drafts, key=lambda it: (-it.ratings, it.id))[:EXAMPLES])
+    return [one for one in drafts if one in drawn_drafts]

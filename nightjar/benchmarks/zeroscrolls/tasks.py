@@ -33,7 +33,7 @@ class LongTask:
 
     @property
     def summary(self) -> bool:
-        """Whether the answer is a summary, for which no format is requested."""
+        """True for a task whose answer is a summary, for which no format is requested."""
         return self.kind == "rouge"
 
     @property

@@ -31,8 +31,8 @@ def best(metric: Callable[[str, str], float], answer: str, references: Sequence[
 
 def letter(text: str) -> str:
     """The first capital A to D that is a word of its own; empty if there is none."""
-    found = _LETTER.search(text)
-    return found[0] if found else ""
+    match = _LETTER.search(text)
+    return match[0] if match else ""
 
 
 def accuracy(answer: str, reference: str) -> float:
@@ -42,8 +42,8 @@ def accuracy(answer: str, reference: str) -> float:
 
 def percentage(text: str) -> float | None:
     r"""The first match of \d+\.?\d*% as a number, which may exceed 100; None if there is none."""
-    found = _PERCENTAGE.search(text)
-    return float(found[0][:-1]) if found else None
+    match = _PERCENTAGE.search(text)
+    return float(match[0][:-1]) if match else None
 
 
 def exponential_similarity(answer: str, reference: str) -> float:
@@ -84,8 +84,10 @@ def in_order(predicted: Sequence[int], gold: Sequence[int]) -> float:
 def rouge(answer: str, references: Sequence[str]) -> tuple[float, float, float]:
     """F-measures of ROUGE-1, ROUGE-2 and ROUGE-L of rouge-score without stemming, each the maximum over references."""
     predicted = _words(answer)
-    one, two, longest = zip(*(_rouge(predicted, _words(reference)) for reference in references), strict=True)
-    return max(one), max(two), max(longest)
+    unigram, bigram, longest = zip(
+        *(_rouge(predicted, _words(reference)) for reference in references), strict=True
+    )
+    return max(unigram), max(bigram), max(longest)
 
 
 def _words(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.protoqa.analyses import TABLE_4, Agreement, agreement
+from nightjar.benchmarks.protoqa.analyses import TABLE_4, SimilarityAgreement, agreement
 from nightjar.benchmarks.score import analyse
 from pipelines.cli import main
 from tests.in_process import captured
@@ -65,7 +65,7 @@ def test_table_4_of_the_published_assessments(real_data: Path) -> None:
 def test_figures_that_are_not_defined() -> None:
     assert agreement([]).figures() == {"precision": None, "recall": None, "f1": None}
     assert agreement([("a", None)]).figures() == {"precision": 0, "recall": None, "f1": 0}
-    assert agreement([(None, None), ("a", "b")]) == Agreement(1, 1, 0)
+    assert agreement([(None, None), ("a", "b")]) == SimilarityAgreement(1, 1, 0)
 
 
 def test_table_4_by_command(references: Path) -> None:

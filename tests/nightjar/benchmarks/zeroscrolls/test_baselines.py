@@ -12,7 +12,7 @@ from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.question import Question, Record
 from nightjar.benchmarks.scores import score
 from nightjar.benchmarks.zeroscrolls.formats import load
-from nightjar.benchmarks.zeroscrolls.prompts import Example, built
+from nightjar.benchmarks.zeroscrolls.prompts import LongExample, built
 from nightjar.benchmarks.zeroscrolls.questions import SPANS, naive
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.statistics import Bootstrap
@@ -20,7 +20,7 @@ from nightjar.statistics import Bootstrap
 WORDS = [f"w{number}" for number in range(1000)]
 
 
-def example(task: str, words: int = 1000, n: int = 7) -> Example:
+def example(task: str, words: int = 1000, n: int = 7) -> LongExample:
     return built(TASKS[task], " ".join(WORDS[:words]), "Which?" if TASKS[task].query else "", n)
 
 

@@ -14,7 +14,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from nightjar.benchmarks.zeroscrolls.prompts import (
     REQUEST,
-    Example,
+    LongExample,
     built,
     of_parts,
     prompt,
@@ -28,7 +28,7 @@ from tests.nightjar.benchmarks.zeroscrolls.words import Words
 QUERY = "Who did it and why?"
 
 
-def example(task: str, words: int, query: str = QUERY) -> Example:
+def example(task: str, words: int, query: str = QUERY) -> LongExample:
     document = " ".join(f"w{number}" for number in range(words))
     return built(TASKS[task], document, query if TASKS[task].query else "")
 
