@@ -125,7 +125,10 @@ def sections(evaluated: Evaluated) -> list[Section]:
     retrieval = ranked(evaluated)
     if retrieval is None:
         return []
-    return [*([consistency(evaluated.card, retrieval)] if retrieval.rows else []), cases(evaluated, retrieval)]
+    return [
+        *([consistency(evaluated.card, retrieval)] if retrieval.rows else []),
+        cases(evaluated, retrieval),
+    ]
 
 
 def consistency(card: Benchmark, retrieval: Ranked) -> Section:
@@ -223,7 +226,9 @@ def shares(card: Benchmark, retrieval: Ranked) -> Table:
         Row((it.system, *(cell(it.values.get(task)) for task in tasks)), published=True) for it in CONSISTENCY
     ]
     for stage, (_, title) in STAGES.items():
-        means = (100 * sum(values) / len(values) if (values := by.get((stage, task))) else None for task in tasks)
+        means = (
+            100 * sum(values) / len(values) if (values := by.get((stage, task))) else None for task in tasks
+        )
         rows.append(Row((title, *map(cell, means))))
     counts = (len(by.get(("retrieve", task), by.get(("rerank", task), []))) for task in tasks)
     columns = [
@@ -253,7 +258,11 @@ def _plot(card: Benchmark, lines: Sequence[tuple[str, Sequence[Share]]]) -> Poin
             for system, system_points in lines
         },
         ("system", "consistent (%)", "n", "right (%)", "low", "high"),
-        [(system, 100 * it.share, it.n, it.right, it.low, it.high) for system, system_points in lines for it in system_points],
+        [
+            (system, 100 * it.share, it.n, it.right, it.low, it.high)
+            for system, system_points in lines
+            for it in system_points
+        ],
         joined=True,
     )
 
@@ -277,7 +286,9 @@ def cases(evaluated: Evaluated, retrieval: Ranked) -> Section:
     for task in tasks:
         case_tables = [case(evaluated.card, retrieval, by_key[key], systems) for key in chosen[task]]
         title = initial(evaluated.card.task(task).title or task)
-        blocks.append(Fold(f"{title} ({counted_as(len(case_tables), 'question')})", case_tables, open=task == tasks[0]))
+        blocks.append(
+            Fold(f"{title} ({counted_as(len(case_tables), 'question')})", case_tables, open=task == tasks[0])
+        )
     return Section("cases", "Passages before and after reranking", blocks)
 
 
@@ -297,7 +308,9 @@ def choose(retrieval: Ranked, systems: Sequence[str], seed: int) -> dict[str, li
         return hashlib.sha256("\x1f".join((str(seed), *key)).encode()).hexdigest()
 
     by_task: dict[str, list[Key]] = {}
-    for key in sorted(set.intersection(*(set(ranking) for ranking in retrieval.rankings.values())), key=order):
+    for key in sorted(
+        set.intersection(*(set(ranking) for ranking in retrieval.rankings.values())), key=order
+    ):
         by_task.setdefault(key[0], []).append(key)
     chosen = {}
     for task, keys in by_task.items():
@@ -337,7 +350,9 @@ def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequen
             if stage in labelled
         )
         lines.append(f"Consistent: {', '.join(consistent)}")
-    before = {number: f"{rank}" for rank, number in enumerate(retrieval.rankings["retrieve"][key][0].tolist(), 1)}
+    before = {
+        number: f"{rank}" for rank, number in enumerate(retrieval.rankings["retrieve"][key][0].tolist(), 1)
+    }
     sides = [_passages(retrieval, stage, key, gold, labelled.get(stage)) for stage in STAGES]
     rows = []
     for rank, (first, second) in enumerate(zip_longest(*sides), 1):

@@ -149,14 +149,25 @@ def compare_clusterings(
         if question.id not in by_id:
             raise unknown_id(question.id, where)
         if question.id in rows:
-            raise NightjarError(f"the id {quote_short(question.id)} occurs twice", where, "give every id once")
-        first_clusters, second_clusters = _clusters_of_strings(by_id[question.id]), _clusters_of_strings(question)
-        both = [string for string in first_clusters if string in second_clusters and first_clusters[string] and second_clusters[string]]
+            raise NightjarError(
+                f"the id {quote_short(question.id)} occurs twice", where, "give every id once"
+            )
+        first_clusters, second_clusters = (
+            _clusters_of_strings(by_id[question.id]),
+            _clusters_of_strings(question),
+        )
+        both = [
+            string
+            for string in first_clusters
+            if string in second_clusters and first_clusters[string] and second_clusters[string]
+        ]
         rows[question.id] = {
             "question": question.id,
             "strings": len(both),
             "left out": len({*first_clusters, *second_clusters}) - len(both),
-            "blanc": blanc([first_clusters[string] for string in both], [second_clusters[string] for string in both]),
+            "blanc": blanc(
+                [first_clusters[string] for string in both], [second_clusters[string] for string in both]
+            ),
         }
     if not rows:
         raise NightjarError("no clusterings", file, REFERENCE)
@@ -186,7 +197,9 @@ def coverage(
     """
     words: dict[str, set[int]] = defaultdict(set)
     nodes: dict[str, set[Place]] = defaultdict(set)
-    clusters = {(n, c): cluster for n, q in enumerate(questions) for c, cluster in enumerate(clusters_of(q.parts))}
+    clusters = {
+        (n, c): cluster for n, q in enumerate(questions) for c, cluster in enumerate(clusters_of(q.parts))
+    }
     for number, question in enumerate(questions):
         for form in _keywords(tokens(str(question.parts["question"]).lower())) - _ASKING:
             words[form].add(number)

@@ -149,7 +149,8 @@ def _checked(answers: Any, where: str, id: str) -> list[str]:
         raise NightjarError(f"the answers to {quote_short(id)} are not a list", where, PREDICTION)
     for place, answer in enumerate(answers, start=1):
         if not isinstance(answer, str):
-            what = f"answer {place} to {quote_short(id)} is {quote_short(str(answer), quoted=False)}, which is not a text"
+            text = quote_short(str(answer), quoted=False)
+            what = f"answer {place} to {quote_short(id)} is {text}, which is not a text"
             raise NightjarError(what, where, "put it in quotation marks")
     return answers
 

@@ -91,7 +91,9 @@ def squality(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     metadata = row.get("metadata")
     name = _name(metadata.get("passage_id") if isinstance(metadata, dict) else None, place.name)
     for number, question in enumerate(objects_of(need(row, "questions"), "questions"), start=1):
-        responses = [it.get("response_text") for it in objects_of(question.get("responses") or [], "responses")]
+        responses = [
+            it.get("response_text") for it in objects_of(question.get("responses") or [], "responses")
+        ]
         id = f"{name}-{_name(question.get('question_number'), str(number))}"
         yield Draft(id, need(row, "document"), responses, question.get("question_text"))
 
@@ -106,7 +108,9 @@ def qasper(row: Mapping[str, Any], place: RowPlace) -> Iterator[Draft]:
     ]
     document = "\n\n".join(text for text in sections if text.strip())
     for number, entry in enumerate(objects_of(need(row, "qas"), "qas")):
-        answers = [_qasper_answer(it.get("answer")) for it in objects_of(entry.get("answers") or [], "answers")]
+        answers = [
+            _qasper_answer(it.get("answer")) for it in objects_of(entry.get("answers") or [], "answers")
+        ]
         id = _name(entry.get("question_id"), f"{_name(row.get('id'), place.name)}-{number}")
         yield Draft(id, document, list(dict.fromkeys(answers)), entry.get("question"))
 
@@ -403,7 +407,9 @@ def sampled(task: str, drafts: Sequence[Draft]) -> Sequence[Draft]:
         without = [one for one in drafts if list(one.references) == [UNANSWERABLE]]
         answered = [one for one in drafts if list(one.references) != [UNANSWERABLE]]
         groups = [(answered, ANSWERABLE), (without, UNANSWERED)]
-    drawn_drafts = {one for group, size in groups for one in drawn(group, size, SEED, lambda it: (task, it.id))}
+    drawn_drafts = {
+        one for group, size in groups for one in drawn(group, size, SEED, lambda it: (task, it.id))
+    }
     if task == "space_digest":
         drawn_drafts = set(sorted(drafts, key=lambda it: (-it.ratings, it.id))[:EXAMPLES])
     return [one for one in drafts if one in drawn_drafts]
