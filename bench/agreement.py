@@ -25,11 +25,11 @@ from transformers import AutoModelForCausalLM
 from bench.decode import pieces
 from bench.harness import MODEL, options
 from nightjar.core.errors import first_line
-from nightjar.models.equality import TOLERANCES, choose_engine
-from nightjar.models.generate import generate
-from nightjar.models.load import LanguageModel, device_name, load, prepare
-from nightjar.models.rows import Engine
-from nightjar.models.score import Continued, continuation_sums, text_loss
+from nightjar.models.engine.equality import TOLERANCES, choose_engine
+from nightjar.models.engine.generation import generate
+from nightjar.models.engine.language_model import Engine, LanguageModel
+from nightjar.models.engine.loading import device_name, load, prepare
+from nightjar.models.engine.log_probabilities import Continuation, continuation_sums, text_loss
 from tests.tiny_families import build, families
 from tests.tiny_models import language_model
 
@@ -84,7 +84,7 @@ def margin(
 
 def compare(lm: LanguageModel, model: Any, prompts: Sequence[list[int]], new: int) -> Agreement:
     """The engine of `lm` against `model`, which has the same weights."""
-    groups = [[Continued(tuple(ids), len(ids) - SCORED)] for ids in prompts]
+    groups = [[Continuation(tuple(ids), len(ids) - SCORED)] for ids in prompts]
     choices = [
         abs(sums[0] - total(model, groups[number][0].ids, groups[number][0].first)) / SCORED
         for number, sums in continuation_sums(lm, groups)

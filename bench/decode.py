@@ -26,8 +26,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from bench.harness import MODEL, ROOT, options, report, timed
 from bench.rates import bandwidth, product_rate
 from nightjar import params
-from nightjar.models.generate import BATCH, generate
-from nightjar.models.load import LanguageModel, device_name, load, prepare
+from nightjar.models.engine.generation import BATCH, generate
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import device_name, load, prepare
 
 CORPUS = ROOT / "data/sample/corpus/documents.jsonl"
 SHORTEST, LONGEST, NEW, STOP = 20, 1000, 64, "\n"

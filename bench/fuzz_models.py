@@ -20,14 +20,15 @@ import torch
 from bench.mutate import Mutate, Reader, mutate_bytes, mutate_gguf, mutate_json, mutate_safetensors
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text
-from nightjar.models.generate import generate
-from nightjar.models.http_client import Limits
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.reader import encode
+from nightjar.models.directory.preparation import prepare_model
+from nightjar.models.directory.weights import check_directory, read_recipe
+from nightjar.models.engine.generation import generate
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
+from nightjar.models.reader import encode_inputs
 from nightjar.models.reader import load as load_reader
-from nightjar.models.ready import make_ready
-from nightjar.models.server import MOST_TOKENS, Address, Server
-from nightjar.models.weights import check, read_recipe
+from nightjar.models.servers.completion_server import MOST_TOKENS, Address, CompletionServer
+from nightjar.models.servers.http_client import RequestLimits
 from nightjar.params.data import PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.tools.calculator import Calculator
@@ -47,7 +48,7 @@ REFUSAL = json.dumps({"error": {"message": "prompt too long", "type": "invalid",
 HEADERS = b"Content-Type: application/json\r\nConnection: close\r\n"
 ADDRESSES = (b"http://127.0.0.1:8080/v1#org/model", b"https://host.example", b"http://[::1]:9/llm/")
 # Of one request; nothing is tried again.
-LIMITS = Limits(connect=1.0, answer=5.0, size=2**16, attempts=1)
+LIMITS = RequestLimits(connect=1.0, answer=5.0, size=2**16, attempts=1)
 
 
 @cache
@@ -90,13 +91,13 @@ def _encoder(path: Path) -> None:
 def _reader(path: Path) -> None:
     base = load_reader(_beside(path, "sentence_encoder"), 1)
     with torch.inference_mode():
-        encode(base.reader, [base.tokens.input(TEXT, "a b", 16)])
+        encode_inputs(base.reader, [base.tokens.input(TEXT, "a b", 16)])
 
 
 def _gguf(path: Path) -> None:
     output = path.parents[1] / "made"
     shutil.rmtree(output, ignore_errors=True)
-    make_ready(PinnedSource(source=str(path.parent)), output)
+    prepare_model(PinnedSource(source=str(path.parent)), output)
     _answer(load(output))
 
 
@@ -105,11 +106,11 @@ def _reply(status: bytes, body: bytes) -> bytes:
 
 
 @contextmanager
-def _server(path: Path, reply: bytes, model: str | None = "m") -> Iterator[Server]:
+def _server(path: Path, reply: bytes, model: str | None = "m") -> Iterator[CompletionServer]:
     """A client of a server that says `reply`. A message names the server instead of a file."""
     with talking(lambda connection: connection.sendall(reply)) as url:
         try:
-            with Server(Address(url, model), LIMITS) as server:
+            with CompletionServer(Address(url, model), LIMITS) as server:
                 yield server
         except NightjarError as error:
             _named(path, error)
@@ -200,7 +201,7 @@ def readers() -> list[Reader]:
         of("reader: tokenizer.json", encoder, "tokenizer.json", jsons, _reader),
         Reader("GGUF", (gguf,), mutate_gguf, "source/tiny.gguf", _gguf, 0.03),
         Reader("model: shards", (index,), jsons, "model/model.safetensors.index.json",
-               lambda path: check(_beside(path, lm)), 0.1),
+               lambda path: check_directory(_beside(path, lm)), 0.1),
         Reader("recipe.json", (recipe,), jsons, "model/recipe.json",
                lambda path: range(read_recipe(path.parent)["evidence"]), 0.1),
         Reader("completions", (COMPLETION,), jsons, "completion",

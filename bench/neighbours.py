@@ -20,7 +20,7 @@ DEFAULT = {"GOMP_SPINCOUNT": "300000"}
 CHILD = """
 import statistics, sys, time
 from pathlib import Path
-from nightjar.models.load import load, prepare
+from nightjar.models.engine.loading import load, prepare
 import torch
 prepare(0, 2)
 model = load(Path(sys.argv[1]), "bfloat16").model

@@ -22,8 +22,9 @@ import torch
 
 from bench.harness import MODEL, options, timed
 from bench.harness import report as report_ratio
-from nightjar.models.generate import generate
-from nightjar.models.load import LanguageModel, device_name, load, prepare
+from nightjar.models.engine.generation import generate
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import device_name, load, prepare
 from stages.train.model import loss_of, to
 from stages.train.packing import Packed, pack
 

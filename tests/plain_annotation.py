@@ -10,7 +10,7 @@ from random import Random
 
 import torch
 
-from nightjar.models.load import LanguageModel
+from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Call, Losses, Text, Tool, write
 
 UNNORMALISED = [1.0, 0.8, 0.6, 0.4, 0.2]

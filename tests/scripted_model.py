@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from nightjar.models.load import LanguageModel, Tokenizer, load_tokenizer
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import Tokenizer, load_tokenizer
 
 # What a row sees, decoded -> the texts whose first tokens come next, the likeliest first. None ends the text.
 Script = Callable[[str], "list[str | None]"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.question import Question, drawn
 from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core.errors import NightjarError
-from nightjar.models.reader.tokens import Tokens
+from nightjar.models.reader.reader_tokens import ReaderTokenizer
 from nightjar.search.rankings import Passages, Side, read_rankings
 
 # The training questions of each answer of a task, by the answer.
@@ -30,7 +30,7 @@ class Read:
     question: str
     prior: NDArray[np.float64]
 
-    def ids(self, tokens: Tokens, most: int) -> list[list[int]]:
+    def ids(self, tokens: ReaderTokenizer, most: int) -> list[list[int]]:
         """The ids of the texts, each of at most `most` tokens; see `Tokens.input`."""
         return [tokens.input(text, self.question, most) for text in self.texts]
 
@@ -98,7 +98,7 @@ def with_demonstrations(
     questions: Sequence[Question],
     pools: Mapping[str, Pool],
     seed: int,
-    tokens: Tokens,
+    tokens: ReaderTokenizer,
     most: int,
 ) -> list[Read]:
     """The input of each question with one labelled example of each answer, drawn by the seed from its task's pool.
@@ -120,7 +120,7 @@ def with_demonstrations(
     return made
 
 
-def _fitting(text: Callable[[int | None], str], tokens: Tokens, most: int) -> str:
+def _fitting(text: Callable[[int | None], str], tokens: ReaderTokenizer, most: int) -> str:
     """The text with so many words of each example that it has at most `most` tokens, with none if it must be."""
     if tokens.length(whole := text(None)) <= most:
         return whole

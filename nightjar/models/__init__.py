@@ -14,27 +14,30 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.models.generate import generate as generate_text
-    from nightjar.models.generate import stream
-    from nightjar.models.load import LanguageModel, prepare
-    from nightjar.models.load import load as load_model
-    from nightjar.models.model import Decoding, Message, Model, Reply, Request, Score, Text, ToolCall
-    from nightjar.models.row import Prompt
-    from nightjar.models.samples import Sampling, generator_for, stream_samples
-    from nightjar.models.score import continuation_logprobs, logprobs_at
+    from nightjar.models.completions import Completion
+    from nightjar.models.engine.generation import generate as generate_text
+    from nightjar.models.engine.generation import stream
+    from nightjar.models.engine.language_model import LanguageModel
+    from nightjar.models.engine.loading import load as load_model
+    from nightjar.models.engine.loading import prepare
+    from nightjar.models.engine.log_probabilities import continuation_logprobs, logprobs_at
+    from nightjar.models.engine.sample_trees import stream_samples
+    from nightjar.models.engine.sampling import Sampling, generator_for
+    from nightjar.models.engine.sequences import Prompt
+    from nightjar.models.interface import ChatReply, Decoding, Message, Model, Request, Score, ToolCall
     from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 
 __all__ = [
+    "ChatReply",
+    "Completion",
     "Decoding",
     "LanguageModel",
     "Message",
     "Model",
     "Prompt",
-    "Reply",
     "Request",
     "Sampling",
     "Score",
-    "Text",
     "Tokenizer",
     "ToolCall",
     "continuation_logprobs",

@@ -16,16 +16,19 @@ from typing import Any
 from nightjar.core import paths, plugins
 from nightjar.core.errors import NightjarError
 from nightjar.models.chat_template import ChatTemplate, TemplatedModel
-from nightjar.models.model import Model
+from nightjar.models.directory.weights import weight_files
+from nightjar.models.interface import Model
 from nightjar.models.source import ModelSource
 from nightjar.models.tokenizer import is_encoder_decoder
-from nightjar.models.weights import weight_files
 from nightjar.params.chat import Chat
 from nightjar.params.predict import PredictBenchmark
 
 GROUP = "nightjar.models"
 # The class of each kind of source that names no files.
-BUILT_IN = {"server": "nightjar.models.server:Server", "chat": "nightjar.models.chat:ChatServer"}
+BUILT_IN = {
+    "server": "nightjar.models.servers.completion_server:CompletionServer",
+    "chat": "nightjar.models.servers.chat_server:ChatServer",
+}
 
 
 def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
@@ -77,7 +80,7 @@ def open_model(
         if chat and "chat" in remote.can:
             remote.chat = chat
         return remote
-    from nightjar.models.load import load, prepare
+    from nightjar.models.engine.loading import load, prepare
 
     prepare(seed, threads)
     adapter = None if Path(source) in (base, paths.LANGUAGE_MODEL) else source

@@ -13,18 +13,9 @@ from typing import Any, ClassVar
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.core.json_text import NotJson, parse
-from nightjar.models.headers import refusing
-from nightjar.models.model import (
-    Capability,
-    Decoding,
-    Message,
-    Model,
-    Reply,
-    Request,
-    Text,
-    ToolCall,
-    until_stop,
-)
+from nightjar.models.completions import Completion, until_stop
+from nightjar.models.directory.headers import refusing
+from nightjar.models.interface import Capability, ChatReply, Decoding, Message, Model, Request, ToolCall
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.chat import DAY
 
@@ -50,12 +41,11 @@ _FIELDS = [f"%{sign}{letter}" for sign in ("", "-") for letter in "aAbBcdeDFGHIj
 class ChatTemplate:
     """The template of the tokenizer in `folder`, which transformers renders in a sandbox.
 
-    `day`, YYYY-MM-DD, stands for today in a template that names the date. Raises NightjarError if the tokenizer has
-    none.
+    `day`, YYYY-MM-DD, stands for today in a template that names the date.
     """
 
     def __init__(self, folder: Path, day: str = DAY) -> None:
-        from nightjar.models.pretrained import read_tokenizer
+        from nightjar.models.directory.pretrained import read_tokenizer
 
         self._folder, self._tokenizer = folder, read_tokenizer(folder)
         self._day = date.fromisoformat(day)
@@ -81,10 +71,7 @@ class ChatTemplate:
         return "tools" in self.source
 
     def text(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
-        """The text of these messages, up to where the model's answer begins.
-
-        Raises NightjarError if the template refuses them, such as a system message that it does not know.
-        """
+        """The text of these messages, up to where the model's answer begins."""
         functions = [{"type": "function", "function": one} for one in tools] or None
         fields = [("%%", "\0"), *((one, self._day.strftime(one)) for one in _FIELDS), ("\0", "%")]
         with refusing("its chat template cannot write these messages", self._folder):
@@ -116,7 +103,7 @@ class TemplatedModel(Model):
 
     def generate(
         self, requests: Mapping[int, Request], numbers: Sequence[int], decoding: Decoding
-    ) -> Iterator[tuple[int, Text]]:
+    ) -> Iterator[tuple[int, Completion]]:
         cut: dict[int, Request] = {}
         for number, written in self._model.generate(requests, numbers, decoding):
             if written.stop is not None and is_within_reasoning(written.text):
@@ -129,7 +116,7 @@ class TemplatedModel(Model):
 
     def sample(
         self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
-    ) -> Iterator[tuple[int, list[Text]]]:
+    ) -> Iterator[tuple[int, list[Completion]]]:
         for number, texts in self._model.sample(requests, numbers, count, decoding):
             yield number, [without_reasoning(one) for one in texts]
 
@@ -139,7 +126,7 @@ class TemplatedModel(Model):
         numbers: Sequence[int],
         tools: Sequence[Mapping[str, Any]],
         decoding: Decoding,
-    ) -> Iterator[tuple[int, Reply]]:
+    ) -> Iterator[tuple[int, ChatReply]]:
         assert self.tokenizer is not None
         rendered = {}
         for number in numbers:
@@ -147,7 +134,7 @@ class TemplatedModel(Model):
             rendered[number] = replace(requests[number], prompt=text, ids=self.tokenizer.encode(text))
         for number, written in self.generate(rendered, numbers, decoding):
             text, calls = calls_in(written.text) if tools else (written.text, ())
-            yield number, Reply(replace(written, text=text), calls)
+            yield number, ChatReply(replace(written, text=text), calls)
 
 
 def _plain(message: Message) -> dict[str, Any]:
@@ -181,6 +168,6 @@ def is_within_reasoning(text: object) -> bool:
     return isinstance(text, str) and _OPEN.match(text) is not None
 
 
-def without_reasoning(written: Text) -> Text:
+def without_reasoning(written: Completion) -> Completion:
     """The answer alone."""
     return replace(written, text=_REASONING.sub("", written.text, count=1))

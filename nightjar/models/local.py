@@ -9,13 +9,14 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nightjar.models.model import Capability, Decoding, Model, Request, Score, Text
+from nightjar.models.completions import Completion
+from nightjar.models.interface import Capability, Decoding, Model, Request, Score
 from nightjar.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from nightjar.models.load import LanguageModel
-    from nightjar.models.row import Prompt
-    from nightjar.models.samples import Sampling
+    from nightjar.models.engine.language_model import LanguageModel
+    from nightjar.models.engine.sampling import Sampling
+    from nightjar.models.engine.sequences import Prompt
 
 
 class LocalModel(Model):
@@ -45,9 +46,9 @@ class LocalModel(Model):
 
     def generate(
         self, requests: Mapping[int, Request], numbers: Sequence[int], decoding: Decoding
-    ) -> Iterator[tuple[int, Text]]:
-        from nightjar.models.generate import stream
-        from nightjar.models.samples import Sampling, generator_for
+    ) -> Iterator[tuple[int, Completion]]:
+        from nightjar.models.engine.generation import stream
+        from nightjar.models.engine.sampling import Sampling, generator_for
 
         sampling = None
         if decoding.temperature:
@@ -69,10 +70,10 @@ class LocalModel(Model):
 
         The shared prefixes are those of all requests: they do not depend on which are answered now.
         """
-        from nightjar.models.generate import arrange
+        from nightjar.models.engine.generation import arrange_prompts
 
         all_numbers = list(requests)
-        order, shared = arrange(self.lm, [requests[number].ids for number in all_numbers])
+        order, shared = arrange_prompts(self.lm, [requests[number].ids for number in all_numbers])
         prompts = (
             _prompt(all_numbers[place], requests[all_numbers[place]], shared[place]) for place in order
         )
@@ -84,7 +85,7 @@ class LocalModel(Model):
 
     def _sampling(self, requests: Mapping[int, Request], count: int, decoding: Decoding) -> Sampling:
         """Sample n of a request draws with the generator of the row number * count + n."""
-        from nightjar.models.samples import Sampling, generator_for
+        from nightjar.models.engine.sampling import Sampling, generator_for
 
         def generator(row: int) -> Any:
             return generator_for(decoding.seed, f"{requests[row // count].sha256} {row % count}")
@@ -104,8 +105,8 @@ class CausalModel(LocalModel):
 
     def sample(
         self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
-    ) -> Iterator[tuple[int, list[Text]]]:
-        from nightjar.models.samples import stream_samples
+    ) -> Iterator[tuple[int, list[Completion]]]:
+        from nightjar.models.engine.sample_trees import stream_samples
 
         draws = self._sampling(requests, count, decoding)
         prompts = (_prompt(number, requests[number]) for number in numbers)
@@ -114,14 +115,14 @@ class CausalModel(LocalModel):
     def score(
         self, requests: Mapping[int, tuple[str, Sequence[str]]], numbers: Sequence[int]
     ) -> Iterator[tuple[int, list[Score]]]:
-        from nightjar.models.score import continuation_sums, continued, text_loss
+        from nightjar.models.engine.log_probabilities import continuation_sums, encode_continuation, text_loss
 
         running_texts = {
             number for number, (prompt, texts) in requests.items() if not prompt and len(texts) == 1
         }
         prompted = [number for number in requests if number not in running_texts]
         rows = [
-            [continued(self.tokenizer, requests[number][0], text) for text in requests[number][1]]
+            [encode_continuation(self.tokenizer, requests[number][0], text) for text in requests[number][1]]
             for number in prompted
         ]
         place = {number: at for at, number in enumerate(prompted)}
@@ -143,7 +144,7 @@ class EncoderDecoderModel(LocalModel):
     engine: ClassVar[str] = "padded"
 
     def _grouped(self, prompts: list[Prompt], numbers: set[int]) -> Iterator[list[Prompt]]:
-        from nightjar.models.encoder_decoder import batches
+        from nightjar.models.engine.encoder_decoder import batches
 
         for batch in batches(prompts, self.batch_size, self.batch_tokens):
             if any(prompt.number in numbers for prompt in batch):
@@ -151,8 +152,8 @@ class EncoderDecoderModel(LocalModel):
 
     def sample(
         self, requests: Mapping[int, Request], numbers: Sequence[int], count: int, decoding: Decoding
-    ) -> Iterator[tuple[int, list[Text]]]:
-        from nightjar.models.generate import stream
+    ) -> Iterator[tuple[int, list[Completion]]]:
+        from nightjar.models.engine.generation import stream
 
         draws = self._sampling(requests, count, decoding)
         for number in numbers:
@@ -163,6 +164,6 @@ class EncoderDecoderModel(LocalModel):
 
 
 def _prompt(number: int, request: Request, shared: int = 0) -> Prompt:
-    from nightjar.models.row import Prompt
+    from nightjar.models.engine.sequences import Prompt
 
     return Prompt(number, request.ids, request.max_new_tokens, request.stop, shared)

@@ -17,7 +17,7 @@ import tokenizers
 from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input
-from nightjar.models.headers import AGAIN, read_json_object, refusing
+from nightjar.models.directory.headers import AGAIN, read_json_object, refusing
 
 # What tokenizers and models are tried with when they are loaded.
 PROBE = "a b"
@@ -101,10 +101,7 @@ class Tokenizer:
 
 
 def load_tokenizer(path: AnyPath) -> Tokenizer:
-    """The tokenizer of a model directory.
-
-    Raises NightjarError if it has none, an unreadable one, or one without an end-of-text token.
-    """
+    """The tokenizer of a model directory."""
     path = as_path(path)
     if not (path / SETTINGS).exists():
         fix = "set models.language_model.source to a model that comes with one, then: nightjar rebuild base_model"
@@ -172,7 +169,7 @@ def _plain(token: tokenizers.AddedToken) -> bool:
 
 
 def _by_transformers(path: Path) -> tuple[tokenizers.Tokenizer, int | None]:
-    from nightjar.models.pretrained import read_tokenizer
+    from nightjar.models.directory.pretrained import read_tokenizer
 
     loaded = read_tokenizer(path)
     if not loaded.is_fast:

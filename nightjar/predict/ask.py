@@ -13,9 +13,9 @@ from nightjar import params as params_module
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import open_model
-from nightjar.models.model import Decoding, Request
+from nightjar.models.directory.weights import RECIPE, read_recipe
+from nightjar.models.interface import Decoding, Request
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params import Params
 from nightjar.params.groups import ALL_TOOLS
 from nightjar.predict.model import tools_of, writing

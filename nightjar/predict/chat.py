@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.benchmarks.question_set import Choice, QuestionSet
 from nightjar.models.chat_template import arguments_of
-from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
+from nightjar.models.completions import Completion
+from nightjar.models.interface import Decoding, Message, Model, Request, ToolCall
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.chat import Chat
 from nightjar.search.words import words
@@ -107,7 +108,7 @@ def conversing(
     return answer
 
 
-def tokens_of(text: Text, tokenizer: Tokenizer) -> int:
+def tokens_of(text: Completion, tokenizer: Tokenizer) -> int:
     """The tokens that a model wrote: its own count, or else that of the tokenizer."""
     return len(tokenizer.continuation(text.text)) if text.tokens is None else text.tokens
 

@@ -16,8 +16,9 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.weights import CONFIG
+from nightjar.models.directory.weights import CONFIG
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.predictor import Job, Predictor, Row, about, check_ranking, ranked_row
 from nightjar.predict.requests import Evidence, evidence_of, limit

@@ -14,7 +14,7 @@ from nightjar.benchmarks.question import Question, questions_of
 from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.models.weights import CONFIG, RECIPE
+from nightjar.models.directory.weights import CONFIG, RECIPE
 from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about
 from nightjar.search.encoders import RECORD, Encoder, load_encoder
 

@@ -16,10 +16,11 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.models.backends import backend, open_model
 from nightjar.models.chat_template import TemplatedModel
-from nightjar.models.model import Decoding, Model, Request, Text, at_once
-from nightjar.models.pretrained import ADAPTER_CONFIG
+from nightjar.models.completions import Completion
+from nightjar.models.directory.pretrained import ADAPTER_CONFIG
+from nightjar.models.directory.weights import RECIPE, read_recipe
+from nightjar.models.interface import Decoding, Model, Request, answer_in_threads
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
-from nightjar.models.weights import RECIPE, read_recipe
 from nightjar.params.chat import Chat
 from nightjar.params.predict import SERVER, PredictBenchmark
 from nightjar.predict.chat import conversing, named_choice, tokens_of
@@ -265,7 +266,7 @@ def writing(
             yield number, answer_row(answered, settings, text.prompt_tokens)
 
     def by_text(number: int) -> Row:
-        request, pieces = requests[number], list[Text]()
+        request, pieces = requests[number], list[Completion]()
 
         def write_on(prompt: str, tokens: int) -> Piece:
             extended = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
@@ -293,7 +294,10 @@ def writing(
         answers = answer(numbers)
         if model.at_once > 1:
             # Each by itself: an answer is recorded while others still call tools.
-            answers = (one for _, one in at_once(lambda it: next(answer([it])), numbers, model.chat.at_once))
+            answers = (
+                one
+                for _, one in answer_in_threads(lambda it: next(answer([it])), numbers, model.chat.at_once)
+            )
         for number, written, prompt_tokens in answers:
             yield number, answer_row(written, settings, prompt_tokens)
 
@@ -301,7 +305,11 @@ def writing(
         return plain
     if "chat" in model.can:
         return native
-    return steered if "steer" in model.can else lambda numbers: at_once(by_text, numbers, model.at_once)
+    return (
+        steered
+        if "steer" in model.can
+        else lambda numbers: answer_in_threads(by_text, numbers, model.at_once)
+    )
 
 
 def answer_row(answered: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:

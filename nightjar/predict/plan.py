@@ -17,7 +17,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, checked, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend
-from nightjar.models.weights import CONFIG
+from nightjar.models.directory.weights import CONFIG
 from nightjar.params import Params, validate
 from nightjar.params.data import PinnedSource
 from nightjar.params.groups import ALL_TOOLS

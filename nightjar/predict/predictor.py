@@ -19,9 +19,9 @@ from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.models.model import Capability, Model
+from nightjar.models.directory.weights import RECIPE
+from nightjar.models.interface import Capability, Model
 from nightjar.models.source import ModelSource
-from nightjar.models.weights import RECIPE
 from nightjar.params import Params
 from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark, System
@@ -133,7 +133,7 @@ class Job:
     def cache_key(self, **predictor_parts: Any) -> dict[str, Any]:
         """Return all but the code that decides the answers of a model: `predictor_parts`, and what every kind has."""
         if not self.remote:
-            from nightjar.models.load import device_name
+            from nightjar.models.engine.loading import device_name
 
             predictor_parts["machine"] = [device_name(), self.threads]
         task_file = self.card.task_source

@@ -14,19 +14,19 @@ from nightjar.benchmarks.reader_inputs import Read, check_form, pool_of, with_de
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest, safe_name
-from nightjar.models.load import prepare
+from nightjar.models.engine.loading import prepare
 from nightjar.models.reader import (
     AGAIN,
     PASS_TOKENS,
     RECORD,
-    Base,
-    Tokens,
+    ReaderTokenizer,
+    UntrainedReader,
     all_answers,
     answer_scores,
-    encode,
+    encode_inputs,
     load,
     read_record,
-    restore,
+    restore_weights,
 )
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import ReaderRecipe
@@ -66,7 +66,7 @@ class ReaderPredictor(Predictor):
         for task in dict.fromkeys(self.questions[number].task_id for number in numbers):
             # Whole tasks, because an answer may depend on its batch in the last bits of its score.
             task_numbers = [number for number, one in enumerate(self.questions) if one.task_id == task]
-            sha256 = restore(self._base.reader, self._recipe.trains, job.weights / safe_name(task))
+            sha256 = restore_weights(self._base.reader, self._recipe.trains, job.weights / safe_name(task))
             texts = job.card.reader_targets(task)
             for number, name, seconds in _answers(
                 self._base, self._recipe, task_numbers, self._ids, self._read, texts
@@ -81,7 +81,7 @@ class ReaderPredictor(Predictor):
 
 
 def _answers(
-    base: Base,
+    base: UntrainedReader,
     recipe: ReaderRecipe,
     numbers: Sequence[int],
     ids: Sequence[list[list[int]]],
@@ -94,7 +94,9 @@ def _answers(
     for batch in like_length([sum(map(len, ids[number])) for number in numbers], PASS_TOKENS):
         batch_numbers, started = [numbers[place] for place in batch], time.monotonic()
         with torch.inference_mode(), torch.autocast(base.device.type, torch.bfloat16, enabled=half):
-            states = iter(encode(base.reader, [one for number in batch_numbers for one in ids[number]]))
+            states = iter(
+                encode_inputs(base.reader, [one for number in batch_numbers for one in ids[number]])
+            )
             taken = [[next(states) for _ in ids[number]] for number in batch_numbers]
             priors = (
                 [read[number].prior for number in batch_numbers] if recipe.fusion == "rag_sequence" else None
@@ -107,7 +109,7 @@ def _answers(
             yield number, targets.names[place], seconds
 
 
-def _inputs(job: Job, recipe: ReaderRecipe, tokens: Tokens) -> list[Read]:
+def _inputs(job: Job, recipe: ReaderRecipe, tokens: ReaderTokenizer) -> list[Read]:
     """Return the inputs of the readers for each question: passages, or labelled examples of its task."""
     card, questions, seed = job.card, job.questions, recipe.seed
     check_form(card, recipe.form)

@@ -14,7 +14,7 @@ from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.files import check_output, write_lines
-from nightjar.models.model import Request
+from nightjar.models.interface import Request
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.params import Params
 from nightjar.params.chat import Chat

@@ -11,10 +11,10 @@ from typing import Any
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend
-from nightjar.models.headers import AGAIN, read_json_object
-from nightjar.models.ready import facts, make_ready, make_tokenizer_ready
+from nightjar.models.directory.headers import AGAIN, read_json_object
+from nightjar.models.directory.preparation import origin_facts, prepare_model, prepare_tokenizer
+from nightjar.models.directory.weights import CHECKSUMS, RECIPE, check_directory, read_recipe, verify_checksum
 from nightjar.models.source import ModelSource
-from nightjar.models.weights import CHECKSUMS, RECIPE, check, read_recipe, verify
 from nightjar.params.data import PinnedSource
 
 ADAPTER = "adapter_config.json"
@@ -53,23 +53,23 @@ class ResolvedModel:
 
         Of the language model of a model without files, the tokenizer alone is made ready. Returns the facts of its
         origin; None for the project's own, which has facts. Raises NightjarError for a model that is missing or
-        damaged, and as `make_ready` does.
+        damaged, and as `prepare_model` does.
         """
         source, project_folder = self.language_model, paths.LANGUAGE_MODEL
         if Path(source) == project_folder and not project_folder.is_dir():
             what = "the project's language model is missing"
             raise NightjarError(what, project_folder, "run: nightjar rebuild base_model")
         if self.adapter:
-            check(self.adapter)
+            check_directory(self.adapter)
         folder = self.base(prepared)
         if self.remote and folder == prepared:
-            make_tokenizer_ready(PinnedSource(source=source), prepared)
+            prepare_tokenizer(PinnedSource(source=source), prepared)
             return None
         if folder == prepared:
-            return make_ready(PinnedSource(source=source), prepared)
-        checksums = verify(folder)
+            return prepare_model(PinnedSource(source=source), prepared)
+        checksums = verify_checksum(folder)
         project_model = folder.resolve() == project_folder.resolve() and (folder / CHECKSUMS).is_file()
-        return None if project_model else facts(source, folder, folder, checksums, checksums)
+        return None if project_model else origin_facts(source, folder, folder, checksums, checksums)
 
 
 def system_name(source: str) -> str:
@@ -113,7 +113,7 @@ def _base_of(adapter: Path) -> str:
     """Return the source of an adapter's base model; for a trained model, the project's, whose tokenizer it has."""
     if not (adapter / ADAPTER).is_file():
         return paths.LANGUAGE_MODEL.as_posix()
-    check(adapter)
+    check_directory(adapter)
     config = read_json_object(adapter / ADAPTER)
     if not isinstance(name := config.get("base_model_name_or_path"), str) or not name:
         raise NightjarError("it names no base_model_name_or_path", adapter / ADAPTER, AGAIN)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
-from nightjar.models.load import prepare
-from nightjar.models.spans import load, titled_passage
-from nightjar.models.weights import is_extractive
+from nightjar.models.directory.weights import is_extractive
+from nightjar.models.engine.loading import prepare
+from nightjar.models.extractive_reader import load_extractive_reader, titled_passage
 from nightjar.predict.predictor import Job, Predictor, Row, about
 
 # The parts of a question that a reader needs.
@@ -29,7 +29,7 @@ class SpanPredictor(Predictor):
             raise NightjarError(what, job.key("benchmark"), "name a benchmark whose questions have one")
         prepare(job.seed, job.threads)
         self.questions, self._size = job.questions, job.settings.batch_size
-        self._reader = reader = load(job.weights)
+        self._reader = reader = load_extractive_reader(job.weights)
         self._question_texts = [
             (one.parts["question"], titled_passage(one.parts["title"], one.parts["passage"]))
             for one in job.questions

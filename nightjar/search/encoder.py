@@ -18,10 +18,16 @@ from transformers import AutoModel, AutoModelForTextEncoding
 
 from nightjar.core.arguments import AnyPath, as_path, check_texts
 from nightjar.core.errors import NightjarError
-from nightjar.models.headers import read_json_object, refusing
-from nightjar.models.pretrained import check_finite, check_vocabulary, positions, read_model, read_tokenizer
+from nightjar.models.directory.headers import read_json_object, refusing
+from nightjar.models.directory.pretrained import (
+    check_finite,
+    check_vocabulary,
+    position_limit,
+    read_model,
+    read_tokenizer,
+)
+from nightjar.models.directory.weights import CONFIG, verify_checksum
 from nightjar.models.tokenizer import PROBE, is_encoder_decoder, like_length
-from nightjar.models.weights import CONFIG, verify
 from nightjar.search.pooling import SETTING, Pooling, recorded
 
 # Texts that are tokenised and sorted by length at a time, which bounds the memory that token ids take.
@@ -54,7 +60,7 @@ class SentenceEncoder:
     ) -> None:
         path = as_path(path)
         torch.set_num_threads(threads)
-        self.sha256, self._path = verify(path), path
+        self.sha256, self._path = verify_checksum(path), path
         own_pooling, own_normalised = recorded(path)
         self.pooling = pooling or own_pooling
         self.normalised = own_normalised if normalised is None else normalised
@@ -66,7 +72,7 @@ class SentenceEncoder:
         with refusing("no encoder can be made of this model", path, _OTHER):
             self.dimension = int(model.config.hidden_size)
             self.max_length = _max_length(
-                path, self._tokenizer.model_max_length, positions(model, LONGEST_RELATIVE)
+                path, self._tokenizer.model_max_length, position_limit(model, LONGEST_RELATIVE)
             )
 
     @property

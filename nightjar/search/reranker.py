@@ -16,10 +16,11 @@ import torch
 from numpy.typing import NDArray
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.forward import LEAST_SHARED, Prefix, causal_only, prefill
-from nightjar.models.load import LanguageModel
-from nightjar.models.plain import plain_states
-from nightjar.models.rows import Engine, Pool, Segment, states
+from nightjar.models.engine.forward_pass import last_states
+from nightjar.models.engine.kv_cache import KVCache, KVPage, Prefix
+from nightjar.models.engine.language_model import Engine, LanguageModel, causal_only
+from nightjar.models.engine.plain_forward import plain_states
+from nightjar.models.engine.shared_prefixes import LEAST_SHARED, prefill
 from nightjar.models.tokenizer import Tokenizer, like_length
 
 ELLIPSIS = "..."
@@ -128,8 +129,8 @@ class _Lines:
     """Batches as rows of a pool, which keep the shared beginning from one batch to the next."""
 
     def __init__(self, lm: LanguageModel, base: Prefix | None) -> None:
-        self._lm, self._base, self._pool = lm, base, Pool()
-        self._segments: list[Segment] = []
+        self._lm, self._base, self._pool = lm, base, KVCache()
+        self._segments: list[KVPage] = []
 
     def __call__(self, rows: Sequence[Ids]) -> torch.Tensor:
         shared = len(self._base.ids) if self._base else 0
@@ -138,7 +139,7 @@ class _Lines:
             if self._base:
                 self._pool.load(segment, self._base, shared)
         reads = [(segment, row.tolist()) for segment, row in zip(self._segments, rows, strict=False)]
-        return states(self._lm, self._pool, reads)
+        return last_states(self._lm, self._pool, reads)
 
 
 class _Plain:

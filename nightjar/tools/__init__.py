@@ -3,7 +3,7 @@
 Decoding with tools:
 
     from pathlib import Path
-    from nightjar.models.load import load
+    from nightjar.models.engine.loading import load
     from nightjar.tools import Toolbox, answer, make
 
     lm = load(Path("models/base/language_model"))

@@ -7,10 +7,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.forward import Prefix, prefill
-from nightjar.models.load import LanguageModel
-from nightjar.models.score import batch_tokens
-from nightjar.models.token_tree import Beginning, TokenTree
+from nightjar.models.engine.kv_cache import Prefix
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.log_probabilities import batch_tokens
+from nightjar.models.engine.shared_prefixes import prefill
+from nightjar.models.engine.text_trees import SampleStart, TextTrees
 from nightjar.models.tokenizer import like_length
 from nightjar.tools.decode import marker_token
 from nightjar.tools.filter import Losses, Placed, Tokens, losses_at, positions
@@ -161,7 +162,7 @@ class Annotator:
     ) -> list[list[Candidate]]:
         """The distinct texts sampled for each piece, those that are no calls too."""
         rows = [(self._prompt(piece), piece.body) for piece in batch]
-        tree = TokenTree(self.lm, rows, self.head)
+        tree = TextTrees(self.lm, rows, self.head)
         likely = tree.probabilities(self.marker)
         beginnings, origins = [], []
         for row, piece in enumerate(batch):
@@ -170,7 +171,7 @@ class Annotator:
                 sample_seeds = [
                     f"{seeds[piece.text]} {token} {sample}" for sample in range(self.settings.samples)
                 ]
-                beginnings.append(Beginning(row, len(rows[row][0]) + place, sample_seeds))
+                beginnings.append(SampleStart(row, len(rows[row][0]) + place, sample_seeds))
                 origins.append(Candidate(token, piece.tokens.offsets[place], likely[row][place], "", None))
         candidates: list[list[Candidate]] = [[] for _ in batch]
         for start, drawn in zip(beginnings, self._drawn(tree, beginnings, origins), strict=True):
@@ -201,7 +202,7 @@ class Annotator:
         return [*self.lm.tokenizer.encode(prompt), *piece.tokens.context]
 
     def _drawn(
-        self, tree: TokenTree, beginnings: Sequence[Beginning], origins: Sequence[Candidate]
+        self, tree: TextTrees, beginnings: Sequence[SampleStart], origins: Sequence[Candidate]
     ) -> list[list[Candidate]]:
         """The distinct texts sampled at each beginning; `origins` has what is known of them before."""
         name = self.tool.name

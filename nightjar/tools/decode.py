@@ -19,11 +19,12 @@ import torch
 
 from nightjar.core.arguments import check_list
 from nightjar.core.errors import NightjarError
-from nightjar.models.forward import causal_only
-from nightjar.models.generate import BATCH, generate
-from nightjar.models.load import LanguageModel, Tokenizer
-from nightjar.models.row import Answer, Controller, Row
-from nightjar.models.samples import Sampling
+from nightjar.models.engine.controller import Controller, ControllerAction
+from nightjar.models.engine.generation import BATCH, generate
+from nightjar.models.engine.language_model import LanguageModel, causal_only
+from nightjar.models.engine.loading import Tokenizer
+from nightjar.models.engine.sampling import Sampling
+from nightjar.models.engine.sequences import GeneratedSequence
 from nightjar.tools.syntax import END, START, TOOLS, Call, parse_request, write
 from nightjar.tools.tool import Calls
 from nightjar.tools.toolbox import Answered, Executed, Toolbox
@@ -117,7 +118,7 @@ class ToolController(Controller):
             self._tools[forbidden] = toolbox, tensor
         self.states[row] = State(ids, day, *self._tools[forbidden])
 
-    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+    def choose(self, row: GeneratedSequence, logits: torch.Tensor) -> int | None:
         """The call marker where a call is to start; where none may start, its logit is minus infinity."""
         state = self.states[row.number]
         if state.opened is not None:
@@ -132,10 +133,10 @@ class ToolController(Controller):
         logits[self.marker] = -torch.inf
         return None
 
-    def holds(self, row: Row) -> bool:
+    def holds(self, row: GeneratedSequence) -> bool:
         return self.states[row.number].opened is not None
 
-    def after(self, row: Row) -> Answer | None:
+    def after(self, row: GeneratedSequence) -> ControllerAction | None:
         state = self.states[row.number]
         if state.opened is None:
             return None
@@ -144,22 +145,22 @@ class ToolController(Controller):
         if isinstance(call, Call):
             text = self.lm.tokenizer.decode(list(state.ids)) + row.text[: state.start]
             state.pending = call, state.toolbox.ask(call, state.day, text)
-            return Answer.WAIT
+            return ControllerAction.WAIT
         if call and row.ids[-1] != self.lm.tokenizer.end and len(row.ids) - state.opened < CALL_TOKENS:
             return None
         state.fail()
-        return Answer.TAKE_BACK
+        return ControllerAction.TAKE_BACK
 
-    def ready(self, rows: Sequence[Row], wait: bool) -> list[Row]:
+    def ready(self, rows: Sequence[GeneratedSequence], wait: bool) -> list[GeneratedSequence]:
         futures = {row.number: pending[1] for row in rows if (pending := self.states[row.number].pending)}
         if wait:
             wait_for(futures.values(), return_when=FIRST_COMPLETED)
         return [row for row in rows if futures[row.number].done()]
 
-    def results(self, rows: Sequence[Row]) -> list[str | None]:
+    def results(self, rows: Sequence[GeneratedSequence]) -> list[str | None]:
         return [self._result(row, self.states[row.number]) for row in rows]
 
-    def _result(self, row: Row, state: State) -> str | None:
+    def _result(self, row: GeneratedSequence, state: State) -> str | None:
         """The rest of the call, from behind the arrow: its result as `write` writes it, and the end marker."""
         assert state.pending is not None and state.opened is not None
         call, future = state.pending

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel, Tokenizer
-from nightjar.models.score import logprobs_at
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import Tokenizer
+from nightjar.models.engine.log_probabilities import logprobs_at
 from nightjar.tools.syntax import Call, write
 from nightjar.tools.tool import Text
 

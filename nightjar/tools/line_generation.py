@@ -8,10 +8,13 @@ from pathlib import Path
 
 import torch
 
-from nightjar.models.forward import Prefix, prefill
-from nightjar.models.generate import generate
-from nightjar.models.load import LOADED, LanguageModel, load
-from nightjar.models.row import Controller, Row
+from nightjar.models.engine.controller import Controller
+from nightjar.models.engine.generation import generate
+from nightjar.models.engine.kv_cache import Prefix
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import LOADED, load
+from nightjar.models.engine.sequences import GeneratedSequence
+from nightjar.models.engine.shared_prefixes import prefill
 
 # Rows of a batch.
 BATCH = 16
@@ -26,7 +29,7 @@ class _Margins(Controller):
     def __init__(self, rows: int) -> None:
         self.smallest = [float("inf")] * rows
 
-    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+    def choose(self, row: GeneratedSequence, logits: torch.Tensor) -> int | None:
         first, second = logits.topk(2).values.tolist()
         self.smallest[row.number] = min(self.smallest[row.number], first - second)
         return None

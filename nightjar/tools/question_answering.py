@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nightjar.core import paths
 from nightjar.core.config import Model, Positive
-from nightjar.models.weights import is_extractive
+from nightjar.models.directory.weights import is_extractive
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools.passages import Passages, on_one_line
 from nightjar.tools.reader import Extractor, Reader, model_folder

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nightjar.models.directory.weights import find_weights, verify_checksum
 from nightjar.models.source import ModelSource
-from nightjar.models.weights import find, verify
 
 if TYPE_CHECKING:
-    from nightjar.models.spans import ExtractiveReader
+    from nightjar.models.extractive_reader import ExtractiveReader
 
 
 def model_folder(source: str) -> Path:
@@ -22,7 +22,7 @@ def model_folder(source: str) -> Path:
     Raises NightjarError if they cannot be fetched.
     """
     parsed = ModelSource.parse(source)
-    return find(parsed) if parsed.kind == "hub" else Path(source)
+    return find_weights(parsed) if parsed.kind == "hub" else Path(source)
 
 
 class Reader:
@@ -33,7 +33,7 @@ class Reader:
 
     def __init__(self, source: str, head: str) -> None:
         self.folder, self.head = model_folder(source), head
-        self.sha256 = verify(self.folder)
+        self.sha256 = verify_checksum(self.folder)
 
     def lines(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
         """The likeliest line after `head` and each of `prompts`, as `generate_lines` gives them."""
@@ -47,13 +47,13 @@ class Extractor:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.sha256 = verify(folder)
+        self.sha256 = verify_checksum(folder)
 
     @cached_property
     def _reader(self) -> ExtractiveReader:
-        from nightjar.models.spans import load
+        from nightjar.models.extractive_reader import load_extractive_reader
 
-        return load(self.folder)
+        return load_extractive_reader(self.folder)
 
     def answers(self, questions: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         """The best span of the passages of each question; empty where no span is likelier than that there is none."""

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from nightjar.models.directory.weights import verify_checksum
 from nightjar.models.tokenizer import PROBE
-from nightjar.models.weights import verify
 from nightjar.tools.reader import Reader, model_folder
 
 # Tokens of a translation.
@@ -100,7 +100,7 @@ class TranslationModel:
 
     def __init__(self, source: str) -> None:
         self.folder = model_folder(source)
-        self.identity = f"model {verify(self.folder)[:16]}"
+        self.identity = f"model {verify_checksum(self.folder)[:16]}"
 
     def knows(self, language: str) -> bool:
         return self._target is None or self._code(language) is not None
@@ -152,7 +152,12 @@ def _load(folder: Path) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
-    from nightjar.models.pretrained import check_finite, check_vocabulary, read_model, read_tokenizer
+    from nightjar.models.directory.pretrained import (
+        check_finite,
+        check_vocabulary,
+        read_model,
+        read_tokenizer,
+    )
 
     tokenizer = read_tokenizer(folder)
     fix = "give a sequence-to-sequence model such as NLLB"

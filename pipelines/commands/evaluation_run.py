@@ -26,7 +26,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read, recorded
-from nightjar.models.weights import digest as digest_of_weights
+from nightjar.models.directory.weights import weights_digest as digest_of_weights
 from nightjar.predict.plan import (
     EvaluationPlan,
     EvaluationRequest,
@@ -142,7 +142,7 @@ class EvaluationRun:
 
     def _check_model(self, prepared: Path) -> None:
         """Load the model as the stage predict will, so that a model is refused before the folder is complete."""
-        from nightjar.models.load import load, prepare
+        from nightjar.models.engine.loading import load, prepare
 
         params, model = self.plan.params, self.plan.model
         prepare(params.seed, params.threads)

@@ -13,7 +13,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import folder_output
 from nightjar.core.json_text import quote_short
-from nightjar.models.weights import KEPT
+from nightjar.models.directory.weights import COPIED_PATTERNS
 from nightjar.params import load as load_params
 from nightjar.predict.predictor import benchmark_of, folder_of
 from pipelines.commands.console import say
@@ -63,7 +63,7 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
 def _write_model(folder: Path, output: Path) -> None:
     from safetensors import SafetensorError
 
-    from nightjar.models.load import load, prepare
+    from nightjar.models.engine.loading import load, prepare
 
     params = load_params()
     prepare(params.seed, params.threads)
@@ -78,7 +78,7 @@ def _write_model(folder: Path, output: Path) -> None:
         if number := re.search(r"os error (\d+)", str(error)):
             raise OSError(int(number[1]), str(error)) from None
         raise
-    for pattern in KEPT:
+    for pattern in COPIED_PATTERNS:
         for file in paths.LANGUAGE_MODEL.glob(pattern):
             if file.suffix != ".safetensors" and file.name not in _OWN and "index" not in file.name:
                 shutil.copyfile(file, output / file.name)

@@ -17,9 +17,9 @@ from huggingface_hub import ModelCardData
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import number
-from nightjar.models.headers import refusing
+from nightjar.models.directory.headers import refusing
+from nightjar.models.directory.weights import find_weights, read_recipe, verify_checksum, weight_files
 from nightjar.models.source import ModelSource
-from nightjar.models.weights import find, read_recipe, verify, weight_files
 from nightjar.params import Params
 from nightjar.params import load as load_params
 from nightjar.predict.predictor import INSTRUCTED, benchmark_of
@@ -89,7 +89,7 @@ is {licence}.
 
 {newline.join(table(scores)) or "None: the project has no scores of these weights."}
 
-Intervals are at {100 * CONFIDENCE:g}%. Weights (sha256): {verify(folder)}. Commit: {commit}.
+Intervals are at {100 * CONFIDENCE:g}%. Weights (sha256): {verify_checksum(folder)}. Commit: {commit}.
 """
 
 
@@ -97,7 +97,7 @@ def base_of(source: ModelSource) -> Base:
     """Return the name and the licence of a base model: of the hub its name, of a GGUF what its head says."""
     if source.kind == "hub":
         return Base(source.name, source.text, UNKNOWN)
-    file = weight_files(find(source))[0]
+    file = weight_files(find_weights(source))[0]
     if file.suffix != ".gguf":
         return Base(source.short_name, source.text, UNKNOWN)
     from gguf import GGUFReader
@@ -153,7 +153,7 @@ def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
 
 def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
     """Rows of contracts.SCORES over all instances, of systems with these very weights."""
-    sha256 = verify(folder)
+    sha256 = verify_checksum(folder)
     for one in params.predict.systems.values():
         predicted, scored = (
             paths.PREDICTIONS / one.benchmark / one.system,

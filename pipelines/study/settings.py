@@ -16,7 +16,7 @@ from nightjar.core import paths
 from nightjar.core.config import parse
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import quote_short
-from nightjar.models.weights import digest
+from nightjar.models.directory.weights import weights_digest
 from nightjar.params import Params
 from nightjar.params.predict import System
 from nightjar.params.profiles import near_key
@@ -170,7 +170,7 @@ def settings(
             found[key] = value
         elif key.startswith("models.") and key.endswith(".source") and ":" not in value:
             found[key] = str((root / value).resolve())
-            found[f"{key.removesuffix('source')}sha256"] = digest(root / value)
+            found[f"{key.removesuffix('source')}sha256"] = weights_digest(root / value)
         else:
             external = "/" in value and os.path.lexists(root / value) and not _provided(graph, known, value)
             found[key] = str((root / value).resolve()) if external else value

@@ -44,7 +44,7 @@ def run(stage: Stage) -> None:
         counts[source] = {"seen": len(sources), "suited": len(suitable), "chosen": len(drawn)}
         chosen += drawn
 
-    from nightjar.models.load import counted, device_name, load, prepare
+    from nightjar.models.engine.loading import count_work, device_name, load, prepare
     from nightjar.tools.annotate import Annotator, Settings
 
     prepare(stage.params.seed, stage.params.threads)
@@ -83,7 +83,7 @@ def run(stage: Stage) -> None:
 
     def annotate(number: int) -> dict[str, Any]:
         some = [chosen[place] for place in batches[number]]
-        with counted(lm) as work:
+        with count_work(lm) as work:
             found = annotator.annotate(
                 [one.text for one in some], [one.seed(stage.params.seed, name) for one in some]
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import paths
-from nightjar.models.ready import make_ready
+from nightjar.models.directory.preparation import prepare_model
 from stages._runtime.stage import Stage, log, main
 from stages.base_model.prepare import make_encoder_ready
 
@@ -14,7 +14,7 @@ from stages.base_model.prepare import make_encoder_ready
 def run(stage: Stage) -> None:
     models = stage.params.models
     work: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
-        "language_model": (models.language_model.source, partial(make_ready, models.language_model)),
+        "language_model": (models.language_model.source, partial(prepare_model, models.language_model)),
         "sentence_encoder": (
             models.sentence_encoder.source,
             partial(make_encoder_ready, models.sentence_encoder),

@@ -9,7 +9,7 @@ from typing import Any
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replacing
 from nightjar.core.identity import digest as digest_of_values
-from nightjar.models.ready import PIN, make_ready
+from nightjar.models.directory.preparation import PIN, prepare_model
 from nightjar.models.source import ModelSource
 from nightjar.params.data import EncoderSource
 from nightjar.search import pooling
@@ -17,7 +17,7 @@ from nightjar.search.encoders import RECORD, encoder_of_entry_point, identity
 
 
 def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
-    """As `make_ready`, with a record of the pooling; raises NightjarError if it is "auto" and not known.
+    """As `prepare_model`, with a record of the pooling; raises NightjarError if it is "auto" and not known.
 
     `entry:NAME` is an encoder of another package, of which the directory `output` gets the record. Its digest is the
     sha256 that it names in its identity, or else that of its whole identity.
@@ -29,12 +29,12 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
             pooling.write(model, pooling.choose(source.pooling, source.source, folder), source.normalised)
             import torch
 
-            from nightjar.models.pretrained import read_model
+            from nightjar.models.directory.pretrained import read_model
             from nightjar.search.encoder import encoder_class
 
             read_model(model, encoder_class(model), torch.float32, values=False)
 
-        return make_ready(source, output, add)
+        return prepare_model(source, output, add)
     encoder = encoder_of_entry_point(parsed.name)
     recorded = identity(encoder)
     found = str(recorded.get("sha256") or digest_of_values(recorded))

@@ -13,7 +13,7 @@ RANKINGS = ("retrieve", "rerank")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.models.load import prepare
+    from nightjar.models.engine.loading import prepare
     from stages.consistency.build import labeller, means, write_consistency
 
     card = load_question_set(stage.item)

@@ -23,10 +23,10 @@ from nightjar.models.reader import (
     PASS_TOKENS,
     all_answers,
     answer_scores,
-    encode,
+    encode_inputs,
     load,
     read_record,
-    restore,
+    restore_weights,
 )
 from nightjar.models.tokenizer import like_length
 from nightjar.search.rankings import Passages, Ranking
@@ -132,13 +132,13 @@ def labeller(card: QuestionSet, folder: Path) -> Labels:
             return []
         if task not in record["tasks"]:
             raise NightjarError(f"no reader of the task {task}", folder, AGAIN)
-        restore(base.reader, trains, folder / safe_name(task))
+        restore_weights(base.reader, trains, folder / safe_name(task))
         targets = base.tokens.targets(card.reader_targets(task), base.reader.start).to(base.device)
         read = [card.reader_text(task, text, form) for text in texts]
         ids = [base.tokens.input(text, text, most) for text in read]
         found = [""] * len(texts)
         for batch in like_length([len(one) for one in ids], PASS_TOKENS):
-            states = [[one] for one in encode(base.reader, [ids[place] for place in batch])]
+            states = [[one] for one in encode_inputs(base.reader, [ids[place] for place in batch])]
             scores = answer_scores(base.reader, states, None, targets, all_answers(targets, len(batch)))
             for place, best in zip(batch, scores.argmax(dim=1).tolist(), strict=True):
                 found[place] = targets.names[best]

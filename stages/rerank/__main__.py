@@ -17,7 +17,7 @@ PACKAGES = ("pyarrow", "torch", "transformers")
 
 
 def run(stage: Stage) -> None:
-    from nightjar.models.load import device_name, load, prepare
+    from nightjar.models.engine.loading import device_name, load, prepare
     from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
 
     settings, card = stage.params.rerank, load_question_set(stage.item)

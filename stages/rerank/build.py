@@ -18,7 +18,7 @@ from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QU
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter, read_rows
-from nightjar.models.load import LanguageModel
+from nightjar.models.engine.language_model import LanguageModel
 from nightjar.params.search import Rerank
 from nightjar.search.rankings import Passages, Ranking, Rankings, Side, rankings_table, read_rankings
 from nightjar.search.reranker import Prompts, embed, prompts, reorder, shared_prefix

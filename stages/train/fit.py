@@ -18,7 +18,8 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replacing
 from nightjar.core.identity import digest, sha256_of
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
 from nightjar.params import Params
 from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.checkpoint import code_of

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import torch
 
-from nightjar.models.weights import write_checksums
+from nightjar.models.directory.weights import write_checksums
 from nightjar.params.train import Recipe
 from stages.train.packing import IGNORED, Packed, Padded, pack, pad
 from stages.train.plan import Examples, Unit, pairs

@@ -13,7 +13,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replacing
 from nightjar.core.identity import digest
-from nightjar.models.weights import is_extractive, write_checksums
+from nightjar.models.directory.weights import is_extractive, write_checksums
 from stages._runtime.checkpoint import code_of, folder_of
 from stages._runtime.stage import Stage, log, main
 
@@ -35,8 +35,8 @@ def run(stage: Stage) -> None:
     Raises NightjarError for a benchmark whose training questions have no passage, and for a missing or damaged input.
     """
     from nightjar.benchmarks.question import questions_of
-    from nightjar.models import spans
-    from nightjar.models.load import device_name, prepare
+    from nightjar.models import extractive_reader
+    from nightjar.models.engine.loading import device_name, prepare
     from stages.train_qa.fit import Fit, examples
 
     recipe = stage.params.qa_readers[stage.item]
@@ -45,7 +45,7 @@ def run(stage: Stage) -> None:
         fix = f"name its files in benchmarks.{recipe.benchmark}.train and dev"
         raise NightjarError(f"{recipe.benchmark} has no training questions", source, fix)
     prepare(stage.params.seed, stage.params.threads)
-    reader = spans.load(base, fresh=not is_extractive(base))
+    reader = extractive_reader.load_extractive_reader(base, fresh=not is_extractive(base))
     sides = {
         side: examples(reader, questions_of(tables.read_rows(source, contract)), source)
         for side, contract in (("train", contracts.TRAIN_QUESTIONS), ("dev", contracts.DEV_QUESTIONS))

@@ -21,8 +21,14 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.text.f1 import normalised
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush, remove
-from nightjar.models.headers import refusing
-from nightjar.models.spans import LONGEST_ANSWER, ExtractiveReader, Window, span_scores, titled_passage
+from nightjar.models.directory.headers import refusing
+from nightjar.models.extractive_reader import (
+    LONGEST_ANSWER,
+    ExtractiveReader,
+    PassageWindow,
+    span_scores,
+    titled_passage,
+)
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import QaReader
 from stages._runtime.stage import log
@@ -50,7 +56,7 @@ class Example(NamedTuple):
 class Target(NamedTuple):
     """A window, and the first and the last tokens that are to be pointed at; none for no answer."""
 
-    window: Window
+    window: PassageWindow
     spans: tuple[tuple[int, int], ...]
 
 

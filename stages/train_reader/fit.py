@@ -13,14 +13,14 @@ import torch
 
 from nightjar.models.reader import (
     PASS_TOKENS,
-    Base,
     FrozenStates,
     LiveStates,
     Targets,
+    UntrainedReader,
     all_answers,
     answer_scores,
 )
-from nightjar.models.reader.tokens import PADDED
+from nightjar.models.reader.reader_tokens import PADDED
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import ReaderRecipe
 from stages.train_reader.sides import Examples, Task
@@ -46,7 +46,7 @@ class Side:
 
     def __init__(
         self,
-        base: Base,
+        base: UntrainedReader,
         recipe: ReaderRecipe,
         states: FrozenStates | LiveStates,
         examples: Examples,
@@ -90,7 +90,7 @@ class Side:
         return right / len(lengths)
 
 
-def fit(base: Base, recipe: ReaderRecipe, task: Task, seed: int, work: Path) -> Trained:
+def fit(base: UntrainedReader, recipe: ReaderRecipe, task: Task, seed: int, work: Path) -> Trained:
     """Train the reader of one task, from the weights that `base` has now; `work` is a folder for a large file.
 
     The weights that are kept are those with the highest accuracy on the dev side, the earliest of equal ones; those of
@@ -143,7 +143,9 @@ def fit(base: Base, recipe: ReaderRecipe, task: Task, seed: int, work: Path) -> 
     return trained
 
 
-def _optimizer(base: Base, learning: dict[str, torch.nn.Parameter], rate: float) -> torch.optim.AdamW:
+def _optimizer(
+    base: UntrainedReader, learning: dict[str, torch.nn.Parameter], rate: float
+) -> torch.optim.AdamW:
     fresh = [p for name, p in learning.items() if base.reader.is_fresh(name)]
     others = [p for name, p in learning.items() if not base.reader.is_fresh(name)]
     groups = [{"params": others, "lr": rate}, {"params": fresh, "lr": FRESH_RATE * rate}]

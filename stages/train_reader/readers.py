@@ -15,9 +15,9 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import remove, replacing
 from nightjar.core.identity import digest, safe_name
-from nightjar.models.load import device_name, prepare
+from nightjar.models.directory.weights import verify_checksum
+from nightjar.models.engine.loading import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
-from nightjar.models.weights import verify
 from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, log
 from stages.train_reader.fit import Trained, fit
@@ -104,7 +104,7 @@ def publish(work: Path, output: Path, record: dict[str, Any]) -> None:
         made.mkdir()
         for task, facts in record["tasks"].items():
             folder = work / safe_name(task)
-            if not folder.is_dir() or verify(folder) != facts["sha256"]:
+            if not folder.is_dir() or verify_checksum(folder) != facts["sha256"]:
                 what = f"the weights of the task {task}, which an earlier run trained, are missing or damaged"
                 raise NightjarError(what, folder, f"remove {paths.CHECKPOINTS} and run it again")
             shutil.copytree(folder, made / folder.name)

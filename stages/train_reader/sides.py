@@ -21,7 +21,7 @@ from nightjar.benchmarks.reader_inputs import (
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import quote_short
-from nightjar.models.reader.tokens import Tokens
+from nightjar.models.reader.reader_tokens import ReaderTokenizer
 from nightjar.params.readers import ReaderInputs, ReaderRecipe
 from nightjar.search.rankings import Side
 
@@ -49,7 +49,7 @@ class Task:
 
 
 def read_tasks(
-    card: QuestionSet, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: Tokens
+    card: QuestionSet, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: ReaderTokenizer
 ) -> tuple[list[Task], int]:
     """The tasks with training questions, in their order, and the number of training and dev questions in all.
 
@@ -114,7 +114,7 @@ def _of(questions: Sequence[Question], tasks: Sequence[str]) -> list[Question]:
 
 
 def _examples(
-    pairs: Sequence[tuple[Question, Read]], names: Sequence[str], tokens: Tokens, most: int
+    pairs: Sequence[tuple[Question, Read]], names: Sequence[str], tokens: ReaderTokenizer, most: int
 ) -> Examples:
     return Examples(
         [read.ids(tokens, most) for _, read in pairs],

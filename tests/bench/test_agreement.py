@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from bench import agreement
-from nightjar.models.equality import TOLERANCES
-from nightjar.models.load import load, prepare
+from nightjar.models.engine.equality import TOLERANCES
+from nightjar.models.engine.loading import load, prepare
 
 
 def test_what_is_the_same_agrees_and_other_weights_do_not(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench import decode
-from nightjar.models.generate import generate
-from nightjar.models.load import load, prepare
+from nightjar.models.engine.generation import generate
+from nightjar.models.engine.loading import load, prepare
 
 
 def test_both_sides_write_the_same_tokens(tiny_model: Path) -> None:

@@ -1,34 +1,43 @@
 """Readers: encoder-decoders that answer a question from passages by scoring the words of each answer.
 
-`load` makes a `Base` of a directory: an encoder-decoder, or an encoder with a fresh decoder. `encode` gives the states
-of inputs, each by itself, and `answer_scores` the log-probability of each answer from a question's states.
+`load` makes an `UntrainedReader`: an encoder-decoder, or an encoder with a fresh decoder. `encode_inputs`
+gives the states of inputs, each by itself, and `answer_scores` the log-probability of each answer from a question's
+states.
 """
 
-from nightjar.models.reader.load import AGAIN, RECORD, Base, load, read_record, restore, save
-from nightjar.models.reader.read import (
+from nightjar.models.reader.answer_scores import (
     PASS_TOKENS,
     FrozenStates,
     LiveStates,
     all_answers,
     answer_scores,
-    encode,
+    encode_inputs,
 )
-from nightjar.models.reader.tokens import Targets, Tokens
+from nightjar.models.reader.reader_files import (
+    AGAIN,
+    RECORD,
+    UntrainedReader,
+    load,
+    read_record,
+    restore_weights,
+    save,
+)
+from nightjar.models.reader.reader_tokens import ReaderTokenizer, Targets
 
 __all__ = [
     "AGAIN",
     "PASS_TOKENS",
     "RECORD",
-    "Base",
     "FrozenStates",
     "LiveStates",
+    "ReaderTokenizer",
     "Targets",
-    "Tokens",
+    "UntrainedReader",
     "all_answers",
     "answer_scores",
-    "encode",
+    "encode_inputs",
     "load",
     "read_record",
-    "restore",
+    "restore_weights",
     "save",
 ]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.core import startup
-from nightjar.models.load import prepare
+from nightjar.models.engine.loading import prepare
 from stages._runtime.stage import Stage, main
 from tests.conftest import ROOT
 from tests.in_process import captured
@@ -72,7 +72,7 @@ class Finder:
             print(os.environ.get("GOMP_SPINCOUNT"))
             sys.exit()
 sys.meta_path.insert(0, Finder())
-import nightjar.models.load
+import nightjar.models.engine.loading
 """
 
 

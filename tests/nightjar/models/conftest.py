@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from nightjar.models.chat import ChatServer
-from nightjar.models.http_client import Limits
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.model import Decoding, Request, Text
-from nightjar.models.server import Server
+from nightjar.models.completions import Completion
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
+from nightjar.models.interface import Decoding, Request
+from nightjar.models.servers.chat_server import ChatServer
+from nightjar.models.servers.completion_server import CompletionServer
+from nightjar.models.servers.http_client import RequestLimits
 
-PATIENT = Limits(connect=5.0, answer=60.0, size=1000, attempts=2, pause=0.0)
+PATIENT = RequestLimits(connect=5.0, answer=60.0, size=1000, attempts=2, pause=0.0)
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,12 @@ class Interface:
     def path(self) -> str:
         return "/v1/chat/completions" if self.kind == "chat" else "/v1/completions"
 
-    def ask(self, url: str, limits: Limits = PATIENT) -> Text:
+    def ask(self, url: str, limits: RequestLimits = PATIENT) -> Completion:
         """What the server says to one prompt."""
-        model: Any = ChatServer if self.kind == "chat" else Server
+        model: Any = ChatServer if self.kind == "chat" else CompletionServer
         with model(url, limits) as server:
             ((_, found),) = server.generate({0: Request("A prompt", [1], 5, ("\n\n",))}, [0], Decoding())
-        assert isinstance(found, Text)
+        assert isinstance(found, Completion)
         return found
 
     def choice(self, text: Any) -> dict[str, Any]:

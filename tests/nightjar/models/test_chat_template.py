@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.chat_template import ChatTemplate, TemplatedModel, calls_in
-from nightjar.models.model import Decoding, Message, Model, Request, Text, ToolCall
+from nightjar.models.completions import Completion
+from nightjar.models.interface import Decoding, Message, Model, Request, ToolCall
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.chat import DAY, Chat
 from tests import made_tokenizers, tiny_models
@@ -56,17 +57,17 @@ class Scripted(Model):
 
     def generate(
         self, requests: Mapping[int, Request], wanted: Sequence[int], decoding: Decoding
-    ) -> Iterator[tuple[int, Text]]:
+    ) -> Iterator[tuple[int, Completion]]:
         self.prompts += [requests[number].prompt for number in wanted]
         for number in wanted:
             (stop,) = requests[number].stop or ("no stop",)
             before, found, _ = self.text.partition(stop)
-            yield number, Text(before, stop=found or None)
+            yield number, Completion(before, stop=found or None)
 
     def sample(
         self, requests: Mapping[int, Request], wanted: Sequence[int], count: int, decoding: Decoding
-    ) -> Iterator[tuple[int, list[Text]]]:
-        return ((number, [Text(self.text)] * count) for number in wanted)
+    ) -> Iterator[tuple[int, list[Completion]]]:
+        return ((number, [Completion(self.text)] * count) for number in wanted)
 
 
 @pytest.mark.parametrize(

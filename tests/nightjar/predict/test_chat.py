@@ -230,7 +230,7 @@ def test_an_answer_with_tools_is_recorded_as_it_is_done(workdir: Path, tiny_mode
 
 OWN = """
 import json
-from nightjar.models import Model, Reply, Text, ToolCall
+from nightjar.models import ChatReply, Completion, Model, ToolCall
 
 class Talker(Model):
     can = frozenset({"generate", "chat", "tools"})
@@ -243,7 +243,7 @@ class Talker(Model):
             last = requests[number].messages[-1]
             call = ToolCall("c", "Calculator", json.dumps({"input": "12 * 8"}))
             asks = last.role == "user"
-            yield number, Reply(Text("" if asks else f"It is {last.content}."), (call,) if asks else ())
+            yield number, ChatReply(Completion("" if asks else f"It is {last.content}."), (call,) if asks else ())
 """
 
 

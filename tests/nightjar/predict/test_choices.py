@@ -17,7 +17,7 @@ from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.data import Encoding
 from nightjar.params.profiles import read_yaml
 from tests.conftest import ROOT
-from tests.nightjar.models.test_score import plain
+from tests.nightjar.models.engine.test_log_probabilities import plain
 from tests.nightjar.predict import stage_project
 from tests.stages.predict.test_stage import finish
 from tests.tiny_models import encoder_decoder, sentence_encoder

@@ -15,7 +15,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import LANGUAGE_MODEL, QUESTIONS
-from nightjar.models.weights import write_checksums
+from nightjar.models.directory.weights import write_checksums
 from nightjar.predict.plan import (
     EvaluationPlan,
     EvaluationRequest,

@@ -15,11 +15,12 @@ from nightjar.benchmarks.question_set import Task
 from nightjar.benchmarks.registry import load_benchmark
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.models.generate import generate
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.engine.generation import generate
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
+from nightjar.models.engine.sampling import Sampling, generator_for
+from nightjar.models.interface import Decoding, Request
 from nightjar.models.local import CausalModel, EncoderDecoderModel
-from nightjar.models.model import Decoding, Request
-from nightjar.models.samples import Sampling, generator_for
 from nightjar.params import load as load_params
 from nightjar.params import profiles, validate
 from nightjar.params.predict import PredictBenchmark

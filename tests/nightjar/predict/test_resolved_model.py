@@ -10,7 +10,7 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import LANGUAGE_MODEL as MODEL
-from nightjar.models.weights import digest, write_checksums
+from nightjar.models.directory.weights import weights_digest, write_checksums
 from nightjar.predict.resolved_model import ResolvedModel, resolve, system_name
 from tests import tiny_models
 
@@ -54,7 +54,7 @@ def test_a_directory_of_safetensors_is_read_where_it_is(workdir: Path, tiny_mode
     assert found == ResolvedModel(MODEL.as_posix(), str(tiny_model)) and found.adapter is None
     facts = found.prepare(workdir / "made")
     assert facts is not None and facts["architecture"] == "LlamaForCausalLM"
-    assert facts["sha256"] == facts["source_sha256"] == digest(tiny_model)
+    assert facts["sha256"] == facts["source_sha256"] == weights_digest(tiny_model)
     assert found.base(workdir / "made") == tiny_model and not (workdir / "made").exists()
 
 

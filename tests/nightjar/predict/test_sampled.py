@@ -14,15 +14,15 @@ from nightjar.benchmarks.protoqa.scoring import BENCHMARK
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import load, prepare
-from nightjar.models.row import Prompt
-from nightjar.models.samples import generator_for
+from nightjar.models.engine.loading import load, prepare
+from nightjar.models.engine.sampling import generator_for
+from nightjar.models.engine.sequences import Prompt
 from nightjar.params import load as load_params
 from nightjar.predict import extracted
 from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.question_answering import HEAD, prompt
 from tests.conftest import ROOT
-from tests.nightjar.models.test_samples import HEAT, TOP_P, alone
+from tests.nightjar.models.engine.test_sample_trees import HEAT, TOP_P, alone
 from tests.nightjar.predict import stage_project
 from tests.stages.predict.test_stage import ends_as_unbroken, finish
 

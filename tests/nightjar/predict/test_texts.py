@@ -11,8 +11,8 @@ import pytest
 from nightjar import params
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.metrics import score
-from nightjar.models.load import load, prepare
-from nightjar.models.score import text_loss
+from nightjar.models.engine.loading import load, prepare
+from nightjar.models.engine.log_probabilities import text_loss
 from nightjar.predict import model
 from nightjar.predict.requests import write_prompts
 from tests.nightjar.predict import stage_project

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel, load
-from nightjar.models.rows import Engine
+from nightjar.models.engine.language_model import Engine, LanguageModel
+from nightjar.models.engine.loading import load
 from nightjar.search.reranker import embed, prompts, reorder, shared_prefix
 from tests import tiny_models
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
+from nightjar.models.engine.text_trees import SampledText, SampleStart, TextTrees
 
 Script = Callable[..., None]
 
@@ -25,12 +26,13 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     """Lets the model "sample" these texts, one after the other, at whatever place."""
 
     def script(*texts: str) -> None:
-        def sample(tree: object, beginnings: Sequence[Beginning], *rest: object) -> list[list[Sampled]]:
+        def sample(tree: object, beginnings: Sequence[SampleStart], *rest: object) -> list[list[SampledText]]:
             numbers = count()
             return [
-                [Sampled(texts[next(numbers) % len(texts)], True) for _ in one.seeds] for one in beginnings
+                [SampledText(texts[next(numbers) % len(texts)], True) for _ in one.seeds]
+                for one in beginnings
             ]
 
-        monkeypatch.setattr(TokenTree, "sample", sample)
+        monkeypatch.setattr(TextTrees, "sample", sample)
 
     return script

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel
+from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Call, Request, Text, Tool, call_losses, make
 from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
 from nightjar.tools.filter import Tokens

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightjar.models.load import LanguageModel
+from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Request, Text, Tool, Toolbox, insert, make, remove
 from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, Annotator, Settings
 from nightjar.tools.filter import Tokens, weighted_loss

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.models.load import LanguageModel, load, prepare
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
 from nightjar.prompts.tool_prompts import head, instructions
 from nightjar.tools import Call, Text, Toolbox, make
 from nightjar.tools.annotate import Annotator, Settings

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.models.load import LanguageModel
-from nightjar.models.token_tree import Beginning, Sampled, TokenTree
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.text_trees import SampledText, SampleStart, TextTrees
 from nightjar.tools import Losses, Text, make
 from nightjar.tools.annotate import Annotator, Settings
 from stages.augment.texts import Source, row
@@ -23,14 +23,14 @@ DIGEST = "161f87b97e5afcf625060041a3b55425097011c68b104f143e1ef1132a68f79c"
 def test_the_rows_are_the_published_ones(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """With samples and losses that a script gives."""
 
-    def sample(tree: TokenTree, beginnings: Sequence[Beginning], *rest: object) -> list[list[Sampled]]:
+    def sample(tree: TextTrees, beginnings: Sequence[SampleStart], *rest: object) -> list[list[SampledText]]:
         texts = ("Calculator(8 * 12)", "Calculator(oops)")
-        return [[Sampled(text, True) for text in texts] for _ in beginnings]
+        return [[SampledText(text, True) for text in texts] for _ in beginnings]
 
     def losses_at(lm: object, texts: Any) -> list[list[Losses]]:
         return [[Losses(3.0, 2.5, 2.0 - place / 8) for place, *_ in calls] for _, calls in texts]
 
-    monkeypatch.setattr(TokenTree, "sample", sample)
+    monkeypatch.setattr(TextTrees, "sample", sample)
     monkeypatch.setattr("nightjar.tools.annotate.losses_at", losses_at)
     annotator = Annotator(
         lm,

@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.generate import generate
-from nightjar.models.load import load, load_tokenizer, prepare
-from nightjar.models.model import Text
-from nightjar.models.row import Row
-from nightjar.models.samples import Sampling, generator_for
+from nightjar.models.completions import Completion
+from nightjar.models.engine.generation import generate
+from nightjar.models.engine.loading import load, load_tokenizer, prepare
+from nightjar.models.engine.sampling import Sampling, generator_for
+from nightjar.models.engine.sequences import GeneratedSequence
 from nightjar.tools import (
     Answered,
     Call,
@@ -288,7 +288,7 @@ class MadeToCall(ToolController):
 
     begin: Sequence[list[int]] = ()
 
-    def choose(self, row: Row, logits: torch.Tensor) -> int | None:
+    def choose(self, row: GeneratedSequence, logits: torch.Tensor) -> int | None:
         begin = self.begin[row.number]
         if len(row.ids) >= len(begin):
             return super().choose(row, logits)
@@ -303,7 +303,7 @@ def test_how_long_a_tool_takes_changes_nothing(tiny_model: Path) -> None:
     prompts = [lm.tokenizer.encode(f"{n} boxes of {n + 3} pens:") for n in range(6)]
     calls = ["", " [A(b) ->", "", " [A(c and d) ->", " [B(e) ->", " [A(f) ->"]
 
-    def run(**seconds: float) -> list[Text]:
+    def run(**seconds: float) -> list[Completion]:
         class Late(Echo):
             def run(self, asked: Sequence[Request]) -> list[str | None]:
                 time.sleep(seconds[self.name])

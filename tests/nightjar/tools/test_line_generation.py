@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import LanguageModel, load
-from nightjar.models.weights import digest
+from nightjar.models.directory.weights import weights_digest
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load
 from nightjar.tools import line_generation as module
 from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.reader import Reader, model_folder
@@ -88,7 +89,7 @@ def test_a_directory_and_a_model_of_the_hub(tiny_model: Path, monkeypatch: pytes
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     here, hub = Reader(str(tiny_model), "a"), Reader("hub:some/model@v1", "a")
-    assert here.sha256 == hub.sha256 == digest(tiny_model)
+    assert here.sha256 == hub.sha256 == weights_digest(tiny_model)
     assert asked == [("some/model", "v1")]
     assert here.lines(["b", "c"], 4) == hub.lines(["b", "c"], 4)
 

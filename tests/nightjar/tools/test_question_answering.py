@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import torch
 
-from nightjar.models import spans
-from nightjar.models.load import load
+from nightjar.models import extractive_reader
+from nightjar.models.engine.loading import load
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make
 from nightjar.tools.line_generation import generate_lines
@@ -66,7 +66,7 @@ def test_an_extractive_model_points_at_the_answer(tmp_path: Path) -> None:
     encoder.mkdir()
     tiny_models.sentence_encoder(encoder)
     torch.manual_seed(0)
-    reader = spans.load(encoder, fresh=True)
+    reader = extractive_reader.load_extractive_reader(encoder, fresh=True)
     reader.model.save_pretrained(folder)
     for file in encoder.glob("tokenizer*"):
         shutil.copy(file, folder)
@@ -83,4 +83,4 @@ def test_an_extractive_model_points_at_the_answer(tmp_path: Path) -> None:
     best = max(found, key=lambda span: span.score)
     answers = tool.run(asked)
     assert answers[:3] == [best.text if best.score > 0 else None, None, None]
-    assert spans.load(folder).sha256[:16] in tool.version
+    assert extractive_reader.load_extractive_reader(folder).sha256[:16] in tool.version

@@ -38,7 +38,7 @@ def project(workdir: Path, tiny_model: Path) -> Path:
 def script(project: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
     """The model continues texts by the script that the test puts here; the only tool is the calculator."""
     scripts: list[Script] = []
-    monkeypatch.setattr("nightjar.models.load.load", lambda *_: scripted(tiny_model, scripts[0]))
+    monkeypatch.setattr("nightjar.models.engine.loading.load", lambda *_: scripted(tiny_model, scripts[0]))
     monkeypatch.setattr(asking, "tools_of", lambda *arguments: [make("calculator")])
     return scripts
 

@@ -20,8 +20,8 @@ from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core import contracts, tables
-from nightjar.models.http_client import KEY
-from nightjar.models.weights import digest, write_checksums
+from nightjar.models.directory.weights import weights_digest, write_checksums
+from nightjar.models.servers.http_client import KEY
 from pipelines.cli import main
 from pipelines.commands.evaluate import _print
 from tests import tiny_families, tiny_models
@@ -175,7 +175,7 @@ def test_an_adapter_is_read_where_it_is(project: Path, capsys: pytest.CaptureFix
     rows = tables.read_rows(
         project.parent / "run/data/predict/supernatinst/tk_instruct", contracts.PREDICTIONS
     )
-    assert {row["adapter_sha256"] for row in rows} == {digest(adapter)}
+    assert {row["adapter_sha256"] for row in rows} == {weights_digest(adapter)}
     report = project.parent / "run/data/report"
     assert "fine-tuned by the recipe tk_instruct" in (report / "provenance.html").read_text()
     # Other weights are another run.

@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core import contracts, tables
+from nightjar.models.directory.weights import write_checksums
 from nightjar.models.source import ModelSource
-from nightjar.models.weights import write_checksums
 from pipelines.cli import main
 from pipelines.commands import export as command
 from pipelines.commands.model_card import base_of

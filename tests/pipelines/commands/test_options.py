@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from pipelines.commands.options import prepare_model
 prepare_model()
-from nightjar.models.load import load
+from nightjar.models.engine.loading import load
 load(Path(sys.argv[1]))
 """
 

@@ -107,7 +107,7 @@ CASES: Mapping[str, tuple[str, set[str]]] = {
     "template": ("stages/report/templates/page.html.j2", {"report"}),
     "tool": ("nightjar/tools/calendar.py", {"augment@calendar", *_predicting(tools="all")}),
     "predictor": ("nightjar/predict/reading.py", _predicting(kind="reader")),
-    "backend": ("nightjar/models/server.py", _predicting(kind="model")),
+    "backend": ("nightjar/models/servers/completion_server.py", _predicting(kind="model")),
     "benchmark": (
         "nightjar/benchmarks/protoqa/questions.py",
         {

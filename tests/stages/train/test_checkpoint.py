@@ -14,8 +14,8 @@ import torch
 
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from nightjar.models.load import load
-from nightjar.models.weights import write_checksums
+from nightjar.models.directory.weights import write_checksums
+from nightjar.models.engine.loading import load
 from nightjar.params.train import Recipe, Training
 from stages.train.checkpoint import Checkpoints
 from tests.conftest import ROOT

@@ -16,7 +16,7 @@ from accelerate.commands.launch import launch_command_parser
 from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
-from nightjar.models.weights import write_checksums
+from nightjar.models.directory.weights import write_checksums
 from nightjar.params.profiles import names
 from nightjar.params.train import Recipe, Train
 from tests.conftest import ROOT

@@ -14,8 +14,9 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
 
-from nightjar.models.load import LanguageModel, load, prepare
-from nightjar.models.weights import digest
+from nightjar.models.directory.weights import weights_digest
+from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import load, prepare
 from nightjar.params.train import Recipe
 from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
@@ -116,7 +117,7 @@ def test_an_encoder_decoder_learns(
     (tmp_path / "trained").mkdir()
     save(trained.model, tmp_path / "trained")
     loaded = load(tiny_t5, adapter=tmp_path / "trained")
-    assert loaded.adapter_sha256 == digest(tmp_path / "trained")
+    assert loaded.adapter_sha256 == weights_digest(tmp_path / "trained")
     ids = torch.tensor([examples.prompt(0).tolist()])
     start = torch.tensor([[0]])
     with torch.inference_mode():

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import BlockMask
 
-from nightjar.models.load import load, prepare
+from nightjar.models.engine.loading import load, prepare
 from stages.train.model import loss_of
 from stages.train.packing import IGNORED, common, pack, packed_length, pad
 from tests.tiny_models import encoder_decoder

@@ -19,8 +19,8 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
-from nightjar.models import spans
-from nightjar.models.weights import verify, write_checksums
+from nightjar.models import extractive_reader
+from nightjar.models.directory.weights import verify_checksum, write_checksums
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
 from stages.train_qa import fit
@@ -104,7 +104,7 @@ def test_a_reader_learns_and_answers(project: Path) -> None:
     }
     best = facts["epochs"][facts["chosen_epoch"] - 1]
     assert best["dev_exact_match"] == max(one["dev_exact_match"] for one in facts["epochs"]) >= 0.9
-    assert verify(Path("models/qa/own"))
+    assert verify_checksum(Path("models/qa/own"))
     finish(predict, "predict@reading-own")
     rows = tables.read_rows(Path("data/predict/reading/own"), contracts.PREDICTIONS)
     wanted = {str(number): asked("test", number).references[0] for number in range(40)}
@@ -174,7 +174,7 @@ def test_a_killed_run_resumes_after_one_with_other_settings(project: Path) -> No
 
 def test_a_large_batch_is_learnt_in_parts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parts of a batch have the gradient of the whole, and none has more tokens than allowed."""
-    reader = spans.load(Path("models/base/sentence_encoder"), fresh=True)
+    reader = extractive_reader.load_extractive_reader(Path("models/base/sentence_encoder"), fresh=True)
     for module in reader.model.modules():
         module.p = 0.0  # no dropout
     rows = examples(reader, [asked("train", number) for number in range(10)], project)
@@ -207,10 +207,10 @@ def test_the_loss_is_that_of_the_answers_among_all_spans(
     monkeypatch: pytest.MonkeyPatch, answers: list[tuple[int, int]]
 ) -> None:
     """Against the sum over the spans, one by one: of at most three tokens, among the tokens 4 to 8 of 10."""
-    monkeypatch.setattr(spans, "LONGEST_ANSWER", 3)
+    monkeypatch.setattr(extractive_reader, "LONGEST_ANSWER", 3)
     draw = random.Random(1)
     starts, ends = ([draw.uniform(-3, 3) for _ in range(10)] for _ in "ab")
-    window = spans.Window(list(range(10)), [0] * 10, range(4, 9), [])
+    window = extractive_reader.Window(list(range(10)), [0] * 10, range(4, 9), [])
     loss = fit.span_loss(torch.tensor(starts), torch.tensor(ends), fit.Target(window, tuple(answers)))
     every = [(first, last) for first in range(4, 9) for last in range(first, min(first + 3, 9))]
     logits = {one: starts[one[0]] + ends[one[1]] for one in [(0, 0), *every]}
@@ -219,7 +219,7 @@ def test_the_loss_is_that_of_the_answers_among_all_spans(
 
 
 def test_of_an_answer_that_is_longer_than_a_span_its_beginning_is_learnt(project: Path) -> None:
-    reader = spans.load(Path("models/base/sentence_encoder"), fresh=True)
+    reader = extractive_reader.load_extractive_reader(Path("models/base/sentence_encoder"), fresh=True)
     words = " ".join(f"w{number}" for number in range(60))
     one = asked("train", 0)._replace(
         parts={"title": "", "passage": words, "question": "?", "spans": [[3, len(words)]]},
@@ -228,7 +228,7 @@ def test_of_an_answer_that_is_longer_than_a_span_its_beginning_is_learnt(project
     rows = examples(reader, [one], project)
     made = Fit(reader, params.load().qa_readers["own"], 1, rows, rows, project / "work")
     ((_, ((first, last),)),) = made.targets
-    assert last - first == spans.LONGEST_ANSWER - 1 and math.isfinite(made.learn(made.targets))
+    assert last - first == extractive_reader.LONGEST_ANSWER - 1 and math.isfinite(made.learn(made.targets))
 
 
 @pytest.mark.parametrize("name", ["weights-0", "moments-0"])
@@ -261,7 +261,7 @@ def test_a_trained_reader_can_be_trained_further(project: Path) -> None:
 
 def test_all_answers_of_a_question_are_right(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are learnt, each at its place after the title, and the dev side takes each for right."""
-    reader = spans.load(Path("models/base/sentence_encoder"), fresh=True)
+    reader = extractive_reader.load_extractive_reader(Path("models/base/sentence_encoder"), fresh=True)
     parts = {"title": "A b", "passage": "x ZZZ y", "question": "?", "spans": [[2, 5], [0, 5]]}
     one = asked("train", 0)._replace(parts=parts, references=("ZZZ", "x ZZZ"))
     (example,) = examples(reader, [one], project)
@@ -271,7 +271,9 @@ def test_all_answers_of_a_question_are_right(project: Path, monkeypatch: pytest.
     read = [reader.tokenizer.decode(window.ids[first : last + 1]) for first, last in found]
     assert sorted(text.replace(" ", "") for text in read) == ["ZZZ", "xZZZ"]
     for text, right in (("zzz", 1.0), ("X zzz", 1.0), ("y", 0.0)):
-        monkeypatch.setattr(type(reader), "spans", lambda self, asked, text=text: [spans.Span(text, 1.0)])
+        monkeypatch.setattr(
+            type(reader), "spans", lambda self, asked, text=text: [extractive_reader.Span(text, 1.0)]
+        )
         assert made.scores()["dev_exact_match"] == right
 
 

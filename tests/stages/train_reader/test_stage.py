@@ -18,7 +18,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
-from nightjar.models.weights import write_checksums
+from nightjar.models.directory.weights import write_checksums
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run as predict
 from stages.train_reader.__main__ import run as train

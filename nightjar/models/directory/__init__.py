@@ -1,0 +1,1 @@
+"""Model directories: their weights and configurations, checked before a model is made of them."""

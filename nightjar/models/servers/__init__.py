@@ -1,0 +1,1 @@
+"""Clients of models that answer elsewhere, by the OpenAI interface."""

@@ -1,0 +1,319 @@
+"""The client of completion servers against a server written here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.completions import Completion
+from nightjar.models.engine.loading import load
+from nightjar.models.engine.log_probabilities import text_loss
+from nightjar.models.interface import Score
+from nightjar.models.servers.completion_server import Address, CompletionServer, Unscored
+from nightjar.models.servers.http_client import RequestLimits
+from tests.completions_server import completion, serving
+
+
+def ask(url: str, attempts: int = 2, **options: Any) -> Completion:
+    limits = RequestLimits(attempts=attempts, pause=0.0)
+    with CompletionServer(Address.parse(f"server:{url}"), limits) as server:
+        return server.complete("A prompt", options.get("max_tokens", 5), options.get("stop", ("\n\n",)))
+
+
+def test_a_request_is_greedy_and_has_the_exact_prompt() -> None:
+    with serving(lambda body: completion(" yes", "length", completion_tokens=1, prompt_tokens=2)) as served:
+        assert ask(f"{served.url}/v1/") == Completion(" yes", True, 1, 2)
+    penalties = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
+    wanted = {"model": "tiny", "prompt": "A prompt", "max_tokens": 5, "temperature": 0, "stop": ["\n\n"]}
+    assert served.asked == [wanted | penalties]
+
+
+def test_a_server_that_refuses_unknown_names_is_asked_without_them(caplog: pytest.LogCaptureFixture) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "repeat_penalty" in body:
+            return 400, {"error": {"message": "Unrecognized request argument: repeat_penalty"}}
+        return completion("yes")
+
+    with serving(script) as served, CompletionServer(Address.parse(f"server:{served.url}")) as server:
+        assert [server.complete("a", 1, ()).text, server.complete("b", 1, ()).text] == ["yes", "yes"]
+        assert not server.neutral
+    told = f"server:{served.url} refuses repeat_penalty and repetition_penalty: it is left out from now on"
+    assert [one.message for one in caplog.records] == [told]
+    assert ["repeat_penalty" in body for body in served.asked] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("server:", "not the address of a server"),
+        ("server:localhost:8000", "not the address of a server"),
+        ("server:ftp://host", "not the address of a server"),
+        ("server:http://host?key=1", "not the address of a server"),
+        ("server:http://host:port", "not an address"),
+        ("server:http://host:99999", "the port is out of range, 1 to 65535"),
+        ("server:http://host:0", "the port is out of range, 1 to 65535"),
+        ("server:http://me:word@host:port", "not an address"),
+        ("server:http://me:pass/word@host", "not an address"),
+        ("server:http://host/?key=word@", "not the address of a server"),
+        (f"server:http://{'a' * 64}.example", "the host name is invalid"),
+        ("server:http://a..b", "the host name is invalid"),
+        ("server:http://a b", "the host name is invalid"),
+        ("server:http://[::1", "not an address"),
+        ("server:http://host#half\udcff", "not valid Unicode"),
+        ("server:http://host\udcff", "not a"),
+        ("server:http://me:word@host", "the address has a password; set it as NIGHTJAR_SERVER_KEY"),
+    ],
+)
+def test_wrong_addresses(source: str, told: str) -> None:
+    with pytest.raises(NightjarError, match=told) as raised:
+        Address.parse(source)
+    assert "word@" not in str(raised.value)
+
+
+def test_addresses() -> None:
+    assert Address.parse("server:http://h:1/v1/completions") == Address("http://h:1", None)
+    assert Address.parse("server:https://h/llm/v1/#org/m") == Address("https://h/llm", "org/m")
+    assert Address.parse("server:http://h:1/?") == Address("http://h:1", None)
+    assert Address.parse("server:http://[::1]:9") == Address("http://[::1]:9", None)
+    assert Address.parse("server:http://bücher.example") == Address("http://xn--bcher-kva.example", None)
+
+
+def echoed(body: dict[str, Any]) -> tuple[int, Any]:
+    """As llama.cpp's server: a token a character, ln p of the n-th is -n, and one more that it wrote."""
+    before, text = (body["prompt"], f"{body['prompt']}!") if body.get("echo") else ("", "!")
+    first = 0 if before else len(body["prompt"])
+    logprobs = {
+        "tokens": list(text),
+        "text_offset": [first + n for n in range(len(text))],
+        "token_logprobs": [-float(first + n) if first + n else None for n in range(len(text))],
+    }
+    return 200, {"choices": [{"text": text, "logprobs": logprobs if "logprobs" in body else None}]}
+
+
+def prompt_logprobs(body: dict[str, Any]) -> tuple[int, Any]:
+    """As vLLM without echo: the same probabilities in its own form."""
+    if "echo" in body:
+        return 400, {"error": {"message": "echo is not supported"}}
+    tokens = [
+        None,
+        *({"7": {"logprob": -float(n), "decoded_token": one}} for n, one in enumerate(body["prompt"]) if n),
+    ]
+    _, given = echoed(body)
+    return 200, {"choices": [given["choices"][0] | {"prompt_logprobs": tokens}]}
+
+
+def shifted(body: dict[str, Any]) -> tuple[int, Any]:
+    """As llama-cpp-python with a model without a token for the beginning: each token has the place of the next."""
+    status, given = echoed(body)
+    if body.get("echo"):
+        logprobs = given["choices"][0]["logprobs"]
+        logprobs["token_logprobs"] = [None, *(one - 2 for one in logprobs["token_logprobs"][1:])]
+    return status, given
+
+
+@pytest.mark.parametrize("script", [echoed, prompt_logprobs])
+def test_the_likelihood_of_a_text_is_that_of_its_tokens_after_the_prompt(script: Any) -> None:
+    with serving(script) as served:
+        assert "score" in CompletionServer.abilities(served.url)
+        # Several may be others when their text is sent back, such as two line ends.
+        assert {body["max_tokens"] for body in served.asked} == {1}
+        with CompletionServer(served.url) as server:
+            found = dict(server.score({0: ("ab", ["cd", "c"]), 1: ("", ["abc"])}, [0, 1]))
+    # ab, then c at 2 and d at 3; of a text after nothing the first token has no probability.
+    assert found == {0: [Score(-5.0, 2), Score(-2.0, 1)], 1: [Score(-3.0, 2)]}
+
+
+def test_a_token_with_characters_of_prompt_and_text_belongs_to_the_text() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["prompt"] != "abc":
+            return echoed(body)
+        logprobs = {
+            "tokens": ["a", "bc", "!"],
+            "text_offset": [0, 1, 3],
+            "token_logprobs": [None, -2.0, -9.0],
+        }
+        return 200, {"choices": [{"text": "abc!", "logprobs": logprobs}]}
+
+    with serving(script) as served, CompletionServer(served.url) as server:
+        assert dict(server.score({0: ("ab", ["c"])}, [0])) == {0: [Score(-2.0, 1)]}
+
+
+PROBE = "The capital of France is"
+
+
+def without(usage: Any = None, **lists: list[Any]) -> tuple[int, Any]:
+    """The answer of `echoed` to the probe with other lists of `logprobs`, or with a usage."""
+    status, given = echoed({"prompt": PROBE, "echo": True, "logprobs": 1})
+    given["choices"][0]["logprobs"] |= lists
+    return status, {**given, "usage": usage}
+
+
+@pytest.mark.parametrize(("more", "scores"), [(0, True), (1, True), (2, False), (-1, False)])
+def test_the_tokens_are_those_that_the_server_counts_but_the_first(more: int, scores: bool) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        status, given = echoed(body)
+        return status, {**given, "usage": {"prompt_tokens": len(body["prompt"]) + more}}
+
+    with serving(script) as served:
+        assert ("score" in CompletionServer.abilities(served.url)) == scores
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        completion("!"),
+        (200, {"choices": [{"text": "!", "logprobs": {"tokens": ["!"], "token_logprobs": [-1.0]}}]}),
+        (
+            200,
+            {"choices": [{"text": "!", "logprobs": {"text_offset": [0, 1], "token_logprobs": [None, "x"]}}]},
+        ),
+        (200, {"choices": []}),
+        (400, {"error": {"message": "logprobs are switched off"}}),
+        # A sequence of one character a token, where each answer has one fault.
+        without(usage={"prompt_tokens": 5}),
+        without(token_logprobs=[-1.0] * 25),
+        without(token_logprobs=[None, 0.1, *[-1.0] * 23]),
+        without(tokens=list("A capital of France is it")),
+        without(text_offset=[0, 0, *range(2, 25)]),
+        without(tokens=[PROBE], token_logprobs=[None], text_offset=[0]),
+    ],
+)
+def test_a_server_without_log_probabilities_is_known_by_one_request(answer: tuple[int, Any]) -> None:
+    with serving(lambda body: answer) as served:
+        assert CompletionServer.abilities(served.url) == CompletionServer.can
+        assert len(served.asked) <= 4
+
+
+def test_log_probabilities_of_generated_text_alone_are_not_used() -> None:
+    """As a server that ignores `echo`: its only token has the same value when it is asked again."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        logprobs = {"tokens": [" Paris"], "text_offset": [0], "token_logprobs": [-0.25]}
+        usage = {"prompt_tokens": 5, "completion_tokens": 1}
+        return 200, {"choices": [{"text": " Paris", "logprobs": logprobs}], "usage": usage}
+
+    with serving(script) as served:
+        assert CompletionServer.abilities(served.url) == CompletionServer.can
+
+
+class Impatient(CompletionServer):
+    """A client that asks once."""
+
+    def __init__(self, address: Address | str) -> None:
+        super().__init__(address, RequestLimits(attempts=1))
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        # As llama-cpp-python with --logits_all false.
+        (
+            (500, {"error": {"message": "logprobs is not supported: logits_all=False"}}),
+            "it fails (500: logprobs",
+        ),
+        ((503, {"error": "out of memory"}), "it fails (503: out of memory)"),
+        ((400, {"error": "no"}), "it refuses the request (400: no)"),
+        ((200, b'{"choices": [{"logprobs": NaN}]}'), "the answer is no JSON object"),
+    ],
+)
+def test_a_server_that_fails_on_log_probabilities_alone_writes_texts(
+    answer: tuple[int, Any], told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return answer if body.keys() & {"echo", "prompt_logprobs"} else completion("yes")
+
+    with serving(script) as served:
+        assert Impatient.abilities(served.url) == CompletionServer.can
+        assert f"it gives no log-probabilities of a given text: {told}" in caplog.text
+        with Impatient(served.url) as server:
+            assert server.complete("a", 1, ()).text == "yes"
+            with pytest.raises(Unscored, match="it gives no log-probabilities"):
+                server.pieces("a")
+
+
+def test_a_server_that_fails_on_everything_is_that_fault() -> None:
+    told = pytest.raises(NightjarError, match=r"it fails \(500\)")
+    with serving(lambda body: (500, b"")) as served, told:
+        Impatient.abilities(served.url)
+
+
+def test_a_busy_server_is_asked_for_the_same_again(caplog: pytest.LogCaptureFixture) -> None:
+    """What a server says while it is busy, or fails, refuses no parameter."""
+    answers = [(503, {"error": "repeat_penalty and logprobs: try again"})] * 2
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return answers.pop() if answers else completion("yes")
+
+    with (
+        serving(script) as served,
+        CompletionServer(served.url, RequestLimits(attempts=3, pause=0.0)) as server,
+    ):
+        assert server.complete("a", 1, ()).text == "yes" and server.neutral
+    assert all("repeat_penalty" in body for body in served.asked) and not caplog.text
+
+
+def test_a_character_may_be_several_tokens() -> None:
+    """As tokenizers of bytes: no text shows a part of a character."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["prompt"] != "aéb":
+            return echoed(body)
+        logprobs = {
+            "tokens": ["a", "", "é", "b", "!"],
+            "text_offset": [0, 1, 1, 2, 3],
+            "token_logprobs": [None, -1.0, -2.0, -4.0, -9.0],
+        }
+        return 200, {"choices": [{"text": "aéb!", "logprobs": logprobs}]}
+
+    with serving(script) as served, CompletionServer(served.url) as server:
+        assert dict(server.score({0: ("a", ["éb"])}, [0])) == {0: [Score(-7.0, 3)]}
+
+
+def test_places_that_are_not_those_of_the_characters_are_not_used() -> None:
+    """As a server that counts bytes, or a sign for each part of a character."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if not body["prompt"].startswith("a"):
+            return echoed(body)
+        logprobs = {
+            "tokens": list("aéb!"),
+            "text_offset": [0, 1, 3, 4],
+            "token_logprobs": [None, -2.0, -3.0, -9.0],
+        }
+        return 200, {"choices": [{"text": "aéb!", "logprobs": logprobs}]}
+
+    told = pytest.raises(Unscored, match="it gives no log-probabilities of a given text")
+    with serving(script) as served, CompletionServer(served.url) as server, told:
+        server.pieces("aéb")
+
+
+def test_log_probabilities_of_other_tokens_are_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(shifted) as served:
+        assert CompletionServer.abilities(served.url) == CompletionServer.can
+    assert "its log-probabilities of a given text are those of other tokens" in caplog.text
+
+
+def test_a_text_has_the_same_tokens_and_likelihood_as_from_the_weights(tiny_model: Path) -> None:
+    lm = load(tiny_model)
+    text = "Today is a text of several tokens, the first of which follows nothing."
+
+    def served_by_weights(body: dict[str, Any]) -> tuple[int, Any]:
+        ids, places = lm.tokenizer.encode_with_offsets(body["prompt"])
+        with torch.inference_mode():
+            table = lm.model(torch.tensor([ids])).logits[0].float().log_softmax(-1)
+        logprobs = {
+            "tokens": [body["prompt"][start:end] for start, end in places],
+            "text_offset": [start for start, _ in places],
+            "token_logprobs": [None, *(float(table[n - 1, ids[n]]) for n in range(1, len(ids)))],
+        }
+        return 200, {"choices": [{"text": body["prompt"], "logprobs": logprobs}]}
+
+    ids = lm.tokenizer.continuation(text)
+    with serving(served_by_weights) as served, CompletionServer(served.url) as server:
+        ((_, (score,)),) = server.score({0: ("", [text])}, [0])
+    assert score.tokens == len(ids) - 1
+    assert score.logprob == pytest.approx(-text_loss(lm, ids, 500), rel=1e-5)

@@ -1,0 +1,153 @@
+"""Damaged, busy and hostile servers, by both interfaces. What a connection may do is in test_http_client."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from nightjar.core.errors import NightjarError
+from nightjar.models.completions import Completion
+from nightjar.models.servers.http_client import KEY, RequestLimits
+from tests.completions_server import serving
+from tests.nightjar.models.conftest import Interface
+
+
+def test_the_key_is_a_header_and_in_no_message(interface: Interface, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "secret-1")
+    refusal = 400, {"error": "the key secret-1 is wrong"}
+    with serving(lambda body: refusal) as served, pytest.raises(NightjarError) as raised:
+        interface.ask(served.url)
+    assert "secret-1" not in str(raised.value)
+    assert served.headers[0]["Authorization"] == "Bearer secret-1" and "secret-1" not in str(served.asked)
+    monkeypatch.setenv(KEY, "two\nlines")
+    with pytest.raises(NightjarError, match="no header can have") as raised:
+        interface.ask(served.url)
+    assert "two" not in str(raised.value)
+
+
+def test_a_fault_that_passes_is_retried(interface: Interface) -> None:
+    for fault in ((503, b"busy"), (429, {}), (500, b"<html>")):
+        answers = [fault, interface.said("yes")]
+        with serving(lambda body, answers=answers: answers.pop(0)) as served:
+            assert interface.ask(served.url).text == "yes"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (
+            (400, {"error": {"message": "prompt too\nlong"}}),
+            r"it refuses the request \(400: prompt too long\)",
+        ),
+        ((401, {"error": "who?"}), r"it refuses the key \(401\); set NIGHTJAR_SERVER_KEY"),
+        ((404, {}), "no endpoint /v1/.*completions, or no model 'tiny'"),
+        ((500, b"<html>"), r"it fails \(500\)"),
+        ((429, b""), r"it refuses the request \(429\)"),
+        ((302, b""), "it redirects to None"),
+        ((200, b"<html>"), "the answer is no JSON object"),
+        ((200, {"choices": []}), "the answer has no completion"),
+        ((200, {"choices": 3}), "the answer has no completion"),
+        ((200, {"choices": [3]}), "the answer has no (completion|message)"),
+        ((200, {"choices": [{"text": 3, "message": {"content": 3}}]}), "has no completion|is not a text"),
+        ((200, b"[]"), "the answer is no JSON object"),
+    ],
+)
+def test_every_fault_is_one_line_with_the_address(
+    interface: Interface, answer: tuple[int, Any], told: str
+) -> None:
+    with serving(lambda body: answer) as served, pytest.raises(NightjarError, match=told) as raised:
+        interface.ask(served.url)
+    assert str(raised.value).startswith(f"{interface.kind}:{served.url}: ")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("reason", "more", "failure"),
+    [
+        ("error", {}, "error"),
+        ("abort", {}, "abort"),
+        ("content_filter", {}, "content_filter"),
+        ("stop", {"error": {"message": "no\nmemory"}}, "error: no memory"),
+        ("error", {"error": {"code": 7}}, 'error: {"code": 7}'),
+        ("length", {"error": "half"}, "error: half"),
+        ("stop", {"error": None}, ""),
+        (["error"], {}, ""),
+    ],
+)
+def test_an_error_in_the_place_of_an_answer_is_no_answer(
+    interface: Interface, reason: Any, more: dict[str, Any], failure: str
+) -> None:
+    with serving(lambda body: interface.failed("half a te", reason, **more)) as served:
+        text = interface.ask(served.url)
+    assert (text.text, text.failure) == ("" if failure else "half a te", failure)
+
+
+def test_an_error_without_choices_is_named(interface: Interface) -> None:
+    answer = 200, {"error": {"message": "no memory"}}
+    told = pytest.raises(NightjarError, match=r"the answer has no completion \(error: no memory\)")
+    with serving(lambda body: answer) as served, told:
+        interface.ask(served.url)
+
+
+def test_a_text_ends_before_the_stop_text_that_a_server_gives(interface: Interface) -> None:
+    with serving(lambda body: interface.said("Paris\n\nQ: Which")) as served:
+        assert interface.ask(served.url) == Completion("Paris", stop="\n\n")
+
+
+def test_a_server_that_is_not_there(interface: Interface) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(NightjarError, match="cannot be reached"):
+            interface.ask(f"http://127.0.0.1:{taken.getsockname()[1]}")
+
+
+def counted(name: str, value: str) -> str:
+    return f', "usage": {{"{name}": {value}}}'
+
+
+DEEP = ', "more": ' + "[" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "told"),
+    [
+        ("\ud800", "", "not valid Unicode"),
+        ("x", DEEP, "no JSON object"),
+        ("x", counted("completion_tokens", "1" + "0" * 30), "is too large"),
+        ("x", counted("completion_tokens", "8589934592"), "completion_tokens of the answer is not a count"),
+        ("x", counted("prompt_tokens", "true"), "prompt_tokens of the answer is not a count of tokens: true"),
+        ("x", counted("prompt_tokens", "-1"), "not a count of tokens: -1"),
+        ("x", counted("prompt_tokens", "1.0"), "not a count of tokens: 1.0"),
+        ("x", counted("prompt_tokens", '"1"'), "not a count of tokens: str"),
+        ("x", ', "usage": [1]', "usage of the answer is not an object"),
+        ("x", ', "choices": []', "occurs twice"),
+    ],
+)
+def test_an_answer_that_cannot_be_recorded_is_one_line(
+    interface: Interface, text: str, more: str, told: str
+) -> None:
+    answer = 200, interface.body(text, more)
+    patient = RequestLimits(size=2**20)
+    with serving(lambda body: answer) as served, pytest.raises(NightjarError, match=told) as raised:
+        interface.ask(served.url, patient)
+    assert "\n" not in str(raised.value) and len(str(raised.value)) < 500
+
+
+def test_counts_that_are_missing_are_unknown(interface: Interface) -> None:
+    for more in (', "usage": null', counted("prompt_tokens", "null")):
+        answer = 200, interface.body("x", more)
+        with serving(lambda body, answer=answer: answer) as served:
+            assert interface.ask(served.url) == Completion("x", False, None, None)
+
+
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [(("a", "b"), "several models: a, b; give .*:http://.*#MODEL"), ((), "no model"), ({}, "no model")],
+)
+def test_the_model_is_the_only_one_or_is_named(interface: Interface, models: Any, told: str) -> None:
+    with serving(lambda body: interface.said(body["model"]), models) as served:
+        with pytest.raises(NightjarError, match=told):
+            interface.ask(served.url)
+        assert interface.ask(f"{served.url}#b").text == "b"
