@@ -10,7 +10,6 @@ as the folder of an index, and the checked settings of the tool.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping
 from datetime import date
 from importlib.metadata import EntryPoint
@@ -19,7 +18,7 @@ from typing import Any
 
 from nightjar.core import paths, plugins
 from nightjar.core.arguments import AnyPath, as_optional_path
-from nightjar.core.config import PARAMS_FILE, Model, checked
+from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.plugins import calling
 from nightjar.params import Params
@@ -41,48 +40,49 @@ BUILT_IN = {
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-def _own() -> dict[str, EntryPoint]:
+def _own_points() -> dict[str, EntryPoint]:
     return {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()}
 
 
-def _all() -> dict[str, EntryPoint]:
-    return plugins.points(GROUP, _own())
+def _points() -> dict[str, EntryPoint]:
+    return plugins.points(GROUP, _own_points())
 
 
 def names() -> tuple[str, ...]:
-    """The names of all tools, Nightjar's own first; nothing is loaded.
+    """Return the names of all tools, Nightjar's own first; nothing is loaded.
 
     Raises NightjarError if two tools have one name.
     """
-    return tuple(_all())
+    return tuple(_points())
 
 
 def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any] | None = None) -> Tool:
-    """The tool of that name, such as "calculator", which reads `resource` if it reads anything.
+    """Make the tool of that name, such as "calculator", which reads `resource` if it reads anything.
 
     `settings` are the keys below `tools.all.NAME` in the parameters; a key that is left out has its default. Raises
     NightjarError for an unknown name, for an entry point that cannot be loaded or makes no tool, for settings that the
     tool refuses, and if it cannot read its resource.
     """
-    found = _own() if name in BUILT_IN else _all()
-    if name not in found:
-        raise NightjarError("no such tool", repr(name), f"tools are {', '.join(found)}")
-    entry = found[name]
-    kind = _class(entry)
-    with plugins.calling(plugins.place(entry), "its tool cannot be made"):
-        own = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", ALL_TOOLS, name)
-        instance: Any = kind.make(as_optional_path(resource, "resource"), own)
-        missing = _missing(instance)
-    if missing:
-        raise NightjarError(f"it makes no tool: {missing}", plugins.place(entry), "see nightjar.tools.Tool")
-    tool: Tool = instance
+    points = _own_points() if name in BUILT_IN else _points()
+    if name not in points:
+        raise NightjarError("no such tool", repr(name), f"tools are {', '.join(points)}")
+    point = points[name]
+    kind, where = _class(point), plugins.place(point)
+    with plugins.calling(where, "its tool cannot be made"):
+        tool_settings = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", ALL_TOOLS, name)
+        tool: Any = kind.make(as_optional_path(resource, "resource"), tool_settings)
+    if not isinstance(tool, Tool):
+        raise NightjarError("it makes no tool", where, "see nightjar.tools.Tool")
+    if not _NAME.fullmatch(call_name := str(getattr(tool, "name", ""))):
+        what = f"its name {call_name[:40]!r} is not a word of letters, digits and underscores"
+        raise NightjarError(what, where, "see nightjar.tools.Tool")
     return tool
 
 
 def check(params: Params, where: object = PARAMS_FILE) -> None:
-    """Raise NightjarError for a tool in the parameters that there is not, whose settings it refuses, or whose code is
+    """Raise NightjarError for a tool in the parameters that is unknown, whose settings it refuses, or whose code is
     not what the graph watches."""
-    points = _all()
+    points = _points()
     for set_name, tools in params.tools.items():
         for name, settings in tools.items():
             key = f"tools.{set_name}.{name}"
@@ -95,37 +95,16 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
 
 
 def tool_class(name: str) -> type[Tool]:
-    """The class of one of Nightjar's own tools. Raises NightjarError if it cannot be loaded."""
-    kind: type[Tool] = _class(_own()[name])
+    """Return the class of one of Nightjar's own tools. Raises NightjarError if it cannot be loaded."""
+    return _class(_own_points()[name])
+
+
+def _class(point: EntryPoint) -> type[Tool]:
+    """Return the class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
+    kind: Any = plugins.load(point)
+    if not (isinstance(kind, type) and issubclass(kind, Tool)):
+        raise NightjarError("it is no tool", plugins.place(point), "name a subclass of nightjar.tools.Tool")
     return kind
-
-
-def _class(entry: EntryPoint) -> Any:
-    """The class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
-    kind: Any = plugins.load(entry)
-    own = getattr(kind, "settings", None)
-    if not (isinstance(own, type) and issubclass(own, Model) and callable(getattr(kind, "make", None))):
-        what = "it is no tool: it has no method make, or its settings are no model"
-        raise NightjarError(what, plugins.place(entry), "name a subclass of nightjar.tools.Tool")
-    return kind
-
-
-def _missing(instance: Any) -> str:
-    """What keeps `instance` from being a tool; empty if it is one."""
-    for name in ("name", "version", "instructions"):
-        if not isinstance(getattr(instance, name, None), str):
-            return f"its {name} is not a text"
-    if not _NAME.fullmatch(instance.name):
-        return f"its name {instance.name[:40]!r} is not a word of letters, digits and underscores"
-    if not set(getattr(instance, "uses", ["?"])) <= {"day", "text"}:
-        return 'its "uses" has other fields than "day" and "text"'
-    seconds = getattr(instance, "seconds", None)
-    if not isinstance(seconds, int | float) or not 0 < seconds <= threading.TIMEOUT_MAX:
-        return "its seconds are not a number above 0"
-    for name in ("suits", "run", "why"):
-        if not callable(getattr(instance, name, None)):
-            return f"it has no method {name}"
-    return ""
 
 
 def call_text(
@@ -134,39 +113,39 @@ def call_text(
     resource: Path | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """The result of the call written in `text`, e.g. "0.29" for "Calculator(400 / 1400)".
+    """Return the result of the call written in `text`, e.g. "0.29" for "Calculator(400 / 1400)".
 
     `today` is the day of the call, `resource` what the tool reads (by default data/index), `settings` those of each
     tool by its name in the registry (see `registry.make`). Raises NightjarError for what is no call, for a tool that is
     unknown or not available, and for a call without a result, saying why.
     """
-    shown = text if len(text) <= 60 else text[:57] + "..."
+    call_start = repr(text if len(text) <= 60 else text[:57] + "...")
     call = parse(text, names=None)
     if call is None:
         fix = 'write Name(input) with balanced parentheses, such as "Calculator(400 / 1400)"'
-        raise NightjarError("not a tool call", repr(shown), fix)
+        raise NightjarError("not a tool call", call_start, fix)
     tool = _named(call.tool, resource or paths.INDEX, settings or {})
     toolbox = Toolbox([tool])
     result = toolbox.run([call], today)[0]
     if result is not None:
         return result
     if toolbox.problems:
-        raise NightjarError(f"no result: {', '.join(toolbox.problems)}", repr(shown), "see the warning above")
-    with calling(repr(shown), f"no result, and the tool {tool.name} cannot say why"):
+        raise NightjarError(f"no result: {', '.join(toolbox.problems)}", call_start, "see the warning above")
+    with calling(call_start, f"no result, and the tool {tool.name} cannot say why"):
         why = tool.why(Request(call.input, today))
-    raise NightjarError(f"no result: {why}", repr(shown), "correct the call")
+    raise NightjarError(f"no result: {why}", call_start, "correct the call")
 
 
 def _named(name: str, resource: Path, settings: Mapping[str, Mapping[str, Any]]) -> Tool:
-    """The tool whose calls have that name."""
-    own = {call_name: built_in for built_in, call_name in CALL_NAMES.items()}
-    if name in own:
-        return make(own[name], resource, settings.get(own[name]))
-    known = list(own)
-    for other in names():
-        if other not in BUILT_IN:
-            tool = make(other, resource, settings.get(other))
+    """Return the tool whose calls have that name."""
+    built_in_names = {call_name: built_in for built_in, call_name in CALL_NAMES.items()}
+    if name in built_in_names:
+        return make(built_in_names[name], resource, settings.get(built_in_names[name]))
+    call_names = list(built_in_names)
+    for tool_name in names():
+        if tool_name not in BUILT_IN:
+            tool = make(tool_name, resource, settings.get(tool_name))
             if tool.name == name:
                 return tool
-            known.append(tool.name)
-    raise NightjarError("unknown tool", repr(name), f"available are {', '.join(known)}")
+            call_names.append(tool.name)
+    raise NightjarError("unknown tool", repr(name), f"available are {', '.join(call_names)}")

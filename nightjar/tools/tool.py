@@ -6,11 +6,12 @@ limits, the cache and threads are there, not in the tool.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from nightjar.core.config import Model
 
@@ -47,7 +48,7 @@ class NoSettings(Model):
     """The settings of a tool that has none."""
 
 
-class Tool(Protocol):
+class Tool(ABC):
     """A tool. Subclass it for the defaults: a tool needs `name`, `version` and `run`.
 
     `name`: as written in a call, such as Calculator. `version`: changes whenever a result may change; what a tool reads
@@ -88,9 +89,9 @@ class Tool(Protocol):
         """
         return "every text"
 
+    @abstractmethod
     def run(self, requests: Sequence[Request]) -> list[str | None]:
-        """The result of each request, in order; None where there is none."""
-        ...
+        """Return the result of each request, in order; None where there is none."""
 
     def why(self, request: Request) -> str:
         """Why `request` has no result, in a few words, for a person who typed the call."""

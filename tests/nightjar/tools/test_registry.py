@@ -48,14 +48,13 @@ class Thesaurus(Tool):
 class Loud(Model):
     loud: bool = False
 
-class Plain:
+class Plain(Tool):
     name, version, instructions, uses, seconds, settings = "Plain", "1", "", frozenset(), 5, Loud
     @classmethod
     def make(cls, resource, settings):
         tool = cls()
         tool.version = f"1 {settings.loud}"
         return tool
-    def suits(self, text, chance): return "every text"
     def run(self, asked): return [request.input for request in asked]
     def why(self, request): return "never"
 
@@ -67,9 +66,8 @@ class NoTool(Plain):
     @classmethod
     def make(cls, resource, settings): return "a text"
 class BadName(Plain): name = "two words"
-class BadUses(Plain): uses = {"weather"}
-class BadSettings(Plain): settings = dict
-class NoSeconds(Plain): seconds = float("nan")
+class NoRun(Tool):
+    name, version = "NoRun", "1"
 class Rude(Plain):
     name = "Rude"
     def run(self, asked):
@@ -165,12 +163,11 @@ def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
         ("my_tools:nothing", "has no attribute 'nothing'"),
         ("my_tools:Fails", "no key"),
         ("my_tools:MODULE:x", "cannot be loaded"),
-        ("my_tools:function", "it has no method make"),
-        ("my_tools:BadSettings", "its settings are no model"),
-        ("my_tools:NoTool", "its name is not a text"),
+        ("my_tools:function", "it is no tool; name a subclass of nightjar.tools.Tool"),
+        ("my_tools:Loud", "it is no tool; name a subclass of nightjar.tools.Tool"),
+        ("my_tools:NoTool", "it makes no tool"),
+        ("my_tools:NoRun", "its tool cannot be made (TypeError: Can't instantiate abstract class NoRun"),
         ("my_tools:BadName", "its name 'two words' is not a word"),
-        ("my_tools:BadUses", '"uses" has other fields'),
-        ("my_tools:NoSeconds", "its seconds are not a number above 0"),
         ("my_leaves:Tool", "it cannot be loaded (SystemExit"),
     ],
 )
