@@ -6,7 +6,6 @@ import codecs
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import repeat
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +19,10 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
 from nightjar.core.identity import qualified, unique_ids
-from nightjar.core.json_text import parse_at, plain, quote_short
+from nightjar.core.json_text import parse_at, quote_short
 
 if TYPE_CHECKING:
     from nightjar.benchmarks.benchmark import Benchmark
-
-# Bytes of lines that are read at a time.
-_BLOCK = 2**16
 
 Key = tuple[str, str]
 # The answers to a question; None if there are none.
@@ -212,9 +208,9 @@ def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterato
     """
     seen: dict[Any, int] = {}
     named = itemgetter(*key)
-    for number, text, row in _parsed(path):
+    for number, text in _lines(path):
         where = f"{path}:{number}"
-        row = parse_at(text, where, wanted) if row is None else row
+        row = parse_at(text, where, wanted)
         try:
             found = named(row)
             before = seen.setdefault(found, number)
@@ -238,19 +234,14 @@ def _no_key(row: Any, where: str, wanted: str, key: Sequence[str]) -> NightjarEr
     return NightjarError(what, where, "put it in quotation marks")
 
 
-def _parsed(path: Path) -> Iterator[tuple[int, bytes, Any]]:
-    """The number, the text and the value of each line that is not blank; None for a value that needs a closer look."""
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The number and the text of each line that is not blank."""
     check_input(path, PIPE)
-    before = 0
     try:
         with path.open("rb") as file:
-            while lines := file.readlines(_BLOCK):
-                if not before:
-                    lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-                numbers = [number for number, line in enumerate(lines, before + 1) if line.strip()]
-                texts = [lines[number - before - 1] for number in numbers]
-                # Together: one by one takes several times as long.
-                yield from zip(numbers, texts, plain(texts) or repeat(None), strict=False)
-                before += len(lines)
+            for number, line in enumerate(file, start=1):
+                text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                if text.strip():
+                    yield number, text
     except OSError as error:
         raise from_os_error(error, path) or error from None

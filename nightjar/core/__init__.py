@@ -1,8 +1,8 @@
-"""Errors, files, Parquet tables, contracts and parameters: what every other layer uses.
+"""Errors, files, Parquet tables and contracts, which every other layer uses.
 
 An artifact is a folder of tables. `contracts` has the schema of each table, `ArtifactWriter` writes them, `read` (an
-Arrow table) and `read_rows` (dictionaries) read one, `check` says what is wrong with an artifact. `load_params` reads
-params.yaml. Every mistake in what a user gives is a `NightjarError` of one line.
+Arrow table) and `read_rows` (dictionaries) read one, `check` names the faults of an artifact. Every mistake in a
+user's input is a `NightjarError` of one line.
 """
 
 from typing import TYPE_CHECKING
@@ -14,17 +14,13 @@ if TYPE_CHECKING:
     from nightjar.core.checks import check
     from nightjar.core.errors import NightjarError
     from nightjar.core.tables import ArtifactWriter, batches, read, read_rejected, read_rows
-    from nightjar.params import Params
-    from nightjar.params import load as load_params
 
 __all__ = [
     "ArtifactWriter",
     "NightjarError",
-    "Params",
     "batches",
     "check",
     "contracts",
-    "load_params",
     "read",
     "read_rejected",
     "read_rows",

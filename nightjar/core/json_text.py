@@ -10,20 +10,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
-
-import orjson
 
 from nightjar.core.errors import NightjarError, from_os_error
 
 # Objects and lists within one another; nothing that Nightjar reads needs ten.
 MAX_DEPTH = 100
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
-# For `plain`: 64 bits have at most 20 digits, and every integer of up to 18 is within them.
-_DIGITS_AS_0 = bytes(ord("0") if code in b"0123456789" else code for code in range(256))
-_LONG_RUN = b"0" * 19
 # The escape of half a character; whether its other half follows is for a closer look.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -160,27 +154,6 @@ def parse(data: bytes | str, constants: bool = False) -> Any:
         except UnicodeEncodeError as error:
             raise NotJson(f"{quote_short(error.object[error.start])} is not valid Unicode") from None
     return value
-
-
-def plain(texts: Sequence[bytes]) -> list[Any] | None:
-    """The values of JSON texts, the same as `parse` gives, several times as fast; None if one of them needs `parse`.
-
-    orjson refuses most of what `parse` refuses. It drops all but the last of equal keys, reads integers beyond 64 bits
-    as floats, and allows more depth. Values without these faults have as many quotation marks when written again, no
-    run of 19 digits and few brackets. An escaped quotation mark would change the count. None says only that the cheap
-    checks do not suffice: the texts may be correct.
-    """
-    joined = b"\n".join(texts)
-    if b"\\u0022" in joined or _LONG_RUN in joined.translate(_DIGITS_AS_0):
-        return None
-    deepest = (text for text in texts if len(text) > 2 * MAX_DEPTH)  # as many brackets close
-    if any(text.count(b"[") + text.count(b"{") > MAX_DEPTH for text in deepest):
-        return None
-    try:
-        values = [orjson.loads(text) for text in texts]
-    except orjson.JSONDecodeError:
-        return None
-    return values if orjson.dumps(values).count(b'"') == joined.count(b'"') else None
 
 
 def quote_short(text: str, limit: int = 60, quoted: bool = True) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nightjar
-from nightjar import benchmarks, core, judge, models, search, tools
+from nightjar import benchmarks, core, judge, models, params, search, tools
 from nightjar.benchmarks import registry, scores
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.text import metrics
@@ -125,7 +125,7 @@ def test_paths_may_be_texts(workdir: Path) -> None:
     assert core.read_rows("made", core.contracts.TASKS) == []
     assert sum(batch.num_rows for batch in core.batches("made", core.contracts.TASKS)) == 0
     assert core.read_rejected("made").num_rows == 0
-    assert core.check("made") == [] and core.load_params(str(ROOT / "params.yaml")).seed
+    assert core.check("made") == [] and params.load(str(ROOT / "params.yaml")).seed
     Path("index").mkdir()
     search.LexicalIndex.write(LINES, "index")
     assert search.LexicalIndex.load("index").search(["cat"], 1).ids.tolist() == [[0]]

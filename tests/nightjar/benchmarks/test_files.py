@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks import files
 from nightjar.benchmarks.files import read_answers, read_references, write_references
 from nightjar.benchmarks.registry import load_benchmark
 from nightjar.benchmarks.score import compare_files, score_files
@@ -182,13 +181,9 @@ FAULTS: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("block", [1, 200, 2**16])
 @pytest.mark.parametrize("first", FAULTS)
-def test_the_first_fault_of_a_file_is_reported(
-    first: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whole blocks are checked at once. The message is that of the first faulty line, whatever the others are."""
-    monkeypatch.setattr(files, "_BLOCK", block)
+def test_the_first_fault_of_a_file_is_reported(first: str, tmp_path: Path) -> None:
+    """The message is that of the first faulty line, whatever the others are."""
     ids = [f"a{number}" for number in range(20)]
     questions = read_references(
         BENCHMARK, write(tmp_path / "r.jsonl", [reference(id, "Word Analogy") for id in ids])

@@ -19,7 +19,6 @@ from nightjar.core.json_text import (
     duplicate_key,
     exact,
     parse,
-    plain,
     raw_text,
     read_object,
     recorded,
@@ -169,52 +168,18 @@ def test_the_strict_reader_refuses_just_what_holds_a_key_twice(tree: Any, escape
         assert parse(text) == json.loads(text)
 
 
-TEXTS = st.one_of(
-    st.builds(write, TREES, st.sampled_from(["", " ", "\t"]), st.booleans()).map(str.encode),
-    st.text(st.sampled_from('{}[]":,\\u0022dDc89 -1eE.ab\n'), max_size=30).map(str.encode),
-    st.integers(-(10**22), 10**22).map(lambda number: b'{"a": %d}' % number),
-    st.sampled_from(
-        [
-            b'{"a": 1, "\\u0061": 2}',
-            b'{"a": "\\u0022\\u0022", "b": "x", "b": ""}',
-            b'{"a\\u0022": "\\u0022", "b": "x", "a\\"": ""}',
-            b'{"a": "\\ud800"}',
-            b'{"a": "\\ud83d\\ude00"}',
-            b'{"a": "\xff"}',
-            b'{"a": NaN}',
-            b"[1e400]",
-            b"[-0, 1E5, 1.0]",
-            b"\xef\xbb\xbf[1]",
-            b"[" * 100 + b"]" * 100,
-            b"[" * 101 + b"]" * 101,
-            b'{"a":' * 300 + b"1" + b"}" * 300,
-            b"",
-        ]
-    ),
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a\\u0022": "\\u0022", "b": "x", "a\\\\": ""}',
+        b'{"a": "\\ud83d\\ude00"}',
+        b"[-0, 1E5, 1.0]",
+        b"[" * 100 + b"]" * 100,
+        b'{"long": 1234567890123456789}',
+    ],
 )
-
-
-@given(st.lists(TEXTS, max_size=4))
-def test_the_quick_reader_gives_what_the_strict_one_gives_or_nothing(texts: list[bytes]) -> None:
-    found = plain(texts)
-    if found is not None:
-        expected = [parse(text) for text in texts]
-        assert repr(found) == repr(expected), "types and orders too"
-
-
-def test_the_quick_reader_takes_what_people_write() -> None:
-    rows = [
-        {
-            "id": "a-1",
-            "prediction": 'He said "no".\n',
-            "extra": {"score": -0.25, "tokens": [1, 20, None, True]},
-        },
-        {"id": "é", "prediction": "北京 😀"},
-    ]
-    for ascii_only in (True, False):
-        texts = [json.dumps(row, ensure_ascii=ascii_only).encode() + b"\r\n" for row in rows]
-        assert plain(texts) == rows
-    assert plain([b'{"long": 1234567890123456789}']) is None, "a closer look is needed, which finds no fault"
+def test_the_strict_reader_gives_what_pythons_own_gives(text: bytes) -> None:
+    assert repr(parse(text)) == repr(json.loads(text)), "types and orders too"
 
 
 def integers(tree: Any) -> list[int]:
