@@ -1,4 +1,4 @@
-"""What the report shows of papers: their scores and tables, and the figures of their datasets.
+"""Published results: the scores and tables of papers, and the figures of their datasets.
 
 A benchmark has them in a file published.toml, which `read` reads:
 
@@ -9,6 +9,7 @@ tables      tables of papers: `source`, `tracks`, and `rows`, the numbers of eac
 curves      `study`, `system`, `source`, and `points`: the numbers of `tracks` by value, or the name of a row
 findings    `system`, `other`, `tracks`, `paper` and `setting`: a PublishedFinding
 collection  `source`, `notes` and `figures` of the dataset
+numbers     other numbers, by the name of an analysis or a report section, row and figure
 
 "-" is a number that is not published.
 """
@@ -16,10 +17,22 @@ collection  `source`, `notes` and `figures` of the dataset
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+Numbers = Mapping[str, Mapping[str, Mapping[str, float]]]
+Number = Annotated[int | float | None, BeforeValidator(lambda number: None if number == "-" else number)]
+
+
+def _by_position(kind: type) -> BeforeValidator:
+    """Read a list of values as the fields of a dataclass, in their order."""
+    return BeforeValidator(
+        lambda cells: {it.name: cell for it, cell in zip(fields(kind), cells, strict=False)}
+    )
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedCalls:
-    """What a paper gives for a system that calls tools: scores of all inputs, of those with and without a call.
+    """Published scores of a system that calls tools: scores of all inputs, of those with and without a call.
 
     In the unit of the track's first metric, None where there are no such inputs; `share` of inputs with a call in
     percent.
@@ -48,8 +61,8 @@ class PublishedCalls:
     track: str
     system: str
     everything: float
-    with_call: float | None
-    without_call: float | None
+    with_call: Number
+    without_call: Number
     share: float
 
 
@@ -74,7 +87,7 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """What a paper gives for one system at several values of a setting, which is that of a kind of study.
+    """Published scores of one system at several values of a setting, which is that of a kind of study.
 
     `points` are by the value, as `nightjar study` shows it: values by track, in the unit of the track's first metric,
     or by a name of what the paper gives instead, such as the average of its tasks.
@@ -106,28 +119,29 @@ class Figure:
 
     name: str
     title: str
-    published: float | None
+    published: Number
     decimals: int = 0
 
 
 @dataclass(frozen=True)
 class Collection:
-    """How the report describes the dataset: its figures beside those of `source`, and how they are counted.
+    """The description of a dataset: its figures beside those of `source`, and the rule by which they are counted.
 
     The stage ingest of one of the card's datasets writes the numbers as its fact `collection`.
     """
 
     source: str
-    figures: tuple[Figure, ...]
+    figures: tuple[Annotated[Figure, _by_position(Figure)], ...]
     notes: str = ""
 
 
 @dataclass(frozen=True)
 class Papers:
-    """What papers say of a benchmark: rows that are shown beside the systems, tables, results of studies, and figures.
+    """Published results of a benchmark: rows beside the systems, tables, results of studies, and figures.
 
     `curves` are results at several values of a setting, which studies of it show. Where ours are the opposite of one of
-    the `findings`, the report says so.
+    the `findings`, the report says so. `numbers` are those that a report section or an analysis has beside its own: by
+    its name, row and figure.
     """
 
     rows: tuple[Published, ...] = ()
@@ -135,61 +149,76 @@ class Papers:
     curves: tuple[PublishedCurve, ...] = ()
     findings: tuple[PublishedFinding, ...] = ()
     collection: Collection | None = None
+    numbers: Numbers = field(default_factory=dict)
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _TableEntry(_Entry):
+    source: str = ""
+    tracks: tuple[str, ...]
+    rows: dict[str, tuple[Number, ...]] = {}
+    averages: bool = False
+    metrics: tuple[str, ...] = ()
+    main: str = ""
+    title: str = ""
+    note: str = ""
+    alone: bool = False
+    calls: tuple[Annotated[PublishedCalls, _by_position(PublishedCalls)], ...] = ()
+
+    def published_rows(self) -> Iterator[Published]:
+        for system, numbers in self.rows.items():
+            if self.metrics:
+                metrics = _named(self.metrics, numbers)
+                yield Published(system, {self.tracks[0]: metrics[self.main]}, self.source, metrics)
+            else:
+                *values, average = numbers if self.averages else (*numbers, None)
+                yield Published(system, _named(self.tracks, values), self.source, average=average)
+
+    def published_table(self) -> PublishedTable:
+        source = self.source if self.alone else ""
+        return PublishedTable(self.title, self.tracks, self.note, self.calls, source=source)
+
+
+class _CurveEntry(_Entry):
+    study: str
+    system: str
+    source: str
+    tracks: tuple[str, ...] = ()
+    points: dict[str, str | tuple[Number, ...]]
+
+    def published_curve(self, rows: Mapping[str, Mapping[str, float]]) -> PublishedCurve:
+        points = {
+            value: rows[point] if isinstance(point, str) else _named(self.tracks, point)
+            for value, point in self.points.items()
+        }
+        return PublishedCurve(self.study, self.system, self.source, points)
+
+
+class _PapersFile(_Entry):
+    tables: tuple[_TableEntry, ...]
+    curves: tuple[_CurveEntry, ...] = ()
+    findings: tuple[PublishedFinding, ...] = ()
+    collection: Collection | None = None
+    numbers: dict[str, dict[str, dict[str, float]]] = {}
 
 
 def read(file: Path) -> Papers:
-    """What a file published.toml has, in its order."""
-    found = tomllib.loads(file.read_text(encoding="utf-8"))
-    rows = [row for table in found["tables"] for row in _rows(table)]
-    tables = [
-        PublishedTable(
-            table["title"],
-            tuple(table["tracks"]),
-            table.get("note", ""),
-            tuple(PublishedCalls(*_known(call)) for call in table.get("calls", ())),
-            source=table["source"] if table.get("alone") else "",
-        )
-        for table in found["tables"]
-        if "title" in table
-    ]
+    """Read a file published.toml, in its order. Raises ValueError if it has another form."""
+    content = _PapersFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    rows = tuple(row for table in content.tables for row in table.published_rows())
     by_system = {row.system: row.values for row in rows}
-    curves = [
-        PublishedCurve(
-            curve["study"],
-            curve["system"],
-            curve["source"],
-            {
-                value: by_system[point] if isinstance(point, str) else _named(curve["tracks"], point)
-                for value, point in curve["points"].items()
-            },
-        )
-        for curve in found.get("curves", ())
-    ]
-    collection = None
-    if it := found.get("collection"):
-        figures = tuple(Figure(*_known(figure)) for figure in it["figures"])
-        collection = Collection(it["source"], figures, it["notes"])
-    findings = (
-        PublishedFinding(**{**finding, "tracks": tuple(finding["tracks"])})
-        for finding in found.get("findings", ())
+    return Papers(
+        rows,
+        tuple(table.published_table() for table in content.tables if table.title),
+        tuple(curve.published_curve(by_system) for curve in content.curves),
+        content.findings,
+        content.collection,
+        content.numbers,
     )
-    return Papers(tuple(rows), tuple(tables), tuple(curves), tuple(findings), collection)
 
 
-def _rows(table: Mapping[str, Any]) -> Iterator[Published]:
-    for system, numbers in table.get("rows", {}).items():
-        if "metrics" in table:
-            metrics = _named(table["metrics"], numbers)
-            yield Published(system, {table["tracks"][0]: metrics[table["main"]]}, table["source"], metrics)
-        else:
-            *values, average = numbers if table.get("averages") else (*numbers, None)
-            average = None if average == "-" else average
-            yield Published(system, _named(table["tracks"], values), table["source"], average=average)
-
-
-def _known(values: Iterable[Any]) -> Iterator[Any]:
-    return (None if it == "-" else it for it in values)
-
-
-def _named(names: Iterable[str], values: Iterable[Any]) -> dict[str, float]:
-    return {name: it for name, it in zip(names, _known(values), strict=True) if it is not None}
+def _named(names: Sequence[str], numbers: Sequence[float | None]) -> dict[str, float]:
+    return {name: number for name, number in zip(names, numbers, strict=True) if number is not None}

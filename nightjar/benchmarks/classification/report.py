@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.papers import Published
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.sections import (
     Axis,
@@ -46,22 +45,6 @@ POINTS = 8
 # Questions of a task, and passages of a ranking, that are shown as cases; characters of a question and of a passage.
 CASES, PASSAGES = 2, 5
 _QUESTION, _PASSAGE = 280, 140
-
-# How many of the first passages after reranking have the label of their question, by the size of the reranker.
-CONSISTENCY = tuple(
-    Published(
-        f"reranked by {model}",
-        dict(zip(("sst2", "sst5", "cola", "mr", "mpqa"), shares, strict=True)),
-        "Guo et al. 2023",
-    )
-    for model, shares in {
-        "OPT-350m": (63.4, 28.8, 69.0, 60.3, 56.6),
-        "OPT-1.3b": (68.3, 32.2, 69.3, 55.6, 53.6),
-        "OPT-2.7b": (68.9, 32.5, 69.0, 65.8, 55.2),
-        "OPT-6.7b": (70.1, 32.0, 69.1, 69.3, 54.2),
-        "OPT-13b": (75.2, 30.2, 69.1, 70.5, 57.3),
-    }.items()
-)
 
 # A question is identified by its task and id.
 Key = tuple[str, str]
@@ -133,12 +116,11 @@ def sections(evaluated: Evaluated) -> list[Section]:
 
 def consistency(card: Benchmark, retrieval: Ranked) -> Section:
     """Label consistency (Guo et al. 2023): the shares of passages, and right answers by them."""
-    source = CONSISTENCY[0].source
     blocks: list[Block] = [
         Text(
             "A passage is consistent if a reader that was trained without passages gives it the label of the question. "
             f"The table has the mean share in percent of consistent passages among the first {retrieval.depth} of a "
-            f"ranking. Rows in italics are published ({source}), by reranker; all their models are larger."
+            f"ranking. Rows in italics are published (Guo et al. 2023), by reranker; all their models are larger."
         ),
         shares(card, retrieval),
     ]
@@ -223,7 +205,8 @@ def shares(card: Benchmark, retrieval: Ranked) -> Table:
         return None if value is None else number(value, 1)
 
     rows = [
-        Row((it.system, *(cell(it.values.get(task)) for task in tasks)), published=True) for it in CONSISTENCY
+        Row((f"reranked by {model}", *(cell(values.get(task)) for task in tasks)), published=True)
+        for model, values in card.papers.numbers.get("consistency", {}).items()
     ]
     for stage, (_, title) in STAGES.items():
         means = (

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nightjar.benchmarks.benchmark import Progress
+from nightjar.benchmarks.papers import read
 from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, clusters_of
 from nightjar.benchmarks.protoqa.encoder import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import REFERENCE, assessments, references
@@ -32,14 +33,7 @@ from nightjar.core.files import check_input
 from nightjar.core.json_text import quote_short
 from nightjar.statistics.agreement import blanc
 
-# Precision, recall and F1 of table 4, and the mean BLANC of two annotators (Boratko et al. 2020).
-# The paper's encoder is RoBERTa.
-TABLE_4 = {
-    "exact_match": (1.0, 0.466, 0.636),
-    "wordnet": (0.996, 0.581, 0.734),
-    ENCODER: (0.762, 0.661, 0.708),
-}
-PUBLISHED_BLANC = 0.8317
+PUBLISHED = read(Path(__file__).with_name("published.toml"))
 _FIGURES = ("precision", "recall", "f1")
 
 # The cluster of each answer, None for an answer in none.
@@ -130,8 +124,8 @@ def _by_people(question: Question, assessed: Mapping[str, str], where: str) -> A
 
 
 def _row(name: str, counts: SimilarityAgreement) -> dict[str, Any]:
-    published = TABLE_4.get(name, (None, None, None))
-    beside = {f"published {figure}": value for figure, value in zip(_FIGURES, published, strict=True)}
+    published = PUBLISHED.numbers["assessments"].get(name, {})
+    beside = {f"published {figure}": published.get(figure) for figure in _FIGURES}
     return {"similarity": name, **counts._asdict(), **counts.figures(), **beside}
 
 
@@ -173,7 +167,8 @@ def compare_clusterings(
         raise NightjarError("no clusterings", file, REFERENCE)
     values = [row["blanc"] for row in rows.values() if row["blanc"] is not None]
     mean = sum(values) / len(values) if values else None
-    facts = {"mean": mean, "questions": len(values), "published mean": PUBLISHED_BLANC}
+    published = PUBLISHED.numbers["clusterings"]["annotators"]["blanc"]
+    facts = {"mean": mean, "questions": len(values), "published mean": published}
     return {"rows": list(rows.values()), **facts, "not compared": len(by_id) - len(values)}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.benchmark import Analysis, Benchmark, Match
-from nightjar.benchmarks.papers import PublishedTable, read
-from nightjar.benchmarks.protoqa.analyses import assess, compare_clusterings, coverage
+from nightjar.benchmarks.papers import PublishedTable
+from nightjar.benchmarks.protoqa.analyses import PUBLISHED, assess, compare_clusterings, coverage
 from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, encoder_similarity
 from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.metrics import (
@@ -68,11 +68,10 @@ _NOTES = {
     ENCODER: "The paper's encoder is RoBERTa, and its values of max incorrect 1, 3 and 5 equal those of max answers. "
     "Ours count nearly the whole list there, because nearly every answer has a cluster.",
 }
-_PUBLISHED = read(Path(__file__).with_name("published.toml"))
-_KNOWN = _PUBLISHED.rows[0].metrics
+_KNOWN = PUBLISHED.rows[0].metrics
 # Table 3 for each similarity. Similarities that the paper has no values for have our rows alone.
 _PAPERS = replace(
-    _PUBLISHED,
+    PUBLISHED,
     tables=tuple(
         PublishedTable(
             f"{'Table 3' if metric_name(similarity, RULES[0]) in _KNOWN else 'Not in the paper'}: {title}",

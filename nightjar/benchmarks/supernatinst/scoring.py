@@ -42,7 +42,8 @@ class SuperNatInst(SuperNatInstQuestions, Benchmark):
 
     def evaluation_facts(self, scores: Sequence[SystemScores], bootstrap: Bootstrap) -> dict[str, Any]:
         """Compute the correlation of ROUGE-L with accuracy."""
-        return evaluation_facts(scores, bootstrap)
+        published = self.papers.numbers["correlation"]["rougeL"]["exact_match"]
+        return evaluation_facts(scores, published, bootstrap)
 
     def report_sections(self, evaluated: Evaluated) -> Sequence[Section]:
         """Make the sections about the correlation."""

@@ -70,6 +70,9 @@ setting = "with all days (the sample: one)"
 source = "Nobody 2030, table 4"
 notes = "Words are counted."
 figures = [["tasks", "tasks", 12], ["words", "words", "-", 1]]
+
+[numbers.lengths]
+large = { words = 7.5 }
 """
 
 
@@ -105,6 +108,7 @@ def test_a_file_is_read_in_its_order(file: Path) -> None:
     assert papers.findings == (PublishedFinding("large", "small", ("days",), *says),)
     figures = (Figure("tasks", "tasks", 12), Figure("words", "words", None, 1))
     assert papers.collection == Collection("Nobody 2030, table 4", figures, "Words are counted.")
+    assert papers.numbers == {"lengths": {"large": {"words": 7.5}}}
 
 
 def test_a_row_has_a_number_for_each_column(file: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from nightjar.benchmarks.classification import report
 from nightjar.benchmarks.classification.report import Ranked
-from nightjar.benchmarks.papers import Published
+from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.sections import Fold, Points, Row, Table
 from nightjar.core import contracts, tables
@@ -55,10 +55,11 @@ def ranked(tmp_path_factory: pytest.TempPathFactory) -> Ranked:
 def test_the_table_has_means_by_task_beside_the_published(
     ranked: Ranked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, "CONSISTENCY", (Published("Large", {"sums": 61.25}, "Nobody 2030"),))
+    papers = Papers(numbers={"consistency": {"Large": {"sums": 61.25}}})
+    monkeypatch.setattr(BENCHMARK, "papers", papers)
     found = report.shares(BENCHMARK, ranked)
     assert [it.title for it in found.columns] == ["ranking", "Sums of two, n = 24", "Days of the week, n = 8"]
-    assert found.rows[0] == Row(("Large", "61.3", None), published=True)
+    assert found.rows[0] == Row(("reranked by Large", "61.3", None), published=True)
     for row, stage in zip(found.rows[1:], ("retrieve", "rerank"), strict=True):
         wanted = [
             np.mean(

@@ -78,5 +78,5 @@ def test_long_lists_of_few_letters_end(letters: str) -> None:
 
 def test_too_many_states_are_reported_with_the_best_score_found() -> None:
     with pytest.raises(TooManyStates) as raised:
-        best_score(6, 6, equal_tokens("abcuXv", "cbapXq"), most=0)
+        best_score(6, 6, equal_tokens("abcuXv", "cbapXq"), state_limit=0)
     assert raised.value.best == 3 / 4
