@@ -9,8 +9,9 @@ from pathlib import Path
 
 from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.rows import ENDINGS, InvalidRow, Row, rows
+from nightjar.benchmarks.zeroscrolls.aggregation import TABLES
 from nightjar.benchmarks.zeroscrolls.prompts import OFFSETS, SEPARATOR, LongExample, built, published
-from nightjar.benchmarks.zeroscrolls.sources import TABLES, Draft, drafts, sampled
+from nightjar.benchmarks.zeroscrolls.sources import Draft, drafts, sampled
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text, not_text, quote_short, raw_text

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.question import Record, Refused
+from nightjar.benchmarks.zeroscrolls.aggregation import SUMMARIES
 from nightjar.benchmarks.zeroscrolls.formats import load
 from nightjar.benchmarks.zeroscrolls.prompts import of_parts
-from nightjar.benchmarks.zeroscrolls.sources import SUMMARIES
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import (
