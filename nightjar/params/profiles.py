@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -80,17 +79,6 @@ class Change:
     old: Any
     new: Any
     kind: Literal["changed", "added", "removed"] = "changed"
-
-
-def packaged() -> Path:
-    """The folder whose profiles came with Nightjar: its checkout, or where pip put them."""
-    checkout = Path(__file__).parents[2]
-    if (checkout / DEFAULTS).is_file():
-        return checkout
-    for file in files("nightjar") or ():
-        if file.parts[-2:] == DEFAULTS.parts:
-            return Path(str(file.locate())).resolve().parents[1]
-    raise NightjarError("the profiles of Nightjar are missing", checkout, "install Nightjar again")
 
 
 def names(root: Path) -> list[str]:

@@ -45,20 +45,17 @@ def _print(findings: Sequence[dict[str, Any]]) -> None:
 def doctor() -> list[dict[str, Any]]:
     """Check environment, project, data, models, GPU, memory, disk and ports, one line each with what to do.
 
-    It only reads, and takes a few seconds. The exit status is 2 if a rebuild would fail.
+    It only reads, and takes a few seconds. The exit status is 2 if a rebuild would fail. In a folder without a project
+    it says what works there.
 
     \b
     Example:
       nightjar doctor
     """
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _environment,
-        _project,
-        _data,
-        _gpu,
-        _memory,
-        _disk,
-        ports,
+        (_environment, _prefect, _project, _identity, _data, _gpu, _memory, _disk, ports)
+        if Path("dvc.yaml").is_file() or PARAMS_FILE.is_file()
+        else (_environment, _no_project, _gpu, _memory, _disk)
     )
     findings = [one._asdict() for check in checks for one in check()]
     if any(one["state"] == "failed" for one in findings):
@@ -83,11 +80,13 @@ def _environment() -> Iterator[Finding]:
             wrong.append(f"{one.name} is {found}, not {one.specifier}")
     python = f"Python {sys.version.split()[0]}"
     if wrong:
-        yield Finding(
-            "environment", "failed", f"{python}, {'; '.join(wrong)}", "install it anew: make environment"
-        )
+        fix = "install it again: make environment in a clone, else pip install"
+        yield Finding("environment", "failed", f"{python}, {'; '.join(wrong)}", fix)
     else:
         yield Finding("environment", "ok", f"{python}, {len(wanted)} packages as required")
+
+
+def _prefect() -> Iterator[Finding]:
     if not installed():
         fix = "pip install -c requirements.lock -e '.[prefect]'"
         yield Finding(
@@ -106,6 +105,23 @@ def _project() -> Iterator[Finding]:
         yield Finding("project", "failed", "no Git repository with a commit", "run: git init, then commit")
     else:
         yield Finding("project", "ok", "a Git repository with DVC")
+
+
+def _identity() -> Iterator[Finding]:
+    """The name and address that Git puts into a commit: without them `git commit` fails."""
+    from pipelines.project.git import try_git
+
+    if shutil.which("git") and try_git(Path(), "var", "GIT_COMMITTER_IDENT") is None:
+        text = "Git knows neither your name nor your address: git commit needs them, as for dvc.lock"
+        fix = "run: git config --global user.name NAME, and the same with user.email ADDRESS"
+        yield Finding("identity", "warning", text, fix)
+
+
+def _no_project() -> Iterator[Finding]:
+    """What works in a folder without a project: commands that read files or published data alone."""
+    text = "none in this folder; evaluate with --data or --task, score, compare and fetch work without one"
+    fix = "for a rebuild, run it in the root of a clone"
+    yield Finding("project", "ok", text, fix)
 
 
 def _data() -> Iterator[Finding]:

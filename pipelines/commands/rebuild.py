@@ -19,6 +19,7 @@ from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph
 from pipelines.process.lock import rebuild_lock
 from pipelines.process.signals import stopped_by_signals
+from pipelines.project.git import try_git
 from pipelines.run import checks
 from pipelines.run.report import report_stages
 from pipelines.run.report import stale as stale_scores
@@ -87,6 +88,8 @@ def rebuild(
                         _scores(graph, good, stale)
                     if end.state != "completed":
                         say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
+                    elif try_git(root, "cat-file", "-e", "HEAD:./dvc.lock") is None:
+                        say("Commit dvc.lock, so that later versions can be compared with this one.", err=True)
 
                 with flow_run(root, "rebuild", progress.update, ended, whole, as_json) as terminal:
                     terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from nightjar.core.config import read_yaml
+from nightjar.core.packaged import packaged_folder
 from nightjar.params import Params
 
-# Beside the code of the stages, wherever they run.
-GRAPH = Path(__file__).parents[2] / "dvc.yaml"
 _TEMPLATE = re.compile(r"\$\{([^}]+)\}")
 
 
 def _stages() -> dict[str, dict[str, Any]]:
-    return {name: dict(stage) for name, stage in read_yaml(GRAPH)["stages"].items()}
+    """The entries of the dvc.yaml that comes with the code of the stages, wherever they run."""
+    stages = read_yaml(packaged_folder() / "dvc.yaml")["stages"]
+    return {name: dict(stage) for name, stage in stages.items()}
 
 
 def items(params: Params) -> dict[str, list[str]]:

@@ -30,6 +30,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / folder).mkdir(parents=True)
     git(tmp_path, "init")
     git(tmp_path, "commit", "--allow-empty", "-m", "a")
+    git(tmp_path, "config", "user.name", "a")
+    git(tmp_path, "config", "user.email", "a@example.org")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -99,8 +101,26 @@ def test_a_missing_model_and_a_wrong_parameter_are_named(project: Path) -> None:
     assert found()["parameters"]["state"] == "failed"
 
 
+def test_a_git_without_a_name_and_an_address_is_a_warning(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "identity" not in found()
+    git(project, "config", "user.useConfigOnly", "true")
+    git(project, "config", "--unset", "user.email")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.delenv("GIT_COMMITTER_EMAIL", raising=False)
+    monkeypatch.delenv("EMAIL", raising=False)
+    one = found()["identity"]
+    assert one["state"] == "warning" and "git commit needs them" in one["text"] and "user.email" in one["fix"]
+
+
 def test_a_folder_that_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    findings = found()
+    assert not findings.keys() & {"parameters", "data", "models", "identity", "ports"}
+    assert findings["project"]["state"] == "ok" and "score" in findings["project"]["text"]
+    (tmp_path / "params.yaml").write_text("seed: 1\n")
     assert found()["project"]["fix"] == "run it in the project's root"
 
 
