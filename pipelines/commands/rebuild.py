@@ -89,7 +89,9 @@ def rebuild(
                     if end.state != "completed":
                         say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
                     elif try_git(root, "cat-file", "-e", "HEAD:./dvc.lock") is None:
-                        say("Commit dvc.lock, so that later versions can be compared with this one.", err=True)
+                        say(
+                            "Commit dvc.lock, so that later versions can be compared with this one.", err=True
+                        )
 
                 with flow_run(root, "rebuild", progress.update, ended, whole, as_json) as terminal:
                     terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)
