@@ -1,4 +1,4 @@
-"""Where the files lie that come with Nightjar beside its packages: dvc.yaml and the profiles."""
+"""The place of the files that come with Nightjar beside its packages: dvc.yaml and the profiles."""
 
 from __future__ import annotations
 

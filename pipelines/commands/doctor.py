@@ -35,9 +35,9 @@ class Finding(NamedTuple):
 
 
 def _print(findings: Sequence[dict[str, Any]]) -> None:
-    for one in findings:
-        fix = f"; {one['fix']}" if one["fix"] else ""
-        say(f"{one['state']:<8} {one['check']}: {one['text']}{fix}")
+    for finding in findings:
+        fix = f"; {finding['fix']}" if finding["fix"] else ""
+        say(f"{finding['state']:<8} {finding['check']}: {finding['text']}{fix}")
 
 
 @click.command()
@@ -57,8 +57,8 @@ def doctor() -> list[dict[str, Any]]:
         if Path("dvc.yaml").is_file() or PARAMS_FILE.is_file()
         else (_environment, _no_project, _gpu, _memory, _disk)
     )
-    findings = [one._asdict() for check in checks for one in check()]
-    if any(one["state"] == "failed" for one in findings):
+    findings = [finding._asdict() for check in checks for finding in check()]
+    if any(finding["state"] == "failed" for finding in findings):
         click.get_current_context().call_on_close(lambda: sys.exit(2))
     return findings
 
@@ -66,24 +66,24 @@ def doctor() -> list[dict[str, Any]]:
 def _environment() -> Iterator[Finding]:
     from packaging.requirements import Requirement
 
-    wanted = [Requirement(text) for text in requires("nightjar") or ()]
-    wrong = []
-    for one in wanted:
-        if one.marker and not one.marker.evaluate({"extra": ""}):
+    requirements = [Requirement(text) for text in requires("nightjar") or ()]
+    faults = []
+    for requirement in requirements:
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
             continue
         try:
-            found = version(one.name)
+            installed_version = version(requirement.name)
         except PackageNotFoundError:
-            wrong.append(f"{one.name} is missing")
+            faults.append(f"{requirement.name} is missing")
             continue
-        if not one.specifier.contains(found, prereleases=True):
-            wrong.append(f"{one.name} is {found}, not {one.specifier}")
+        if not requirement.specifier.contains(installed_version, prereleases=True):
+            faults.append(f"{requirement.name} is {installed_version}, not {requirement.specifier}")
     python = f"Python {sys.version.split()[0]}"
-    if wrong:
+    if faults:
         fix = "install it again: make environment in a clone, else pip install"
-        yield Finding("environment", "failed", f"{python}, {'; '.join(wrong)}", fix)
+        yield Finding("environment", "failed", f"{python}, {'; '.join(faults)}", fix)
     else:
-        yield Finding("environment", "ok", f"{python}, {len(wanted)} packages as required")
+        yield Finding("environment", "ok", f"{python}, {len(requirements)} packages as required")
 
 
 def _prefect() -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def _identity() -> Iterator[Finding]:
 
 
 def _no_project() -> Iterator[Finding]:
-    """What works in a folder without a project: commands that read files or published data alone."""
+    """The commands that work in a folder without a project: those that read files or published data alone."""
     text = "none in this folder; evaluate with --data or --task, score, compare and fetch work without one"
     fix = "for a rebuild, run it in the root of a clone"
     yield Finding("project", "ok", text, fix)
