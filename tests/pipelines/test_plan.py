@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from pipelines.commands.plan import plan
 from stages._runtime import history
+from tests.conftest import git
 from tests.pipelines.conftest import Repo, environment
 
 DVC = """
@@ -114,4 +115,11 @@ def test_what_depends_on_a_stage_that_would_fail_is_skipped(
     (line,) = done.stderr.splitlines()
     assert "c cannot run (lost.txt is missing), and d needs it" in line
     assert "name the stages to rebuild without it" in line
-    assert repo.nightjar("rebuild", "b").returncode == 0
+    advice = "Commit dvc.lock, so that later versions can be compared with this one."
+    done = repo.nightjar("rebuild", "b")
+    assert done.returncode == 0 and advice in done.stderr.splitlines()
+    git(repo.root, "add", "dvc.lock")
+    git(repo.root, "commit", "-m", "scores")
+    repo.write(source="2")
+    done = repo.nightjar("rebuild", "b")
+    assert done.returncode == 0 and advice not in done.stderr
