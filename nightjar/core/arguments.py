@@ -14,7 +14,7 @@ AnyPath = str | Path
 
 
 def as_path(value: AnyPath, name: str = "path") -> Path:
-    """The path that the argument `name` is, as a Path or a text. Raises NightjarError for anything else."""
+    """The path that the argument `name` is, as a Path or a text."""
     if not isinstance(value, str | Path) or value == "":
         what = "the name is empty" if value == "" else f"a {type(value).__name__} instead of a path"
         raise NightjarError(what, name, "give a text or a Path")

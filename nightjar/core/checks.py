@@ -214,7 +214,7 @@ def _check_relations(findings: Findings, near: list[Path], shared_inputs: int) -
     """Add each broken relation between the tables of the artifact, and between them and those of the artifacts `near`.
 
     No file records which artifact holds a table: the artifact itself and those that its stage reads are searched. A
-    relation to a table that is in none of them is not checked. Raises NightjarError for a damaged table of `near`.
+    relation to a table that is in none of them is not checked.
     """
     homes = {table.name: home for home in (*reversed(near), findings.path) for table in tables_in(home)}
     table_names = {table.name for table in tables_in(findings.path)}

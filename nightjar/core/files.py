@@ -104,7 +104,7 @@ def check_folder(path: Path, inputs: Iterable[Path | None] = (), foreign: Foreig
     """Check, before any work, that a folder the user named as an output may be made.
 
     It must not be there yet, be empty, or hold nothing but an earlier output: `foreign` says what else is in it, "" for
-    nothing. It must hold none of `inputs`. Raises NightjarError.
+    nothing. It must hold none of `inputs`.
     """
     try:
         if path.is_symlink():
@@ -167,10 +167,7 @@ def folder_output(
 
 
 def write_output(path: Path, text: str, inputs: Iterable[Path | None] = ()) -> None:
-    """Write a text file that the user named: an ordinary file whole or not at all, a device or a pipe through.
-
-    Raises NightjarError as `check_output` does, and where the system refuses.
-    """
+    """Write a text file that the user named: an ordinary file whole or not at all, a device or a pipe through."""
     check_output(path, inputs)
     try:
         stream = _stream(path)

@@ -163,7 +163,7 @@ def quote_short(text: str, limit: int = 60, quoted: bool = True) -> str:
 
 
 def parse_at(data: bytes | str, where: object, fix: str) -> Any:
-    """`parse` of the one line at `where`. Raises NightjarError with `where` and `fix`."""
+    """`parse` of the one line at `where`."""
     try:
         return parse(data)
     except NotJson as error:

@@ -17,10 +17,7 @@ FIX = "correct or uninstall that package"
 
 
 def points(group: str, built_in: Mapping[str, EntryPoint]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, Nightjar's `built_in` first; nothing is loaded.
-
-    Raises NightjarError if two different ones have one name.
-    """
+    """The entry points of a group by name, Nightjar's `built_in` first; nothing is loaded."""
     named_points = dict(built_in)
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
         earlier = named_points.setdefault(point.name, point)
@@ -32,10 +29,7 @@ def points(group: str, built_in: Mapping[str, EntryPoint]) -> dict[str, EntryPoi
 
 
 def named(group: str, name: str, where: object) -> EntryPoint:
-    """The entry point that an installed package offers as `name`; nothing is loaded.
-
-    Raises NightjarError if no package offers it, or several do.
-    """
+    """The entry point that an installed package offers as `name`; nothing is loaded."""
     offered = entry_points(group=group)
     matches, thing = (
         [point for point in offered if point.name == name],

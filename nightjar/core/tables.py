@@ -78,10 +78,7 @@ def _has_columns(file: Path, contract: Table) -> bool:
 
 
 def write_file(path: Path, contract: Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Write one table as a single Parquet file, whole or not at all: local facts that belong to no artifact.
-
-    Raises NightjarError when rows break their contract.
-    """
+    """Write one table as a single Parquet file, whole or not at all: local facts that belong to no artifact."""
     table = pa.Table.from_pylist(list(rows), schema=contract.schema)
     check(contract, table, path)
     with replacing(path) as new_file:
@@ -98,11 +95,9 @@ def read_file(path: Path, contract: Table, where: pc.Expression | None = None) -
 class ArtifactWriter:
     """Writes one artifact; use as a context manager: it is published only if the block ends without an error.
 
-        with ArtifactWriter(Path("data/split")) as writer:
-            writer.write(contracts.TASKS, table)
-            writer.reject(rows)
-
-    Raises NightjarError from `write` when rows break their contract.
+    with ArtifactWriter(Path("data/split")) as writer:
+        writer.write(contracts.TASKS, table)
+        writer.reject(rows)
     """
 
     def __init__(self, path: AnyPath) -> None:
@@ -132,11 +127,7 @@ class ArtifactWriter:
             raise
 
     def write(self, contract: Table, rows: pa.Table | Sequence[dict[str, Any]], part: str = "part-0") -> int:
-        """Write `rows` as one Parquet part of the contract's table; returns the number of rows.
-
-        Raises NightjarError if the rows do not fit the schema, a key occurs twice, or a value is out of range; for a
-        key in two parts of a table without a shard, when the block ends.
-        """
+        """Write `rows` as one Parquet part of the contract's table; returns the number of rows."""
         where = self.path / contract.name / part
         if not re.fullmatch(r"[A-Za-z0-9_.\-]+", part) or part.startswith("."):
             raise NightjarError(f"{part!r} is not a safe file name", where, "rename its source")
@@ -193,7 +184,7 @@ def _refuse(findings: Iterable[Finding], where: object) -> None:
 
 
 def _without_nulls(table: pa.Table, contract: Table, where: object) -> pa.Table:
-    """`table` itself. Raises NightjarError if a value is missing that the contract wants, also one within a list."""
+    """Return `table` after a check that no value is missing that the contract needs, also within a list."""
     for name in table.column_names:
         if _lacks(table[name], contract.schema.field(name)):
             raise NightjarError(f"column {name} has nulls", where, "fill or reject those rows")
@@ -301,9 +292,7 @@ def _same_kind(actual: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | None) -> Any:
-    """The parts of a table as one. Raises NightjarError if one cannot be read, lacks a column, or holds another kind
-    of value in it.
-    """
+    """The parts of a table as one dataset, after a check of their columns."""
     # Here, not above: it looks for pandas at once (see core.startup), before that can be hidden.
     import pyarrow.dataset as ds
 
@@ -339,7 +328,7 @@ def read_rows(path: AnyPath, contract: Table, columns: list[str] | None = None) 
 
 
 def column_names(path: AnyPath, contract: Table) -> list[str]:
-    """Names of the columns in the table's first part. Raises NightjarError if the table is missing or damaged."""
+    """Names of the columns in the table's first part."""
     part = _parts(path, contract)[0]
     with _reading([part]):
         names: list[str] = pq.read_schema(part).names
@@ -362,17 +351,14 @@ def batches(path: AnyPath, contract: Table, columns: list[str] | None = None) ->
 
 
 def part_rows(path: Path, contract: Table) -> dict[str, int]:
-    """The number of rows of every part of the table, by the part's name; reads the footers only.
-
-    Raises NightjarError if the table is missing or damaged.
-    """
+    """The number of rows of every part of the table, by the part's name; reads the footers only."""
     parts = _parts(path, contract)
     with _reading(parts):
         return {part.stem: pq.read_metadata(part).num_rows for part in parts}
 
 
 def read_part(path: Path, contract: Table, part: str, columns: list[str] | None = None) -> pa.Table:
-    """One part of the table, where parts are tasks. Raises NightjarError if there is no such part, or it is damaged."""
+    """One part of the table, where parts are tasks."""
     file = path / contract.name / f"{part}.parquet"
     if not file.is_file():
         raise NightjarError("no such part", file, "rebuild the artifact")
@@ -380,5 +366,5 @@ def read_part(path: Path, contract: Table, part: str, columns: list[str] | None 
 
 
 def read_rejected(path: AnyPath) -> pa.Table:
-    """The refused rows of the artifact at `path`. Raises NightjarError if they are missing or damaged."""
+    """The refused rows of the artifact at `path`."""
     return read_file(as_path(path) / REJECTED_FILE, REJECTED)

@@ -72,7 +72,7 @@ _F = TypeVar("_F", Key, AnswersFile)
 
 
 def read_key(path: Path) -> Key:
-    """The key at `path`. Raises NightjarError if it is not one, or names an item or an instance twice."""
+    """The key at `path`."""
     key = _read(path, Key, "the key that `nightjar judge export` wrote beside the page")
     names = [item.item for item in key.items]
     if len(set(names)) < len(names):
@@ -87,10 +87,7 @@ def read_key(path: Path) -> Key:
 
 
 def read_answers(path: Path, key: Key) -> AnswersFile:
-    """The answers at `path` to the page of `key`.
-
-    Raises NightjarError if they are to another page, to an item it does not have, or answer an item twice.
-    """
+    """The answers at `path` to the page of `key`."""
     file = _read(path, AnswersFile, "a file that the page's button Save answers wrote")
     if file.page != key.page:
         what = f"these are answers to the page {file.page[:12]}, and the key is of {key.page[:12]}"

@@ -55,10 +55,6 @@ def export(
     `tasks` tasks (10, or as many as there are, if None) are drawn by `seed`, and `instances` instances of each. With
     `equal_are_ties` items whose two answers are the same text are not shown: the key counts them as ties. The same
     arguments give the same bytes.
-
-    Raises NightjarError if a set cannot be used (`judge_sets`), there are too few tasks or instances, the page or the
-    key must not be written (`core.files.check_output`), or the key belongs to another page, whose answers it alone
-    can resolve.
     """
     output = as_path(output, "output")
     key_path = _key_path(output)

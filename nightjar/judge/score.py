@@ -41,8 +41,6 @@ def score(key_file: AnyPath, answer_files: Sequence[AnyPath]) -> dict[str, Any]:
     the share of ratings for one side that were for the left, in percent: far from 50, a judge prefers a side.
     `agreement` is over the shown items with two ratings or more (None without): raw (percent) and Krippendorff's
     nominal alpha (None if undefined).
-
-    Raises NightjarError for files that cannot be used (`judge_files`), two files of one judge, and no answers.
     """
     check_list(answer_files, "answer_files")
     key, files = read_key(as_path(key_file)), list(map(as_path, answer_files))

@@ -58,7 +58,7 @@ class Task:
 
 
 def read_set(name: str) -> Answers:
-    """The answers of the set `name`. Raises NightjarError if it cannot be read or an id occurs twice."""
+    """The answers of the set `name`."""
     if name == REFERENCES:
         return Answers(name, gold=True)
     path = Path(name)
@@ -83,8 +83,7 @@ class Texts:
     """The instances and tasks that answers belong to: those of an ingest artifact, or of a file of references.
 
     The rows of the file have `input` (a text) and `definition` (a text or a list of texts), as those of `nightjar
-    references`; a task of the file has no examples. An id may be written as TASK:ID. Raises NightjarError for a file
-    without such rows.
+    references`; a task of the file has no examples. An id may be written as TASK:ID.
     """
 
     def __init__(
@@ -151,7 +150,7 @@ class Texts:
         return tasks
 
     def _tasks(self, names: set[str]) -> dict[str, dict[str, Any]]:
-        """The ingested tasks of these names. Raises NightjarError if one is missing."""
+        """The ingested tasks of these names."""
         columns = ["task_id", "definition", "categories", "positive_examples", "negative_examples"]
         rows = tables.read(self.where, TASKS, columns, tables.among(TASKS, "task_id", names)).to_pylist()
         task_rows = {row["task_id"]: row for row in rows}
@@ -173,11 +172,7 @@ def _reference(row: Mapping[str, Any], where: str) -> Key:
 
 
 def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | None]:
-    """For each set its answers by (task_id, id), None for the gold answers.
-
-    Raises NightjarError if a set is empty, an answer belongs to no instance or to several, an instance has two answers,
-    or the two sets do not answer the same instances.
-    """
+    """For each set its answers by (task_id, id), None for the gold answers."""
     matched = [None if one.gold else _match(one, texts) for one in sets]
     first, second = matched
     if first is not None and second is not None and first.keys() != second.keys():

@@ -64,9 +64,6 @@ def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, toke
     With `options.trim_input` (not published) the cue is never lost. A text that fits is the same as without.
     One that does not loses as little as possible, in this order: the end of the instance input; where even an
     empty input does not fit, the examples, the last one first; the end of the definition; the task name.
-
-    Raises NightjarError if the task has no definition and one is asked for, or if a text that is to be
-    trimmed has no room for the cue alone.
     """
     task_name = f"{task['task_id']}. " if options.task_name else ""
     definition = definition_of(task) if options.definition else None
@@ -160,7 +157,7 @@ def _closed(text: str) -> str:
 
 
 def definition_of(task: Mapping[str, Any]) -> str:
-    """The definition of a task. Raises NightjarError if it has none."""
+    """The definition of a task."""
     value = task["definition"]
     if not value and not isinstance(value, str):
         raise NightjarError(

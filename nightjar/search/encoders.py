@@ -52,8 +52,7 @@ def identity(encoder: Encoder) -> dict[str, Any]:
 def load_encoder(path: AnyPath, threads: int = 1) -> Encoder:
     """The encoder of a directory that base_model made: of weights, or the record of an entry point.
 
-    `threads`: for weights; an encoder of another package sets its own. Raises NightjarError if the directory is missing
-    or damaged, or if the entry point is missing, fails, or is another than the recorded one.
+    `threads`: for weights; an encoder of another package sets its own.
     """
     path = as_path(path)
     if not (path / RECORD).exists():
@@ -71,7 +70,7 @@ def load_encoder(path: AnyPath, threads: int = 1) -> Encoder:
 def encoder_of_entry_point(name: str) -> Encoder:
     """The encoder that an installed package offers as `name`; its vectors are checked as they come.
 
-    `identity` names the package and its version too. Raises NightjarError if there is none or it fails.
+    `identity` names the package and its version too.
     """
     where = f"{_SETTING}: {PREFIX}{name}"
     point = plugins.named(GROUP, name, where)

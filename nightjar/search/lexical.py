@@ -135,7 +135,7 @@ class LexicalIndex:
 
     @classmethod
     def build(cls, texts: Iterable[str], mode: Mode = "words") -> LexicalIndex:
-        """An index of `texts` in memory. Raises NightjarError if they are no texts, and as `write` does."""
+        """An index of `texts` in memory."""
         texts = list(texts) if not isinstance(texts, str) else texts
         check_texts(texts, "texts")
         with tempfile.TemporaryDirectory() as folder:
@@ -147,7 +147,7 @@ class LexicalIndex:
         """Write an index of `texts` into `folder`: arrays and a JSON file, no pickle; the same texts, the same bytes.
 
         Memory is needed for the different words, for 4 bytes a passage and for blocks of fixed size: the texts may be
-        far larger than memory. Raises NightjarError if there is no word in them, or no such mode.
+        far larger than memory.
         """
         folder = as_path(folder, "folder")
         if mode not in _SPLIT:
@@ -165,10 +165,7 @@ class LexicalIndex:
         (folder / RECORD).write_text(json.dumps(record) + "\n", encoding="utf-8")
 
     def search(self, queries: Sequence[str], k: int) -> Rankings:
-        """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's.
-
-        Raises NightjarError if `queries` is not a list of texts, or `k` is below 1.
-        """
+        """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's."""
         check_texts(queries, "queries")
         check_count(k, "k")
         rankings = Rankings.empty(len(queries), k)
@@ -273,7 +270,7 @@ class LexicalIndex:
 
     @classmethod
     def load(cls, folder: AnyPath) -> LexicalIndex:
-        """Map what `write` wrote into memory. Raises NightjarError if it is missing or unreadable."""
+        """Map what `write` wrote into memory."""
         return cls._read(as_path(folder, "folder"), mapped=True)
 
     @classmethod

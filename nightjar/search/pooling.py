@@ -39,8 +39,7 @@ _MODES: Mapping[str, Pooling] = {"mean": "mean", "cls": "cls"}
 def choose(setting: str, source: str, folder: Path) -> Pooling:
     """The pooling of the model `source`, whose files are in `folder`, for the setting `setting`.
 
-    For "auto": what 1_Pooling/config.json says, or else the table `KNOWN` by the model's name. Raises NightjarError if
-    neither knows the model, or the file names a pooling that is not offered here.
+    For "auto": what 1_Pooling/config.json says, or else the table `KNOWN` by the model's name.
     """
     if setting != "auto":
         return _checked(setting, SETTING)
@@ -60,8 +59,8 @@ def write(folder: Path, pooling: Pooling, normalised: bool) -> None:
 def recorded(folder: Path) -> tuple[Pooling, bool]:
     """Pooling, and whether vectors get unit length, of the model directory `folder`.
 
-    A directory without the record was not made by the stage base_model: what 1_Pooling/config.json says holds, or
-    else mean, both at unit length. Raises NightjarError for a damaged file.
+    A directory without the record was not made by the stage base_model: what 1_Pooling/config.json says holds, or else
+    mean, both at unit length.
     """
     file = folder / RECORD
     if not file.exists():
@@ -74,10 +73,7 @@ def recorded(folder: Path) -> tuple[Pooling, bool]:
 
 
 def of_sentence_transformers(folder: Path) -> Pooling | None:
-    """The pooling that 1_Pooling/config.json names; None without that file.
-
-    Raises NightjarError if it names another one than mean or cls, several or none.
-    """
+    """The pooling that 1_Pooling/config.json names; None without that file."""
     file = folder / _SENTENCE_TRANSFORMERS
     if not file.exists():
         return None

@@ -45,8 +45,8 @@ def reciprocal_rank(rankings: Sequence[Rankings], k: int = K) -> Rankings:
     """One ranking for each query: score = sum over `rankings` of 1 / (k + rank), ranks from 1, in float64.
 
     All of `rankings` are for the same queries. Their scores do not enter, so they need not be comparable; what is
-    missing from one adds nothing. The result has room for everything that was ranked; equal scores are in the order
-    of the numbers. Raises NightjarError if they are for different numbers of queries.
+    missing from one adds nothing. The result has room for everything that was ranked; equal scores are in the order of
+    the numbers.
     """
     if not rankings:
         return Rankings.empty(0, 0)
@@ -76,10 +76,7 @@ Ranking = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 def read_rankings(folder: Path, side: Side) -> dict[tuple[str, str], Ranking]:
-    """The rankings of one side by (task_id, id), in the order of the table; none if the side has no rows.
-
-    Raises NightjarError if the table is missing or damaged, or a ranking has not one score for each passage.
-    """
+    """The rankings of one side by (task_id, id), in the order of the table; none if the side has no rows."""
     rows = read(folder, RANKINGS, ["task_id", "id", "passages", "scores"], pc.field("split") == side)
     numbers, bounds = _flat(rows["passages"])
     scores, others = _flat(rows["scores"])
@@ -111,7 +108,7 @@ def rankings_table(side: Side, task_ids: Sequence[str], ids: Sequence[str], rank
 
 
 class Passages:
-    """The passages of an artifact of the stage index. Raises NightjarError if the table is missing or damaged."""
+    """The passages of an artifact of the stage index, by number."""
 
     def __init__(self, index: Path) -> None:
         self._index = index
@@ -121,7 +118,7 @@ class Passages:
         return len(self._table)
 
     def texts(self, numbers: Sequence[int] | NDArray[np.int64]) -> list[str]:
-        """The texts of the passages of these numbers, in their order. Raises NightjarError for an unknown number."""
+        """The texts of the passages of these numbers, in their order."""
         texts: list[str] = self._take(numbers, ["text"])["text"].to_pylist()
         return texts
 

@@ -50,8 +50,7 @@ def prompts(
 
     The prefix is the first of `prefixes` with which a prompt of median length fits; the last one is empty. `query`
     makes the prompt of a text. A text whose prompt is too long with the prefix is cut at its end. (The published code
-    cuts the end of the whole prompt instead, where the question is.) Raises NightjarError if the prompt of an empty
-    text is too long.
+    cuts the end of the whole prompt instead, where the question is.)
     """
     lengths = [len(tokenizer.encode(query(text))) for text in texts]
     # One long text costs itself its end, not all others a demonstration.
@@ -91,10 +90,7 @@ def _shortened(
 
 
 def shared_prefix(lm: LanguageModel, rows: Sequence[Ids]) -> Prefix | None:
-    """The longest beginning of all rows but for the last token of each, as the model leaves it; None if it is short.
-
-    Raises NightjarError for an encoder-decoder.
-    """
+    """The longest beginning of all rows but for the last token of each, as the model leaves it; None if it is short."""
     causal_only(lm, "reranking")
     first = rows[0]
     shared = min(map(len, rows)) - 1

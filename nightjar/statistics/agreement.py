@@ -48,8 +48,7 @@ def blanc(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None
     A pair of items is a link of a clustering that has both in one cluster, else a non-link. If a pairs are links of
     one, b of the other and c of both, F1 of the links is 2c / (a + b); for non-links likewise. BLANC is the mean of
     both, 1.0 for equal clusterings. If neither clustering has links, or neither has non-links, it is the F1 of the
-    other kind; a kind that only one of them has has F1 0. None for fewer than two items. Raises NightjarError for
-    clusterings of different lengths.
+    other kind; a kind that only one of them has has F1 0. None for fewer than two items.
     """
     if len(first) != len(second):
         what = f"clusterings of {len(first)} and {len(second)} items"

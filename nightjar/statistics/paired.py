@@ -43,10 +43,7 @@ class Changes(NamedTuple):
 
 
 def changes(differences: NDArray[np.float64]) -> Changes:
-    """Counts of the differences above, below and at zero; scores are equal to the last bit or differ.
-
-    Raises NightjarError for NaN and infinity.
-    """
+    """Counts of the differences above, below and at zero; scores are equal to the last bit or differ."""
     if not np.isfinite(differences).all():
         raise NightjarError("NaN or infinite", "differences", "leave out what does not apply")
     better, worse = int((differences > 0).sum()), int((differences < 0).sum())
@@ -77,8 +74,8 @@ def contrast_p(
     The runs have the parts of the same instances in the same order, shape (n, parts) or (n,) each; the weights are
     -weights in reverse. It is exact if at most 16 instances change by a reversal, or if all contrasts of a mean have
     one size (as those of exact match: then it is the sign test, McNemar's exact form); 1 if none changes. A way on
-    which the statistic is not defined counts as extreme. Raises NightjarError for no instance, unequal shapes, NaN and
-    infinity. Memory beside the arguments: some arrays of the size of all runs, and of `samples` x runs x terms.
+    which the statistic is not defined counts as extreme. Memory beside the arguments: some arrays of the size of all
+    runs, and of `samples` x runs x terms.
     """
     rows = [as_rows(run) for run in runs]
     if len({run.shape for run in rows}) > 1:
@@ -184,7 +181,6 @@ class Contrast(NamedTuple):
 
         `low`, `high` and `p` are None below MINIMUM instances (`rule`), the ends also where the statistic is not
         defined on every resample; how many instances are better, worse and equal is None for a metric of several parts.
-        Raises NightjarError for NaN and infinity.
         """
         measure, n = self.measure, len(self.runs[0])
         p, bounds = None, (math.nan, math.nan)

@@ -38,7 +38,7 @@ def resampled(
     """The statistic of each system on the same `samples` resamples of the instances, shape (systems, samples).
 
     Each system has an array of shape (n, parts), rows in the same order of instances; (n,) is one part. Memory beside
-    the arguments and the result: a few arrays of max(BLOCK, n x parts) numbers. Raises NightjarError for no instance.
+    the arguments and the result: a few arrays of max(BLOCK, n x parts) numbers.
     """
     stacked = np.stack([as_rows(values) for values in systems])
     terms = statistic.terms(stacked)
@@ -48,11 +48,7 @@ def resampled(
 
 
 def as_rows(values: Floats) -> Floats:
-    """`values` of shape (n, parts) as floats; (n,) is one part.
-
-    Raises NightjarError for no instance, another shape, NaN and infinity: what does not apply to an instance is left
-    out before (`benchmarks.scores.SystemScores.of`).
-    """
+    """`values` of shape (n, parts) as floats, after a check that they are finite; (n,) is one part."""
     rows = np.asarray(values, dtype=np.float64)
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or not rows.size:

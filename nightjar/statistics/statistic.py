@@ -59,14 +59,14 @@ class Statistic:
     value: Callable[[Floats, int], Floats]
 
     def terms(self, values: Floats) -> Floats:
-        """Return the numbers to sum: (draws, n, parts) to (draws, n, terms). Raises NightjarError for other shapes."""
+        """Return the numbers to sum: (draws, n, parts) to (draws, n, terms)."""
         if values.ndim != 3 or not values.shape[1] or values.shape[2] != (self.parts or values.shape[2]):
             what = f"an array of shape {values.shape}"
             raise NightjarError(what, self.name, f"give (draws, n, {self.parts or 'parts'})")
         return self.summed(values)
 
     def __call__(self, values: Floats) -> Floats:
-        """The statistic of each draw: (draws, n, parts) to (draws,). Raises NightjarError for another shape."""
+        """The statistic of each draw: (draws, n, parts) to (draws,)."""
         return self.value(self.terms(values).sum(axis=1), values.shape[1])
 
 

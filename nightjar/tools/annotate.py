@@ -81,8 +81,7 @@ class Annotated:
 class Annotator:
     """Annotates texts with calls of one tool, keeping the model's state after the tool's instructions.
 
-    `toolbox` runs the calls, by default with the tool alone. Raises NightjarError for a tool without instructions and
-    for a model that cannot call.
+    `toolbox` runs the calls, by default with the tool alone.
     """
 
     def __init__(

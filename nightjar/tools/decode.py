@@ -38,10 +38,7 @@ BYTE = "<0x5B>"
 
 
 def marker_token(lm: LanguageModel) -> int:
-    """The id of the token that starts a call.
-
-    Raises NightjarError if the vocabulary has no single one for it, or the model is an encoder-decoder.
-    """
+    """The id of the token that starts a call."""
     causal_only(lm, "calling tools")
     ids = lm.tokenizer.continuation(START)
     if len(ids) != 1:
@@ -204,8 +201,7 @@ def answer(
     `calls`: "on"; "disabled", P(marker) = 0 (of the tools of the toolbox, or of the paper's without one); or "off",
     nothing is steered. With "on", `top_k` or `max_calls` 0 is the same as "disabled". `days` has the day of each prompt
     for tools that use it. `sampling` (None: greedy) and `batch_size`: as in `generate`. Results and calls do not count
-    against `max_new_tokens`; a call that was never finished is left out of `text`. Raises NightjarError if `prompts` is
-    no list or `days` has another length, for "on" without tools, and, but for "off", for a model that cannot call.
+    against `max_new_tokens`; a call that was never finished is left out of `text`.
     """
     check_list(prompts, "prompts")
     prompt_days = days if days is not None else [None] * len(prompts)
@@ -227,7 +223,7 @@ def answer(
 def controller_for(
     lm: LanguageModel, toolbox: Toolbox | None, calls: Calls, top_k: int, max_calls: int
 ) -> ToolController:
-    """The controller of decoding where `calls` is "on" or "disabled". Raises NightjarError for "on" without tools."""
+    """The controller of decoding where `calls` is "on" or "disabled"."""
     if calls == "on" and (toolbox is None or not toolbox.names):
         raise NightjarError("no tools are given", "toolbox", 'give some, or calls="disabled" or calls="off"')
     allowed = max_calls if calls == "on" and top_k else 0

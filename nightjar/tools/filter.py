@@ -86,8 +86,7 @@ def call_losses(lm: LanguageModel, text: Text | str, calls: Sequence[tuple[int, 
     """The three losses, in nats, of each (offset, call, result) of a text, in order.
 
     A call is before the token with the character at `offset` of the body, or with the blank before that character: a
-    call brings its own. `Losses.kept` says whether the call helps. Raises NightjarError for an offset outside of the
-    body.
+    call brings its own. `Losses.reaches` says whether the call helps.
     """
     full_text = Text(text) if isinstance(text, str) else text
     tokens = Tokens.of(lm.tokenizer, full_text)

@@ -47,7 +47,7 @@ class Stored:
         return int(self._ends[-1])
 
     def slice(self, number: int, rows: int) -> pa.Table:
-        """So many rows from `number` on, at most to the end of their part. Raises NightjarError if it is damaged."""
+        """So many rows from `number` on, at most to the end of their part."""
         part = int(self._ends.searchsorted(number, "right"))
         table = self._part(self._names[part])
         return table.slice(number - (self._ends[part] - len(table)), rows)
@@ -56,7 +56,7 @@ class Stored:
 class Passages:
     """`table` has COLUMNS, `index` the same passages in the same order.
 
-    `version` identifies the passages. Raises NightjarError if index and table have different lengths.
+    `version` identifies the passages.
     """
 
     def __init__(self, table: pa.Table | Stored, index: LexicalIndex, version: str) -> None:
@@ -69,8 +69,6 @@ class Passages:
     def load(cls, folder: Path | None) -> Passages:
         """The passages of an index (data/index), mapped from disk, or those of a corpus (data/ingest/corpus): its
         documents are cut into runs of WORDS words and indexed in memory.
-
-        Raises NightjarError without a folder, and for one that is neither or damaged.
         """
         if folder is None:
             fix = f"set the system's index to {paths.INDEX}, or its tools to a set without search"

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def model_folder(source: str) -> Path:
-    """The directory of a model: `source` itself, or where the files of hub:NAME@REVISION are.
-
-    Raises NightjarError if they cannot be fetched.
-    """
+    """The directory of a model: `source` itself, or where the files of hub:NAME@REVISION are."""
     parsed = ModelSource.parse(source)
     return find_weights(parsed) if parsed.kind == "hub" else Path(source)
 
@@ -28,7 +25,7 @@ def model_folder(source: str) -> Path:
 class Reader:
     """The model of `source`, a directory of safetensors or hub:NAME@REVISION; `head` is what all prompts begin with.
 
-    The model is loaded when it is first asked. Raises NightjarError if there is none.
+    The model is loaded when it is first asked.
     """
 
     def __init__(self, source: str, head: str) -> None:

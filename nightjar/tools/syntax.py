@@ -217,8 +217,7 @@ def insert(text: str, calls: Iterable[tuple[int, Call, str | None]]) -> str:
     """x* of Toolformer section 2: each (offset, call, result) written into `text` before the character at
     `offset`.
 
-    Calls at one offset keep their order. `remove` undoes it if `text` held no call. Raises NightjarError for
-    an offset outside of the text.
+    Calls at one offset keep their order. `remove` undoes it if `text` held no call.
     """
     pieces, position = [], 0
     for offset, call, result in sorted(calls, key=lambda item: item[0]):

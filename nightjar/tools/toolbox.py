@@ -70,8 +70,7 @@ class Toolbox:
 
     `seconds`: how long one batch may take, in the place of each tool's own limit. `longest`: characters of a result; a
     longer one is none. Of each tool the latest `cached` results are kept, by version, input and the context that the
-    tool uses. `problems` counts the calls that failed, by tool and kind. Raises NightjarError if two tools have one
-    name.
+    tool uses. `problems` counts the calls that failed, by tool and kind.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ class TranslationModel:
     name.
 
     `source` is a directory of safetensors or hub:NAME@REVISION. It is loaded when it is first asked, in float32; each
-    text is translated alone, so that no result depends on the others. Raises NightjarError if there is no such model.
+    text is translated alone, so that no result depends on the others.
     """
 
     def __init__(self, source: str) -> None:
@@ -148,7 +148,7 @@ class TranslationModel:
 
 @lru_cache(maxsize=1)
 def _load(folder: Path) -> tuple[Any, Any]:
-    """Model and tokenizer of a directory. Raises NightjarError if transformers cannot load them."""
+    """Model and tokenizer of a directory."""
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
