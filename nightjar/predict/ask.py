@@ -18,8 +18,9 @@ from nightjar.models.interface import Decoding, Request
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params import Params
 from nightjar.params.groups import ALL_TOOLS
-from nightjar.predict.model import tools_of, writing
+from nightjar.predict.model import tools_of
 from nightjar.predict.predictor import FAILURE, INSTRUCTED, benchmark_of
+from nightjar.predict.writers import writer_for
 from nightjar.prompts.model_text import model_input
 from nightjar.tools import Call, Calls, Toolbox
 
@@ -117,8 +118,10 @@ class Asker:
         request = Request(prompt, ids, settings.max_new_tokens, settings.stop, date.today())
         calls: Calls = "on" if self.toolbox.names else "off"
         decoding = Decoding(seed=self.params.seed)
-        write = writing(self._model, self._tokenizer, {0: request}, settings, self.toolbox, calls, decoding)
-        ((_, row),) = write([0])
+        writer = writer_for(
+            self._model, self._tokenizer, {0: request}, settings, self.toolbox, calls, decoding
+        )
+        ((_, row),) = writer.write([0])
         if failure := row.get(FAILURE):
             fix = "ask again, or ask another question"
             raise NightjarError(f"the model gives no answer ({failure})", "question", fix)

@@ -7,7 +7,7 @@ it calls are run. After `max_calls` calls it gets no tools any more. What was ex
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nightjar.benchmarks.question import Asking, Question
@@ -51,8 +51,8 @@ def prompt_text(messages: Sequence[Message]) -> str:
 
 
 @dataclass
-class _Open:
-    """A question that is not answered yet."""
+class Conversation:
+    """The conversation about a question that has no answer yet."""
 
     request: Request
     messages: list[Message]
@@ -61,7 +61,7 @@ class _Open:
     tokens: int = 0
     prompt_tokens: int | None = None
 
-    def now(self, tools: bool) -> Request:
+    def request_so_far(self, tools: bool) -> Request:
         """The request with all messages so far; with `tools`, a call may be the reply."""
         request = replace(self.request, messages=tuple(self.messages))
         max_new_tokens = max(request.max_new_tokens, CALL_TOKENS)
@@ -73,39 +73,38 @@ class _Open:
         return Answered(calls + text, text.strip(), tuple(self.executed), self.tokens)
 
 
-def conversing(
+def converse(
     model: Model,
     requests: Mapping[int, Request],
     toolbox: Toolbox,
     max_calls: int,
     decoding: Decoding,
     tokenizer: Tokenizer,
-) -> Callable[[Sequence[int]], Iterator[tuple[int, Answered, int | None]]]:
-    """A function that answers requests by their numbers: number, answer, and the tokens of the prompt if known."""
-
-    def answer(numbers: Sequence[int]) -> Iterator[tuple[int, Answered, int | None]]:
-        waiting = {
-            number: _Open(requests[number], list(requests[number].conversation), []) for number in numbers
-        }
-        while waiting:
-            for names, numbers_alike in _by_tools(waiting, toolbox, max_calls).items():
-                schemas = [one for one in toolbox.schemas if one["name"] in names]
-                batch = {number: waiting[number].now(bool(schemas)) for number in numbers_alike}
-                for number, reply in model.converse(batch, numbers_alike, schemas, decoding):
-                    state = waiting[number]
-                    state.tokens += tokens_of(reply.text, tokenizer)
-                    if state.prompt_tokens is None:
-                        state.prompt_tokens = reply.text.prompt_tokens
-                    if reply.calls:
-                        state.messages.append(Message("assistant", reply.text.text, reply.calls))
-                        _run(state, reply.calls, toolbox.without(state.request.forbidden), max_calls)
-                        continue
-                    del waiting[number]
-                    text = reply.text.text
-                    answered = state.answered(_answer(text, state.request, tokenizer) if schemas else text)
-                    yield number, replace(answered, failure=reply.text.failure), state.prompt_tokens
-
-    return answer
+) -> Iterator[tuple[int, Answered, int | None]]:
+    """Yield number and answer of each request, and the tokens of its prompt if the model counted them."""
+    waiting = {
+        number: Conversation(request, list(request.conversation), []) for number, request in requests.items()
+    }
+    while waiting:
+        for names, numbers in _by_tools(waiting, toolbox, max_calls).items():
+            schemas = [one for one in toolbox.schemas if one["name"] in names]
+            batch = {number: waiting[number].request_so_far(bool(schemas)) for number in numbers}
+            for number, reply in model.converse(batch, numbers, schemas, decoding):
+                conversation = waiting[number]
+                conversation.tokens += tokens_of(reply.text, tokenizer)
+                if conversation.prompt_tokens is None:
+                    conversation.prompt_tokens = reply.text.prompt_tokens
+                if reply.calls:
+                    conversation.messages.append(Message("assistant", reply.text.text, reply.calls))
+                    allowed = toolbox.without(conversation.request.forbidden)
+                    _run(conversation, reply.calls, allowed, max_calls)
+                    continue
+                del waiting[number]
+                text = reply.text.text
+                answered = conversation.answered(
+                    _answer(text, conversation.request, tokenizer) if schemas else text
+                )
+                yield number, replace(answered, failure=reply.text.failure), conversation.prompt_tokens
 
 
 def tokens_of(text: Completion, tokenizer: Tokenizer) -> int:
@@ -122,9 +121,9 @@ def _answer(text: str, request: Request, tokenizer: Tokenizer) -> str:
 
 
 def _by_tools(
-    waiting: Mapping[int, _Open], toolbox: Toolbox, max_calls: int
+    waiting: Mapping[int, Conversation], toolbox: Toolbox, max_calls: int
 ) -> dict[tuple[str, ...], list[int]]:
-    """The open questions by the tools that they may call now."""
+    """Group the conversations by the tools that they may call now."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, conversation in waiting.items():
         names = (
@@ -134,7 +133,7 @@ def _by_tools(
     return groups
 
 
-def _run(conversation: _Open, calls: Sequence[ToolCall], toolbox: Toolbox, max_calls: int) -> None:
+def _run(conversation: Conversation, calls: Sequence[ToolCall], toolbox: Toolbox, max_calls: int) -> None:
     """Run the calls of a message, as many as are left, and add the messages with their results."""
     for call in calls:
         if conversation.attempts >= max_calls:

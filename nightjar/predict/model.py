@@ -16,14 +16,13 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.models.backends import backend, open_model
 from nightjar.models.chat_template import TemplatedModel
-from nightjar.models.completions import Completion
 from nightjar.models.directory.pretrained import ADAPTER_CONFIG
 from nightjar.models.directory.weights import RECIPE, read_recipe
-from nightjar.models.interface import Decoding, Model, Request, answer_in_threads
-from nightjar.models.tokenizer import Tokenizer, load_tokenizer
+from nightjar.models.interface import Decoding, Model
+from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.chat import Chat
-from nightjar.params.predict import SERVER, PredictBenchmark
-from nightjar.predict.chat import conversing, named_choice, tokens_of
+from nightjar.params.predict import SERVER
+from nightjar.predict.chat import named_choice, tokens_of
 from nightjar.predict.predictor import (
     FAILURE,
     NOTHING_WRITTEN,
@@ -37,16 +36,10 @@ from nightjar.predict.predictor import (
     warn_of_failures,
 )
 from nightjar.predict.requests import evidence_of, requests_of
+from nightjar.predict.writers import unless_failed, writer_for
 from nightjar.tools import Calls, Tool, Toolbox, make
-from nightjar.tools.decode import controller_for
-from nightjar.tools.text_decode import Piece
-from nightjar.tools.text_decode import answer as answer_by_text
-from nightjar.tools.toolbox import Answered
 
 log = logging.getLogger("nightjar")
-
-# The largest count of tokens that a table of predictions can hold.
-MOST_TOKENS = 2**31 - 1
 
 # Tokens of an answer that names a choice, at least.
 CHOICE_TOKENS = 32
@@ -76,7 +69,7 @@ class ModelPredictor(Predictor):
         self._requests = dict(enumerate(requests))
         self._kinds = [card.task(one.task_id).kind for one in self.questions]
         self._decoding = Decoding(settings.temperature, settings.top_p, job.seed)
-        self._write = writing(model, tokenizer, self._requests, settings, toolbox, calls, self._decoding)
+        self._writer = writer_for(model, tokenizer, self._requests, settings, toolbox, calls, self._decoding)
         self.cache_key = job.cache_key(
             model=model.identity,
             calls=[calls, toolbox.versions],
@@ -99,7 +92,7 @@ class ModelPredictor(Predictor):
 
     def answer(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         ways: Mapping[str, Answer] = {
-            "generate": self._write,
+            "generate": self._writer.write,
             "choose": self._choose,
             "sample": self._sample,
             "perplexity": self._perplexity,
@@ -169,7 +162,7 @@ class ModelPredictor(Predictor):
         for number, text in self._model.generate(batch, numbers, self._decoding):
             answer = named_choice(text.text, self._choices(number)) or ""
             row = {"text": text.text, "calls": [], "new_tokens": tokens_of(text, self._tokenizer)}
-            yield number, _unless_failed({"answers": [answer], **row}, text.failure)
+            yield number, unless_failed({"answers": [answer], **row}, text.failure)
 
     def _perplexity(self, numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
         """The answer "NLL TOKENS" to a text. A text with fewer than two tokens has no answer."""
@@ -183,7 +176,7 @@ class ModelPredictor(Predictor):
         job, count = self._job, self._job.settings.samples
         for number, texts in self._model.sample(self._requests, numbers, count, self._decoding):
             if failure := next((one.failure for one in texts if one.failure), ""):
-                yield number, _unless_failed({**NOTHING_WRITTEN}, failure)
+                yield number, unless_failed({**NOTHING_WRITTEN}, failure)
                 continue
             # With the stop string: whether a text has a full stop may decide.
             row = ranked_row(job.card, [(one.text + (one.stop or ""), 1) for one in texts], job.settings)
@@ -235,108 +228,6 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
             fix = f"set {job.key('calls')} to off, or leave the template out"
             raise NightjarError("its chat template knows no tools", job.base, fix)
         yield ModelPredictor(job, model, recipe, calls, toolbox)
-
-
-def writing(
-    model: Model,
-    tokenizer: Tokenizer,
-    requests: Mapping[int, Request],
-    settings: PredictBenchmark,
-    toolbox: Toolbox,
-    calls: Calls,
-    decoding: Decoding,
-) -> Answer:
-    """A function that writes the answers to requests: answers, text, calls and new_tokens of contracts.PREDICTIONS.
-
-    `calls`: "on", the model calls the tools of `toolbox`; "disabled", it must not begin a call; "off", as it writes.
-    """
-
-    def plain(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        for number, text in model.generate(requests, numbers, decoding):
-            answered = Answered(text.text, text.text.strip(), (), tokens_of(text, tokenizer), text.failure)
-            yield number, answer_row(answered, settings, text.prompt_tokens)
-
-    def steered(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        assert model.lm is not None
-        controller = controller_for(model.lm, toolbox, calls, settings.call_top_k, settings.max_calls)
-        for number in numbers:
-            controller.enter(number, requests[number].ids, requests[number].day, requests[number].forbidden)
-        for number, text in model.generate(requests, numbers, replace(decoding, controller=controller)):
-            answered = controller.answered(number, text.text, tokens_of(text, tokenizer))
-            yield number, answer_row(answered, settings, text.prompt_tokens)
-
-    def by_text(number: int) -> Row:
-        request, pieces = requests[number], list[Completion]()
-
-        def write_on(prompt: str, tokens: int) -> Piece:
-            extended = replace(request, prompt=prompt, ids=tokenizer.encode(prompt), max_new_tokens=tokens)
-            ((_, text),) = model.generate({number: extended}, [number], decoding)
-            pieces.append(text)
-            return Piece(text.text, tokens_of(text, tokenizer), text.cut)
-
-        def count(text: str) -> int:
-            return len(tokenizer.continuation(text))
-
-        answered = answer_by_text(
-            write_on,
-            count,
-            request.prompt,
-            request.max_new_tokens,
-            toolbox.without(request.forbidden),
-            settings.max_calls,
-            request.day,
-        )
-        failure = next((piece.failure for piece in pieces if piece.failure), "")
-        return answer_row(replace(answered, failure=failure), settings, pieces[0].prompt_tokens)
-
-    def native(numbers: Sequence[int]) -> Iterator[tuple[int, Row]]:
-        answer = conversing(model, requests, toolbox, settings.max_calls, decoding, tokenizer)
-        answers = answer(numbers)
-        if model.at_once > 1:
-            # Each by itself: an answer is recorded while others still call tools.
-            answers = (
-                one
-                for _, one in answer_in_threads(lambda it: next(answer([it])), numbers, model.chat.at_once)
-            )
-        for number, written, prompt_tokens in answers:
-            yield number, answer_row(written, settings, prompt_tokens)
-
-    if calls == "off" or (calls == "disabled" and "chat" in model.can):
-        return plain
-    if "chat" in model.can:
-        return native
-    return (
-        steered
-        if "steer" in model.can
-        else lambda numbers: answer_in_threads(by_text, numbers, model.at_once)
-    )
-
-
-def answer_row(answered: Answered, settings: PredictBenchmark, prompt_tokens: int | None) -> Row:
-    """The columns of contracts.PREDICTIONS that an answer decides; `prompt_tokens` if the model counted them."""
-    if answered.tokens > MOST_TOKENS:
-        what = "the counts of an answer's requests are too large"
-        raise NightjarError(what, "new_tokens", "see the server's log")
-    row = {
-        "answers": [
-            before_full_stop(answered.prediction) if settings.cut_at_full_stop else answered.prediction
-        ],
-        "text": answered.text,
-        "calls": [{"tool": c.tool, "input": c.input, "result": c.result} for c in answered.calls],
-        "new_tokens": answered.tokens,
-        **({} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}),
-    }
-    return _unless_failed(row, answered.failure)
-
-
-def _unless_failed(row: Row, failure: str) -> Row:
-    """The row of an answer; without answers, and with the failure, for a question that the model does not answer."""
-    return {**row, "answers": [], FAILURE: failure} if failure else row
-
-
-def before_full_stop(text: str) -> str:
-    """Return the stripped text before its first full stop: the published GPT-3 setting (run_gpt3.py)."""
-    return text.strip().partition(".")[0]
 
 
 def recipe_of(job: Job) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from nightjar.models.local import CausalModel, EncoderDecoderModel
 from nightjar.params import load as load_params
 from nightjar.params import profiles, validate
 from nightjar.params.predict import PredictBenchmark
-from nightjar.predict.model import before_full_stop, writing
 from nightjar.predict.requests import limit, requests_of, stops, write_prompts
+from nightjar.predict.writers import before_full_stop, writer_for
 from nightjar.tools import Toolbox
 from tests.made_benchmark import changed
 from tests.questions import question, write_questions
@@ -149,10 +149,10 @@ def answered(lm: LanguageModel, wanted: PredictBenchmark) -> list[dict[str, Any]
     model = kind(lm, wanted.batch_size, wanted.batch_tokens)
     requests = dict(enumerate(asked(lm, wanted)))
     decoding = Decoding(wanted.temperature, wanted.top_p, 5)
-    answer = writing(model, lm.tokenizer, requests, wanted, Toolbox([]), "off", decoding)
+    writer = writer_for(model, lm.tokenizer, requests, wanted, Toolbox([]), "off", decoding)
     # Whichever are asked for: here every third, and then the others.
-    first = dict(answer(range(0, len(requests), 3)))
-    rest = dict(answer([number for number in requests if number % 3]))
+    first = dict(writer.write(range(0, len(requests), 3)))
+    rest = dict(writer.write([number for number in requests if number % 3]))
     assert not first.keys() & rest.keys()
     return [(first | rest)[number] for number in requests]
 

@@ -81,13 +81,13 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
 ) -> None:
     """The untuned weights, once as they are and once with calls disabled."""
     given: list[str] = []
-    real = model.writing
+    real = model.writer_for
 
     def noted(*arguments: Any) -> Any:
         given.extend(it for it in arguments if isinstance(it, str))
         return real(*arguments)
 
-    monkeypatch.setattr(model, "writing", noted)
+    monkeypatch.setattr(model, "writer_for", noted)
     folder = project(tmp_path, tiny_model, disabled={"calls": "disabled"}, steered={})
     for system in ("disabled", "steered"):
         finish(folder, monkeypatch, f"tool_use-{system}")
