@@ -25,7 +25,7 @@ from nightjar.core import checks, contracts, json_text, tables
 from nightjar.core.errors import NightjarError
 from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
-from nightjar.params.drivers import load_nightly
+from nightjar.params.drivers import Nightly
 from nightjar.tools import calculator, syntax
 from nightjar.tools.registry import call_text
 from pipelines.history import ledger
@@ -184,7 +184,7 @@ def _profile(path: Path) -> None:
 
 def _groups(path: Path) -> None:
     nightly_facts.parameters(path).encode("utf-8", "surrogatepass")
-    load_nightly(path)
+    Nightly.load(path)
 
 
 def _value(path: Path) -> None:

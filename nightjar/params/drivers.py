@@ -9,7 +9,7 @@ from __future__ import annotations
 import zoneinfo
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, Field
@@ -21,20 +21,35 @@ from nightjar.core.config import (
     Attempts,
     Count,
     Gigabytes,
-    M,
     Model,
     checked,
     read_optional,
 )
 
 
-class Checks(Model):
+class DriverGroup(Model):
+    """A group of params.yaml that can be read alone, in a DVC repository with other parameters too."""
+
+    group: ClassVar[str]
+
+    @classmethod
+    def load(cls, path: Path = PARAMS_FILE) -> Self:
+        """Read the group of `path`; its defaults where there is no such group (or null) or no such file.
+
+        Raises NightjarError for a bad key or value.
+        """
+        value = read_optional(path).get(cls.group)
+        return checked(cls, {} if value is None else value, path, cls.group)
+
+
+class Checks(DriverGroup):
     """`shared_inputs`: training and dev instances that may have an input that is in the test set as well."""
 
+    group = "checks"
     shared_inputs: Count = 0
 
 
-class Rebuild(Model):
+class Rebuild(DriverGroup):
     """The settings of `nightjar rebuild`, which runs stages side by side.
 
     `jobs` stages run at once, within `memory_gb` (null: 80% of the machine's). `memory_classes` gives the GB that a
@@ -43,6 +58,7 @@ class Rebuild(Model):
     before each further one. Another DVC repository may leave the group out, or keys of it.
     """
 
+    group = "rebuild"
     jobs: Annotated[int, Field(ge=1, le=64)] = 2
     memory_gb: Gigabytes | None = None
     memory_classes: dict[str, Gigabytes] = Field(default={"small": 1.0, "large": 3.0})
@@ -50,7 +66,7 @@ class Rebuild(Model):
     backoff_seconds: Annotated[float, Field(ge=0, le=86_400)] = 5.0
 
 
-class Shards(Model):
+class Shards(DriverGroup):
     """The number of shares that the work of a stage with `meta: {shards: true}` is divided into, and where they run.
 
     `address` is that of a Ray cluster: null means processes of this machine without Ray, `local` a Ray of its own on
@@ -58,6 +74,7 @@ class Shards(Model):
     with its worker, is started at most `attempts` times. Another DVC repository may leave the group out, or keys of it.
     """
 
+    group = "shards"
     count: Annotated[int, Field(ge=1, le=4096)] = 1
     address: Annotated[str, Field(min_length=1)] | None = None
     cpus: Annotated[float, Field(gt=0, le=4096)] = 1.0
@@ -99,13 +116,14 @@ def _database(url: str) -> str:
     return url
 
 
-class Nightly(Model):
+class Nightly(DriverGroup):
     """The nightly evaluation. `stages` names those whose runs it forces, before the @; paths are from the project's
     root. A sample of the questions is drawn for which the stages are expected to take `minutes`; null: all questions.
     `alpha` is the chance, at most, that an unchanged set of models gets any other verdict. `cron` and `timezone` say
     when `nightjar serve` starts one. Another DVC repository may leave the group out, or keys of it.
     """
 
+    group = "nightly"
     cron: Annotated[str, AfterValidator(_cron)] = "0 2 * * *"
     timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
     stages: list[Annotated[str, Field(min_length=1)]] = Field(default=["predict", "evaluate"])
@@ -115,42 +133,10 @@ class Nightly(Model):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
 
 
-class ServerSettings(Model):
+class ServerSettings(DriverGroup):
     """`database`: where the Prefect server keeps its data, `postgresql+asyncpg://USER@HOST:PORT/NAME`; null is SQLite
     in .nightjar/prefect. The password comes from PGPASSFILE, PGPASSWORD or ~/.pgpass.
     """
 
+    group = "server"
     database: Annotated[str, AfterValidator(_database)] | None = None
-
-
-def _group(model: type[M], path: Path, name: str) -> M:
-    value = read_optional(path).get(name)
-    return checked(model, {} if value is None else value, path, name)
-
-
-def load_nightly(path: Path = PARAMS_FILE) -> Nightly:
-    """The group `nightly` of `path` alone; its defaults where there is no such group (or null) or no such file.
-
-    Raises NightjarError for a bad key or value. Works in a DVC repository with other parameters.
-    """
-    return _group(Nightly, path, "nightly")
-
-
-def load_server(path: Path = PARAMS_FILE) -> ServerSettings:
-    """The group `server` of `path` alone, as load_nightly reads its own."""
-    return _group(ServerSettings, path, "server")
-
-
-def load_checks(path: Path = PARAMS_FILE) -> Checks:
-    """The group `checks` of `path` alone, as load_nightly reads its own."""
-    return _group(Checks, path, "checks")
-
-
-def load_rebuild(path: Path = PARAMS_FILE) -> Rebuild:
-    """The group `rebuild` of `path` alone, as load_nightly reads its own."""
-    return _group(Rebuild, path, "rebuild")
-
-
-def load_shards(path: Path = PARAMS_FILE) -> Shards:
-    """The group `shards` of `path` alone, as load_nightly reads its own."""
-    return _group(Shards, path, "shards")

@@ -15,7 +15,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
-from nightjar.params.drivers import load_checks
+from nightjar.params.drivers import Checks
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import as_json_option
 from pipelines.graph import repository
@@ -44,7 +44,7 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     root, units, empty = _units(artifacts)
     if not units:
         raise NightjarError("no stage has made anything yet", root, "build it: nightjar rebuild")
-    shared = load_checks(root / PARAMS_FILE).shared_inputs
+    shared = Checks.load(root / PARAMS_FILE).shared_inputs
     results, failed = [], 0
     for unit in units:
         began = time.monotonic()

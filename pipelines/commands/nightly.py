@@ -13,7 +13,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
-from nightjar.params.drivers import load_nightly
+from nightjar.params.drivers import Nightly
 from pipelines.commands import show
 from pipelines.commands.console import say, say_json, say_table, say_text
 from pipelines.commands.flow_run import flow_run
@@ -55,7 +55,7 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
       nightjar nightly --pull --wait
     """
     root = graphs.find_root()
-    settings = load_nightly(root / PARAMS_FILE)
+    settings = Nightly.load(root / PARAMS_FILE)
     if line := warning(root):
         say(f"nightjar: nightly: {line}", err=True)
     with lock.rebuild_lock(root, wait):
@@ -125,7 +125,7 @@ def _about(row: Mapping[str, Any]) -> str:
 def _show(found: Any) -> None:
     if isinstance(found, list):
         if not found:
-            raise NightjarError("the ledger is empty", load_nightly().ledger, "`nightjar nightly` adds a run")
+            raise NightjarError("the ledger is empty", Nightly.load().ledger, "`nightjar nightly` adds a run")
         say_table(
             [
                 {"run": row["run"], "state": row["state"], "commit": row["commit"][:10]}
@@ -171,7 +171,7 @@ def ledger(
     """
     if sum((run is not None, check, recover)) > 1 or (benchmark is not None and run is None):
         raise click.UsageError("RUN, --check and --recover exclude one another; --benchmark goes with RUN")
-    folder = Path.cwd() / load_nightly().ledger
+    folder = Path.cwd() / Nightly.load().ledger
     if recover:
         ledgers.prepare(folder)
         return {"added": ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)}

@@ -17,7 +17,7 @@ from pydantic import HttpUrl, ValidationError
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.params.drivers import Nightly, load_nightly
+from nightjar.params.drivers import Nightly
 from pipelines.commands.console import say, say_json
 from pipelines.commands.options import as_json_option
 from pipelines.graph import repository as graphs
@@ -69,7 +69,7 @@ def serve(port: int, jobs: int, pull: bool, webhook: str | None, as_json: bool) 
     """
     servers.require()
     root = graphs.read().root
-    settings = load_nightly(root / PARAMS_FILE)
+    settings = Nightly.load(root / PARAMS_FILE)
     if webhook is not None:
         _check_url(webhook)
     if line := notify.warning(root):

@@ -20,7 +20,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as, duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
-from nightjar.params.drivers import Nightly, load_nightly
+from nightjar.params.drivers import Nightly
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.history import scores as score_history
@@ -77,7 +77,7 @@ def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due
             held.enter_context(
                 lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED)
             )
-            settings = load_nightly(root / PARAMS_FILE)
+            settings = Nightly.load(root / PARAMS_FILE)
             ledgers.prepare(root / settings.ledger)
             whole, outcome = graphs.read(root), Outcome()
         graph, started, name = selected(whole, settings.stages), datetime.now(UTC), new_name()

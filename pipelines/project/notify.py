@@ -11,7 +11,7 @@ from typing import Any
 
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.params.drivers import Nightly, load_nightly
+from nightjar.params.drivers import Nightly
 from pipelines.project.names import WEBHOOK
 
 # How long the webhook may take to connect, and to answer.
@@ -70,7 +70,7 @@ def append_line(path: Path, line: str | None = None) -> None:
 
 def _path(root: Path) -> Path:
     try:
-        settings = load_nightly(root / PARAMS_FILE)
+        settings = Nightly.load(root / PARAMS_FILE)
     except NightjarError:  # that may be what is to be reported
         settings = Nightly()
     return root / settings.notifications

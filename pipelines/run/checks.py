@@ -72,10 +72,10 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     made, failed_before = Made.by(stage, here), _before(root, stage.name).get("passed") is False
     if not (made.artifacts or made.faults or failed_before):
         return result
-    from nightjar.params.drivers import load_checks  # here, not above: pydantic takes long to load
+    from nightjar.params.drivers import Checks  # here, not above: pydantic takes long to load
 
     began = time.monotonic()
-    found = made.check(here, load_checks(here / PARAMS_FILE).shared_inputs)
+    found = made.check(here, Checks.load(here / PARAMS_FILE).shared_inputs)
     lines = [str(it) for it in found]
     if made.artifacts:
         lines.append(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load
-from nightjar.params.drivers import load_checks, load_rebuild
+from nightjar.params.drivers import Checks, Rebuild
 from pipelines.project.names import StageName
 from pipelines.run import resources, shards
 
@@ -26,8 +26,8 @@ LAUNCHERS = Path("profiles/accelerate")
 
 def check(graph: Graph) -> None:
     """Raise NightjarError for a setting with which a stage of `graph` that would run is certain to fail."""
-    load_checks(graph.root / PARAMS_FILE)
-    shards.check(graph, resources.needs(graph, load_rebuild(graph.root / PARAMS_FILE)))
+    Checks.load(graph.root / PARAMS_FILE)
+    shards.check(graph, resources.needs(graph, Rebuild.load(graph.root / PARAMS_FILE)))
     ahead = [stage for stage in graph.stages.values() if stage.state in ("would run", "follows")]
     own = [stage.name for stage in ahead if stage.command.startswith(OWN)]
     if not own:

@@ -19,7 +19,7 @@ from typing import Any
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
-from nightjar.params.drivers import Shards, load_rebuild
+from nightjar.params.drivers import Rebuild, Shards
 from pipelines.graph.graph import Graph, Stage, some
 from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
@@ -76,7 +76,7 @@ class Run:
 
     def __post_init__(self) -> None:
         """Raises NightjarError for a bad setting, before any stage starts."""
-        settings = load_rebuild(self.graph.root / PARAMS_FILE)
+        settings = Rebuild.load(self.graph.root / PARAMS_FILE)
         limits = resources.limits(settings, self.jobs)
         if limits.one_gpu:
             lease_file()  # an error if its folder is not ours

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from nightjar.core.config import PARAMS_FILE, Model
 from nightjar.core.errors import NightjarError
-from nightjar.params.drivers import Shards, load_shards
+from nightjar.params.drivers import Shards
 from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import FOLLOWED, GRACE, Child, Lines, Output
 from pipelines.run.resources import Needs
@@ -85,7 +85,7 @@ def simple(stage: Stage) -> list[str]:
 
 def check(graph: Graph, needs: Mapping[str, Needs]) -> Shards:
     """The group `shards`. Raises NightjarError if it, or the command of a stage that is to be shared, is bad."""
-    settings = load_shards(graph.root / PARAMS_FILE)
+    settings = Shards.load(graph.root / PARAMS_FILE)
     shared = [graph.stages[name] for name, it in needs.items() if it.shards and settings.count > 1]
     for stage in shared:
         simple(stage)

@@ -26,7 +26,7 @@ from prefect.settings import PREFECT_API_URL
 
 from nightjar.core import display
 from nightjar.core.config import PARAMS_FILE
-from nightjar.params.drivers import load_nightly
+from nightjar.params.drivers import Nightly
 from pipelines import flows
 from pipelines.serving import flow_runs
 from pipelines.serving.flow_runs import Api
@@ -38,7 +38,7 @@ MOST_RUNS = 4
 
 def deployed(root: Path, jobs: int, pull: bool) -> list[tuple[Flow[..., Any], dict[str, Any]]]:
     """The flows to deploy for the project at `root`, each with its settings. The tags are also those of its runs."""
-    settings = load_nightly(root / PARAMS_FILE)
+    settings = Nightly.load(root / PARAMS_FILE)
     schedule = Cron(settings.cron, timezone=settings.timezone)
     when = f"{settings.cron} {settings.timezone}"
     # A server may lose count of its runs, and another may serve the same folder: the flows hold locks as well.

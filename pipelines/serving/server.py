@@ -66,11 +66,11 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     """
     # Here, not above: pydantic takes long to load.
     from nightjar.core.config import PARAMS_FILE
-    from nightjar.params.drivers import load_server
+    from nightjar.params.drivers import ServerSettings
 
     kept = without([WEBHOOK] if url is None else SECRETS)
     home = (root / paths.PREFECT).resolve()
-    database = load_server(root / PARAMS_FILE).database
+    database = ServerSettings.load(root / PARAMS_FILE).database
     direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
     settings = {
         "HOME": str(home),

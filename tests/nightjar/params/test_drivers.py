@@ -8,42 +8,31 @@ from pathlib import Path
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.drivers import (
-    Nightly,
-    load_checks,
-    load_nightly,
-    load_rebuild,
-    load_server,
-    load_shards,
-)
+from nightjar.params.drivers import Checks, DriverGroup, Nightly, Rebuild, ServerSettings, Shards
 
-LOADERS = {
-    "checks": load_checks,
-    "nightly": load_nightly,
-    "rebuild": load_rebuild,
-    "server": load_server,
-    "shards": load_shards,
+GROUPS: dict[str, type[DriverGroup]] = {
+    group.group: group for group in (Checks, Nightly, Rebuild, ServerSettings, Shards)
 }
 
 
-@pytest.mark.parametrize("group", LOADERS)
+@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("text", [None, "", "# nothing yet\n", "other: 1\n", "{group}:\n", "{group}: {{}}\n"])
 def test_a_group_that_another_repository_leaves_out(tmp_path: Path, group: str, text: str | None) -> None:
     file = tmp_path / "params.yaml"
-    default = LOADERS[group](file)
+    default = GROUPS[group].load(file)
     if text is not None:
         file.write_text(text.format(group=group))
-    assert LOADERS[group](file) == default
+    assert GROUPS[group].load(file) == default
 
 
-@pytest.mark.parametrize("group", LOADERS)
+@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("value", ["[]", "0", "''", "false"])
 def test_a_group_that_is_no_mapping(tmp_path: Path, group: str, value: str) -> None:
     file = tmp_path / "params.yaml"
     file.write_text(f"{group}: {value}\n")
     told = rf"{group} = .* is not allowed; it should be a mapping of keys to values$"
     with pytest.raises(NightjarError, match=told):
-        LOADERS[group](file)
+        GROUPS[group].load(file)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +65,7 @@ def test_what_to_write_instead(tmp_path: Path, text: str, key: str, fix: str) ->
     file.write_text(text)
     group = text.partition(":")[0]
     with pytest.raises(NightjarError) as caught:
-        LOADERS[group](file)
+        GROUPS[group].load(file)
     line = str(caught.value)
     assert line.startswith(f"{file}: {group}.{key} is not allowed") and fix in line and "hunter2" not in line
 

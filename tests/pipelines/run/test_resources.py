@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.drivers import Rebuild, load_rebuild
+from nightjar.params.drivers import Rebuild
 from pipelines.graph.graph import Graph, Stage
 from pipelines.run import resources
 from pipelines.run.resources import Limits, Needs
@@ -56,7 +56,7 @@ def test_a_bad_value_is_told_with_its_stage_and_key(meta: dict[str, Any], told: 
 def test_every_stage_of_the_project_says_what_it_needs() -> None:
     written = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text())["stages"]
     metas = {name: (stage.get("do") or stage).get("meta", {}) for name, stage in written.items()}
-    needs = resources.needs(graph(**metas), load_rebuild(ROOT / "params.yaml"))
+    needs = resources.needs(graph(**metas), Rebuild.load(ROOT / "params.yaml"))
     assert all(need.memory_gb for need in needs.values())
     models = {
         "augment",
