@@ -29,7 +29,7 @@ class Bootstrap:
     confidence: float = CONFIDENCE
 
     def interval(self, values: Floats, statistic: Statistic = mean) -> tuple[float, float]:
-        """Low and high end for the statistic of `values`, the parts of the instances: (n, parts) or, of one part, (n,)."""
+        """Low and high end for the statistic of `values`, the parts of instances: (n, parts) or, of one part, (n,)."""
         rows = as_rows(values)
         if statistic is mean and rows.shape[1] == 1 and ((rows == 0) | (rows == 1)).all():
             return binomial_interval(int(rows.sum()), len(rows), self.confidence)
