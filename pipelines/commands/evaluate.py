@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from nightjar.core import paths
+from nightjar.benchmarks.score_table import HEADLINE, ScoreTable
+from nightjar.core import contracts, paths, tables
 from nightjar.core.display import log_to_stderr
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, allow_outside_option, printed
-from pipelines.project.text import interval
 
 # Options of how weights are computed, and of a chat.
 ENGINE = ("precision", "threads", "batch_size", "device")
@@ -23,16 +23,11 @@ def _print(record: dict[str, Any]) -> None:
     for benchmark, reasons in record["left_out"].items():
         for task, reason in reasons.items():
             say(f"left out: {benchmark}, {task}: {reason}")
-    rows = []
-    for row in record["scores"]:
-        for metric in (key.removesuffix("_low") for key in row if key.endswith("_low")):
-            low, high = row[f"{metric}_low"], row[f"{metric}_high"]
-            ends = interval({"n": row["n"], "low": low, "high": high}, 2)
-            named = {key: row[key] for key in ("benchmark", "track", "system")}
-            rows.append(
-                {**named, "metric": metric, "value": row[metric], "95% interval": ends, "n": row["n"]}
-            )
-    say_table(rows)
+    scores = (
+        tables.read_rows(record["output"] / paths.SCORES / name, contracts.SCORES) for name in record["tasks"]
+    )
+    score_table = ScoreTable([row for rows in scores for row in rows])
+    say_table(score_table.overall().first_metrics(HEADLINE).lines(), right=("score",))
     report = record["output"] / paths.REPORT
     say_text((report / "headline.txt").read_text(encoding="utf-8").rstrip("\n").rpartition("\n\n")[2])
     for text in record["unscored"]:

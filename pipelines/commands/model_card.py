@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from huggingface_hub import ModelCardData
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.score_table import HEADLINE, ScoreTable
 from nightjar.core import contracts, paths, tables
-from nightjar.core.display import number
 from nightjar.models.directory.headers import refusing
 from nightjar.models.directory.weights import find_weights, read_recipe, verify_checksum, weight_files
 from nightjar.models.source import ModelSource
@@ -26,11 +24,9 @@ from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.fetch.sources import supply_of
 from pipelines.project.git import try_git
-from pipelines.project.text import interval, plain, table
+from pipelines.project.text import plain, table
 
 UNKNOWN = "unknown"
-# Rows of a track, the metrics that are published for it first.
-_METRICS = 2
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     settings = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
     found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
     commit = found.strip() if found else "not recorded"
-    scores, newline = [_shown(row) for row in _scores(params, folder)], "\n"
+    scores, newline = _scores(params, folder).lines(), "\n"
     return f"""---
 {head.to_yaml()}
 ---
@@ -87,7 +83,7 @@ is {licence}.
 
 ## Scores
 
-{newline.join(table(scores)) or "None: the project has no scores of these weights."}
+{newline.join(table([_texts(line) for line in scores])) or "None: the project has no scores of these weights."}
 
 Intervals are at {100 * CONFIDENCE:g}%. Weights (sha256): {verify_checksum(folder)}. Commit: {commit}.
 """
@@ -151,33 +147,24 @@ def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
     return f"{text} Decoding is greedy; an answer ends at {' or '.join(map(repr, stop)) or 'its end token'}."
 
 
-def _scores(params: Params, folder: Path) -> Iterator[Mapping[str, Any]]:
-    """Rows of contracts.SCORES over all instances, of systems with these very weights."""
-    sha256 = verify_checksum(folder)
-    for one in params.predict.systems.values():
-        predicted, scored = (
-            paths.PREDICTIONS / one.benchmark / one.system,
-            paths.SCORES / one.benchmark,
-        )
-        if os.path.realpath(one.weights) != os.path.realpath(folder) or not (
+def _scores(params: Params, folder: Path) -> ScoreTable:
+    """Return the scores over all instances, of systems with these very weights."""
+    sha256, rows = verify_checksum(folder), list[dict[str, Any]]()
+    for system in params.predict.systems.values():
+        predicted = paths.PREDICTIONS / system.benchmark / system.system
+        scored = paths.SCORES / system.benchmark
+        if os.path.realpath(system.weights) != os.path.realpath(folder) or not (
             predicted.is_dir() and scored.is_dir()
         ):
             continue
         answers = tables.read_rows(predicted, contracts.PREDICTIONS, ["adapter_sha256"])
         if {row["adapter_sha256"] for row in answers} == {sha256}:
-            rows = tables.read_rows(scored, contracts.SCORES)
-            own = (row for row in rows if (row["system"], row["level"]) == (one.system, "overall"))
-            for _, of_track in groupby(own, itemgetter("track")):
-                yield from islice(of_track, _METRICS)
+            score_rows = tables.read_rows(scored, contracts.SCORES)
+            rows += [row for row in score_rows if row["system"] == system.system]
+    return ScoreTable(rows).overall().first_metrics(HEADLINE)
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, str]:
-    card = registry.load_benchmark(row["benchmark"])
-    decimals = 4 if any(it.name == row["metric"] and it.range[1] <= 1 for it in card.metrics) else 2
-    shown = {name: str(row[name]) for name in ("benchmark", "system", "track", "metric", "n")}
-    return shown | {
-        "benchmark": card.title,
-        "track": card.track_title(row["track"]),
-        "value": number(row["value"], decimals),
-        "interval": interval(row, decimals),
-    }
+def _texts(line: Mapping[str, Any]) -> dict[str, str]:
+    """Return a line of the scores as texts, with the title of its benchmark."""
+    title = registry.load_benchmark(line["benchmark"]).title
+    return {name: str(value) for name, value in line.items()} | {"benchmark": title}

@@ -14,7 +14,8 @@ from nightjar.benchmarks import evaluation, registry
 from nightjar.benchmarks.files import write_references
 from nightjar.benchmarks.score import analyse as run_analysis
 from nightjar.benchmarks.score import compare_files, difference_rows, parts, score_files, score_rows
-from nightjar.core.display import counted_as, number
+from nightjar.benchmarks.score_table import difference_text, number_text, p_text, score_text
+from nightjar.core.display import counted_as
 from nightjar.params.predict import PLAIN
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import (
@@ -28,7 +29,6 @@ from pipelines.commands.options import (
     references_option,
     samples_option,
 )
-from pipelines.project.text import chance, interval
 
 ALL = "all tracks together (not a published number)"
 
@@ -49,54 +49,60 @@ MOST_METRICS = 6
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    card, rows = registry.load_benchmark(result["benchmark"]), score_rows(result)
-    left_out = ", left out" if card.files.unanswered == "left out" else ""
+    benchmark, rows = registry.load_benchmark(result["benchmark"]), score_rows(result)
+    left_out = ", left out" if benchmark.files.unanswered == "left out" else ""
     say_head(result, f", {result['missing']} without a prediction{left_out}" if result["missing"] else "")
-    if card.files.by_task:
-        tasks = ["mean of tasks" if card.is_mean(row["track"]) else row["track"] for row in rows]
-        by_task = [{"task": task} | row for task, row in zip(tasks, rows, strict=True)]
+    if benchmark.files.by_task:
+        mean_title = {
+            row["track"]: benchmark.track_title(row["track"])
+            for row in rows
+            if benchmark.is_mean(row["track"])
+        }
+        by_task = [{"task": mean_title.get(row["track"], row["track"]), **row} for row in rows]
         _say_metrics(result, by_task, "task")
         return
     levels = ("category", "task") if len(result["metrics"]) <= MOST_METRICS else ()
     for track, grouped in groupby(rows, key=itemgetter("track")):
-        own = list(grouped)
+        by_level: dict[str, list[dict[str, Any]]] = {}
+        for row in grouped:
+            by_level.setdefault(row["level"], []).append(row)
         if len(result["tracks"]) > 1:
-            say(card.track_title(track))
-        _say_metrics(result, [row for row in own if row["level"] == "overall"])
+            say(benchmark.track_title(track))
+        _say_metrics(result, by_level.get("overall", []))
         say()
         for level in levels:
-            _say_level(result, [row for row in own if row["level"] == level], level)
+            _say_level(result, by_level.get(level, []), level)
     if len(result["tracks"]) > 1:
         say(ALL)
-        whole = score_rows({key: value for key, value in result.items() if key != "by_track"})
-        _say_metrics(result, [row for row in whole if row["level"] == "overall"])
+        rows = score_rows({key: value for key, value in result.items() if key != "by_track"})
+        _say_metrics(result, [row for row in rows if row["level"] == "overall"])
 
 
 def _say_metrics(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *names: str) -> None:
     """Print a line a row: `names`, its metric, n, and the score as "58.90 [52.50, 65.00]", or "58.90 n<20"."""
-    card, lines = registry.load_benchmark(result["benchmark"]), list[dict[str, Any]]()
-    for row in rows:
-        fine = row["metric"] in {it.name for it in card.metrics} and card.metric(row["metric"]).range[1] <= 1
-        score = {"score": _value(result, row, 4 if fine else 2)}
-        lines.append({name: row[name] for name in (*names, "metric", "n")} | score)
+    lines = [
+        {name: row[name] for name in (*names, "metric", "n")} | {"score": _text(result, row)} for row in rows
+    ]
     say_table(lines, right=("score",))
 
 
 def _say_level(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], level: str) -> None:
     """Print a line a category or task, with a column a metric; of a category its own metric, too."""
-    card, lines = registry.load_benchmark(result["benchmark"]), dict[str, dict[str, Any]]()
+    benchmark, lines = registry.load_benchmark(result["benchmark"]), dict[str, dict[str, Any]]()
     for row in rows:
         line = lines.setdefault(row["name"], {level: row["name"], "n": row["n"]})
         if level == "category":
-            line["metric"] = card.main_metric(row["name"]).name
-        line[row["metric"]] = _value(result, row, 2)
+            line["metric"] = benchmark.main_metric(row["name"]).name
+        line[row["metric"]] = _text(result, row)
     say_table(list(lines.values()), right=result["metrics"])
     if lines:
         say()
 
 
-def _value(result: Mapping[str, Any], row: Mapping[str, Any], decimals: int) -> str:
-    return number(row["value"], decimals) + (f" {interval(row, decimals)}" if "intervals" in result else "")
+def _text(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """Return a score with its interval, if intervals were asked for."""
+    named = {"benchmark": result["benchmark"], **row}
+    return score_text(named, 1) if "intervals" in result else number_text(named, row["value"], 1)
 
 
 @click.command()
@@ -135,31 +141,35 @@ def score(
 
 
 def _print_differences(result: dict[str, Any]) -> None:
-    card, by_track = registry.load_benchmark(result["benchmark"]), parts(result)
+    benchmark, by_track = registry.load_benchmark(result["benchmark"]), parts(result)
     lacking = [
         f", {count} without a prediction in {name}" for name, count in result["missing"].items() if count
     ]
     say_prompts(result["prompts"])
     say_head(result, "".join(lacking))
-    if card.files.by_task:
-        lines = [{"task": task} | line for task, part in by_track.items() for line in _lines(part)]
+    if benchmark.files.by_task:
+        lines = [
+            {"task": task} | line for task, part in by_track.items() for line in _lines(benchmark.name, part)
+        ]
         if mean := result.get("average"):
-            lines.append({"task": "mean of tasks", "metric": mean["metric"], **_line(mean)})
-        say_table(lines)
+            title = benchmark.track_title(mean["metric"])
+            lines.append({"task": title, **_line(benchmark.name, mean["metric"], mean)})
+        say_table(lines, right=VALUES)
         return
     for track, part in by_track.items():
-        say_table(_lines(part), card.track_title(track) if len(by_track) > 1 else "")
+        title = benchmark.track_title(track) if len(by_track) > 1 else ""
+        say_table(_lines(benchmark.name, part), title, right=VALUES)
         say()
         by_category = [
-            {"category": name, "metric": cell["metric"], **_line(cell[cell["metric"]])}
+            {"category": name, **_line(benchmark.name, cell["metric"], cell[cell["metric"]])}
             for name, cell in part["by_category"].items()
         ]
-        say_table(by_category, "by category, each by the metric that is published for it")
+        say_table(by_category, "by category, each by the metric that is published for it", right=VALUES)
         if by_category:
             say()
     if len(by_track) > 1:
         say(ALL)
-        say_table(_lines(result))
+        say_table(_lines(benchmark.name, result), right=VALUES)
 
 
 def say_prompts(prompts: Mapping[str, str | None]) -> None:
@@ -174,16 +184,21 @@ def say_prompts(prompts: Mapping[str, str | None]) -> None:
     say(f"The prompts of a and b differ. {'; '.join(of_each)}.")
 
 
-def _lines(part: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"metric": metric, **_line(cell)} for metric, cell in part["metrics"].items()]
+# The columns of a comparison with the scores of both.
+VALUES = ("a", "b")
 
 
-def _line(cell: Mapping[str, Any]) -> dict[str, Any]:
+def _lines(benchmark: str, part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [_line(benchmark, metric, cell) for metric, cell in part["metrics"].items()]
+
+
+def _line(benchmark: str, metric: str, cell: Mapping[str, Any]) -> dict[str, Any]:
+    row = {**cell, "benchmark": benchmark, "metric": metric}
     return {
-        "a": cell["a"],
-        "b": cell["b"],
-        "a - b": f"{number(cell['value'], 2, signed=True)} {interval(cell, 2, signed=True)}",
-        "p": chance(cell),
+        "metric": metric,
+        **{name: number_text(row, cell[name], 1) for name in VALUES},
+        "a - b": difference_text(row, 1),
+        "p": p_text(cell),
         "significant": "yes" if cell["significant"] else "no",
         "better / worse / equal": " / ".join(str(cell[key] or 0) for key in ("better", "worse", "equal")),
     }

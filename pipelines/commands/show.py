@@ -20,7 +20,7 @@ from nightjar.core.json_text import read
 from pipelines.commands.console import STYLES, console, say, say_json, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
-from pipelines.history import scores as score_history
+from pipelines.history.scores import read_scores
 from pipelines.run.report import HEADLINE, REPORT, report_stages
 from pipelines.run.results import End, Result, counted
 from stages._runtime import history
@@ -161,13 +161,9 @@ def headline(root: Path, stale: str) -> None:
 
 def scores(root: Path, stages: Iterable[Stage]) -> None:
     """Print the first metric of each system and track in the tables of scores that the stages made."""
-    if first := score_history.first_metrics(score_history.present(root, stages)):
+    if lines := read_scores(root, stages).first_metrics().lines(more=0):
         say()
-    names = ("benchmark", "track", "system", "metric")
-    say_table(
-        [{name: row[name] for name in names} | {"score": score_history.text(row)} for row in first],
-        right=("score",),
-    )
+    say_table(lines, right=("score",))
 
 
 def as_json(root: Path, stages: list[dict[str, Any]], stale: str, left: Iterable[Leftover] = ()) -> None:

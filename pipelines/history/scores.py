@@ -1,76 +1,34 @@
-"""The scores of a rebuild or a nightly, and how they changed.
+"""The scores that a rebuild or a nightly made, as a page of Markdown.
 
 A table `scores` (core/contracts.py) among a stage's outputs is an evaluation; a repository without one has no scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.display import number
+from nightjar.benchmarks.score_table import Row, ScoreTable
 from pipelines.graph.graph import Stage
-from pipelines.project.text import decimals, interval, table, track_title
-
-# The identity of a score.
-NAMES = ("benchmark", "track", "system", "metric")
-
-Rows = list[dict[str, Any]]
+from pipelines.project.text import table
 
 
-def present(root: Path, stages: Iterable[Stage]) -> Rows:
-    """The scores over whole benchmarks in the stages' outputs."""
+def read_scores(root: Path, stages: Iterable[Stage]) -> ScoreTable:
+    """Return the scores over whole benchmarks in the stages' outputs."""
     folders = [path for stage in stages for out in stage.outs if (path := root / out / "scores").is_dir()]
-    if not folders:
-        return []
-    # Here, not above: Arrow takes long to load, and a repository without tables does without it.
-    from nightjar.core import contracts, tables
+    rows: list[dict[str, Any]] = []
+    for folder in folders:
+        # Here, not above: Arrow takes long to load, and a repository without tables does without it.
+        from nightjar.core import contracts, tables
 
-    return [row for it in folders for row in overall(tables.read_rows(it.parent, contracts.SCORES))]
-
-
-def overall(rows: Iterable[Mapping[str, Any]]) -> Rows:
-    """The rows of contracts.SCORES or LEDGER_SCORES over whole benchmarks."""
-    return [dict(row) for row in rows if row["level"] == "overall"]
+        rows += tables.read_rows(folder.parent, contracts.SCORES)
+    return ScoreTable(rows).overall()
 
 
-def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(row[name] for name in NAMES)
-
-
-def first_metrics(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The first metric of each system on each track."""
-    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
-    for row in rows:
-        found.setdefault(_names(row)[:-1], row)
-    return list(found.values())
-
-
-def page(rows: Iterable[Mapping[str, Any]], earlier: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The lines of a table in Markdown for each benchmark: a row a track, a column a system, the first metric of each
-    with its interval and its change since the `earlier` rows: "59.3 [52.1, 65.8] n 144, +0.2".
-    """
-    before = {_names(row): row["value"] for row in earlier}
-    tables: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
-    for row in first_metrics(rows):
-        known = before.get(_names(row))
-        change = "" if known is None else f", {number(row['value'] - known, decimals(row), signed=True)}"
-        of_track = tables.setdefault(row["benchmark"], {}).setdefault((track_title(row), row["metric"]), {})
-        of_track[row["system"]] = text(row) + change
+def page(scores: ScoreTable, earlier: Iterable[Row]) -> list[str]:
+    """Return a table in Markdown for each benchmark: the main metrics, with their change since `earlier`."""
     lines = []
-    for benchmark, tracks in tables.items():
-        systems = dict.fromkeys(system for cells in tracks.values() for system in cells)
-        own = [
-            {"track": track, "metric": metric} | {system: cells.get(system, "") for system in systems}
-            for (track, metric), cells in tracks.items()
-        ]
-        lines += [f"### {benchmark}", "", *table(own), ""]
+    for benchmark, rows in scores.first_metrics().by_system(earlier).items():
+        lines += [f"### {benchmark}", "", *table(rows), ""]
     return lines
-
-
-def text(row: Mapping[str, Any]) -> str:
-    """A score with its interval and its instances: "44.3 [38.1, 50.6] n 192"."""
-    places = decimals(row)
-    n = "" if row["low"] is None else f" n {row['n']}"
-    return f"{number(row['value'], places)} {interval(row, places)}{n}"

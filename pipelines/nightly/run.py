@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as, duration
@@ -23,7 +24,6 @@ from nightjar.core.json_text import recorded
 from nightjar.params.drivers import Nightly
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
-from pipelines.history import scores as score_history
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly import sample
 from pipelines.nightly import text as nightly_text
@@ -182,7 +182,8 @@ def _report(outcome: Outcome, session: Session) -> End:
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
         notify(session.root, event | {"message": message, "worse": cells})
-    lines = scores_page(session, *map(score_history.overall, (outcome.scores, outcome.earlier)))
+    tables = (ScoreTable(rows).overall() for rows in (outcome.scores, outcome.earlier))
+    lines = scores_page(session, *tables)
     page = "\n".join([*lines, nightly_text.markdown(facts, outcome.verdicts)])
     session.artifact("markdown", "nightly", page, facts["message"][:500])
     return End("completed" if well else "failed", message)

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nightjar.core.display import counted_as, number, p
+from nightjar.benchmarks.score_table import difference_text, number_text, track_title
+from nightjar.core.display import counted_as, p
 from pipelines.graph.graph import some
-from pipelines.project.text import interval, plain, table, track_title
+from pipelines.project.text import plain, table
 
 # The order in which verdicts are reported.
 ORDER = ("worse", "better", "unchanged", "not comparable")
@@ -68,18 +69,13 @@ def _entries(rows: Sequence[Row], named: bool) -> str:
 def _entry(rows: Sequence[Row]) -> str:
     """Return the first of a system's scores with one verdict, and how many more there are."""
     first, more = rows[0], len(rows) - 1
-    change = first.get("reason") or difference(first)
+    change = first.get("reason") or difference_text(first, 1)
     text = f"{first['system']} {track_title(first)} {first['metric']} {change}"
     return f"{text} and {more} more" if more else text
 
 
 def _some(texts: Iterable[str]) -> str:
     return some(list(dict.fromkeys(texts)), "; ")
-
-
-def difference(row: Row) -> str:
-    """Return a difference in the unit of its metric with its interval; empty where there is none."""
-    return "" if row["value"] is None else f"{number(row['value'], 2, True)} {interval(row, 2, True)}"
 
 
 # The columns of `groups` with numbers.
@@ -95,14 +91,16 @@ def groups(verdicts: Iterable[Row], benchmark: str | None = None) -> dict[str, l
     listed = ORDER if benchmark else ORDER[:2]
     for row in sorted(verdicts, key=lambda row: ORDER.index(row["verdict"])):
         if row["verdict"] in listed and benchmark in (None, row["benchmark"]):
-            values = ["–" if row[name] is None else number(row[name], 2) for name in ("before", "now")]
+            values = [
+                "–" if row[name] is None else number_text(row, row[name], 1) for name in ("before", "now")
+            ]
             tables.setdefault(f"{row['benchmark']}: {row['verdict']}", []).append(
                 {
                     "system": row["system"],
                     "track and metric": f"{track_title(row)}, {row['metric']}",
                     "n": str(row["n"]),
                     "before → now": " → ".join(values),
-                    "difference": " ".join(filter(None, [difference(row), row["reason"]])),
+                    "difference": " ".join(filter(None, [difference_text(row, 1), row["reason"]])),
                     "p": "" if row["p_corrected"] is None else p(row["p_corrected"]),
                 }
             )

@@ -1,13 +1,11 @@
-"""How an interval, a p, a track and a table in Markdown are written."""
+"""Intervals and tables in Markdown, as text."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nightjar.core import display
-from nightjar.core.errors import NightjarError
 
 
 def interval(row: Mapping[str, Any], decimals: int = 1, signed: bool = False) -> str:
@@ -18,35 +16,11 @@ def interval(row: Mapping[str, Any], decimals: int = 1, signed: bool = False) ->
     return f"[{low}, {high}]"
 
 
-def chance(row: Mapping[str, Any]) -> str:
-    """`0.0312`, the p of a row; where it has none, `n<20`."""
-    return _too_few(row) if row["p"] is None else display.p(row["p"])
-
-
 def _too_few(row: Mapping[str, Any]) -> str:
     # Here, not above: NumPy takes long to load.
     from nightjar.statistics import too_few
 
     return too_few(row["n"])
-
-
-def decimals(row: Mapping[str, Any]) -> int:
-    """How many decimals a row's metric is shown with by the card of its benchmark; 1 where there is no card."""
-    from nightjar.benchmarks import registry
-
-    with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
-        return registry.load_benchmark(row["benchmark"]).metric(row["metric"]).shown_decimals
-    return 1
-
-
-def track_title(row: Mapping[str, Any]) -> str:
-    """The title of a row's track by the card of its benchmark; its name where there is no card."""
-    # Here, not above: NumPy takes long to load.
-    from nightjar.benchmarks import registry
-
-    with contextlib.suppress(NightjarError):  # of a package that is not installed any more, or broken
-        return registry.load_benchmark(row["benchmark"]).track_title(row["track"])
-    return str(row["track"])
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines.graph.graph import Graph, Stage
@@ -60,12 +61,12 @@ REPORT_PATH = "/report/"
 COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "rejected"}
 
 
-def scores_page(session: Session, rows: scores.Rows, earlier: scores.Rows) -> list[str]:
-    """What the page of a run begins with: the link to the report, and the scores with their change since `earlier`."""
+def scores_page(session: Session, table: ScoreTable, earlier: ScoreTable) -> list[str]:
+    """Return what the page of a run begins with: the link to the report, and the scores with their change."""
     lines = []
     if (session.root / REPORT).is_file():
         lines += [f"[The report]({session.url}{REPORT_PATH}{REPORT.name}): `{REPORT.as_posix()}`", ""]
-    return [*lines, *scores.page(rows, earlier)]
+    return [*lines, *scores.page(table, earlier.rows)]
 
 
 class Artifacts:
@@ -88,19 +89,19 @@ class Artifacts:
         """Add the page of the run: the scores of the stages of `graph` that are good, and the state of every stage."""
         good = [it for name, it in graph.stages.items() if name not in results or results[name].state in GOOD]
         # After a stop time is short, and the rebuild that resumes shows them.
-        rows = [] if self._session.stop.is_set() else self._scores(good)
+        score_table = ScoreTable([]) if self._session.stop.is_set() else self._scores(good)
         reason = stale(self._graph, results.values())
-        lines = [*scores_page(self._session, rows, self._earlier), reason, "", "### Stages", ""]
+        lines = [*scores_page(self._session, score_table, self._earlier), reason, "", "### Stages", ""]
         lines += table([self._row(result) for result in results.values()])
         about = "The scores after the rebuild, their change, and the state of every stage"
         self._session.artifact("markdown", "rebuild", "\n".join(lines) + "\n", about)
 
-    def _scores(self, stages: Iterable[Stage]) -> scores.Rows:
+    def _scores(self, stages: Iterable[Stage]) -> ScoreTable:
         try:
-            return scores.present(self._graph.root, stages)
+            return scores.read_scores(self._graph.root, stages)
         except Exception as error:  # a broken table is an error of the checks
             self._session.log(f"no scores: {error}", "warning")
-            return []
+            return ScoreTable([])
 
     def _row(self, result: Result) -> dict[str, str]:
         facts: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from operator import itemgetter
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.score import compare_files, difference_rows, score_files, score_rows
+from nightjar.benchmarks.score_table import difference_text, p_text, score_text
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import counted_as, number
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
 from nightjar.statistics import Bootstrap
-from pipelines.project.text import chance, interval
 from pipelines.study.settings import text
 from pipelines.versions.files import provided
 
@@ -110,13 +110,18 @@ def collect(
         "commit": study.start.commit,
         "changed_files": list(study.start.changed),
         "metrics": {it.name: f"{it.title} (%)" if it.scale == 100 else it.title for it in card.metrics},
-        "tracks": dict(card.tracks),
+        "tracks": dict(card.tracks) | {track: card.track_title(track) for track in _tracks(points)},
         "confidence": bootstrap.confidence,
         "bootstrap_samples": bootstrap.samples,
         "test_sha256": next(iter(tests.values()), None),
         "published": [{"system": it.system, "source": it.source, "points": it.points} for it in curves],
         "points": points,
     }
+
+
+def _tracks(points: Iterable[Result]) -> list[str]:
+    """Return the tracks that have scores, with the mean of tasks, in the order in which they come."""
+    return list(dict.fromkeys(row["track"] for point in points for row in point["scores"]))
 
 
 def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None) -> dict[str, Any]:
@@ -149,11 +154,13 @@ def flat(result: Result) -> list[dict[str, Any]]:
 
 
 def by_track(result: Result) -> dict[str, list[str]]:
-    """The first metrics of each track that was tested; the English track comes first."""
-    found: dict[str, dict[str, None]] = {}
+    """Return the first metrics of each track that was tested, in the order of `tracks`; the mean comes last."""
+    metrics: dict[str, dict[str, None]] = {}
     for row in (row for point in result["points"] for row in point["scores"]):
-        found.setdefault(row["track"], {})[row["metric"]] = None
-    return {it: list(found[it])[:SHOWN] for it in sorted(found, key=lambda it: (it != "default", it))}
+        metrics.setdefault(row["track"], {})[row["metric"]] = None
+    tracks = [track for track in result["tracks"] if track in metrics]
+    tracks += sorted(metrics.keys() - set(tracks))
+    return {track: list(metrics[track])[:SHOWN] for track in tracks}
 
 
 def title(result: Result, track: str) -> str:
@@ -173,19 +180,26 @@ def table(result: Result, track: str, metrics: Sequence[str]) -> list[dict[str, 
         row["n"] = str(cells[metrics[0]]["n"]) if metrics[0] in cells else point["state"]
         for kind in ("", ", difference"):
             for name in metrics:
-                row[f"{result['metrics'].get(name, name)}{kind}"] = _shown(cells.get(name), bool(kind))
+                text_of = _difference if kind else _score
+                row[f"{result['metrics'].get(name, name)}{kind}"] = text_of(
+                    result["benchmark"], cells.get(name)
+                )
         rows.append(row)
     return rows
 
 
-def _shown(row: Row | None, difference: bool) -> str:
-    names = tuple(DIFFERENCE)[:3] if difference else SCORE[3:]
-    value, low, high = (row[it] if row else None for it in names)
-    if row is None or value is None:
+def _score(benchmark: str, row: Row | None) -> str:
+    """Return a score with its interval."""
+    return "–" if row is None else score_text({**row, "benchmark": benchmark})
+
+
+def _difference(benchmark: str, row: Row | None) -> str:
+    """Return the difference from the first point with its interval and p."""
+    if row is None or row["difference"] is None:
         return "–"
-    p = f", p {chance(row)}" if difference and row["p"] is not None else ""
-    ends = interval({"n": row["n"], "low": low, "high": high}, 1, difference)
-    return f"{number(value, 1, difference)} {ends}{p}"
+    values = {name: row[column] for column, name in zip(DIFFERENCE, ("value", "low", "high"), strict=False)}
+    p = "" if row["p"] is None else f", p {p_text(row)}"
+    return difference_text({**row, **values, "benchmark": benchmark}) + p
 
 
 def published(result: Result) -> list[str]:

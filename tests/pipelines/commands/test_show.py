@@ -119,7 +119,7 @@ def test_a_rebuild_of_an_evaluation_prints_its_scores(repo: Repo) -> None:
         assert done.returncode == 0
         shown = [line.split() for line in done.stdout.splitlines() if line.startswith("supernatinst")]
         assert shown == [
-            ["supernatinst", "default", system, "rougeL", str(value), f"[{low},", f"{high}]", "n", "144"]
+            ["supernatinst", "English", "track", system, "rougeL", "144", str(value), f"[{low},", f"{high}]"]
             for system, (value, low, high) in scores.items()
         ]
 
