@@ -468,15 +468,26 @@ def test_what_shows_when_the_model_answers_is_one_line_and_no_folder(
     assert "is no decoder" in error and error.count("\n") == 1 and not Path("../run").exists()
 
 
-def test_few_instances_have_a_mark_in_place_of_an_interval(
+def test_scores_have_intervals_or_a_mark_and_the_mean_of_tasks_is_one_of_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "data/report/headline.txt"
     page.parent.mkdir(parents=True)
     page.write_text("system  b\n\nb: accuracy\n")
-    of = {"benchmark": "b", "system": "s", "accuracy": 12.5}
-    few = {**of, "track": "few", "n": 8, "accuracy_low": None, "accuracy_high": None}
-    enough = {**of, "track": "enough", "n": 24, "accuracy_low": 2.659, "accuracy_high": 32.36}
-    _print({"left_out": {}, "scores": [few, enough], "output": tmp_path, "unscored": []})
+    row = {
+        "benchmark": "tool_use",
+        "system": "s",
+        "level": "overall",
+        "name": "overall",
+        "metric": "accuracy",
+    }
+    few = {**row, "track": "svamp", "n": 8, "value": 12.5, "low": None, "high": None}
+    mean = {**row, "track": "accuracy", "n": 24, "value": 12.5, "low": 2.659, "high": 32.36}
+    with tables.ArtifactWriter(tmp_path / "data/evaluate/tool_use") as writer:
+        writer.write(contracts.SCORES, [few, mean])
+    _print({"left_out": {}, "tasks": {"tool_use": ["svamp"]}, "output": tmp_path, "unscored": []})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:3]]
-    assert [line[5:] for line in lines] == [["n<20", "8"], ["[2.66,", "32.36]", "24"]]
+    assert lines == [
+        ["tool_use", "SVAMP", "s", "accuracy", "8", "12.50", "n<20"],
+        ["tool_use", "mean", "of", "tasks", "s", "accuracy", "24", "12.50", "[2.66,", "32.36]"],
+    ]

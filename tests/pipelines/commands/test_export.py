@@ -120,7 +120,7 @@ def test_the_card_has_the_scores_of_these_weights_alone(workdir: Path, tiny_mode
         "Sample data written for Nightjar in the form of Super-NaturalInstructions (Wang et al. 2022" in text
     )
     assert (
-        "| Super-NaturalInstructions | tk_instruct | English track | rougeL | 40 | 58.97 [51.60, 65.70] |"
+        "| Super-NaturalInstructions | English track | tk_instruct | rougeL | 40 | 58.97 [51.60, 65.70] |"
         in text
     )
     assert "| f1 | 40 | 58.97 – |" in text
