@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,9 +14,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from nightjar.core.contracts import PASSAGES, RANKINGS
 from nightjar.core.errors import NightjarError
-from nightjar.core.tables import read
+from nightjar.core.tables import part_rows, read, read_part
 
 K = 60
+# Of a passage.
+COLUMNS = ["passage", "document_id", "title", "text"]
 # (passage number, score)
 Hit = tuple[int, float]
 
@@ -108,14 +111,19 @@ def rankings_table(side: Side, task_ids: Sequence[str], ids: Sequence[str], rank
 
 
 class Passages:
-    """The passages of an artifact of the stage index, by number."""
+    """The passages of an artifact of the stage index, by number.
+
+    Parts of the table are read as they are needed, and the last 64 are kept: the table may be larger than memory.
+    """
 
     def __init__(self, index: Path) -> None:
         self._index = index
-        self._table = read(index, PASSAGES, ["passage", "document_id", "title", "text"]).combine_chunks()
+        part_sizes = part_rows(index, PASSAGES)
+        self._names, self._ends = list(part_sizes), np.cumsum(list(part_sizes.values()))
+        self._part = lru_cache(64)(lambda name: read_part(index, PASSAGES, name, COLUMNS))
 
     def __len__(self) -> int:
-        return len(self._table)
+        return int(self._ends[-1])
 
     def texts(self, numbers: Sequence[int] | NDArray[np.int64]) -> list[str]:
         """The texts of the passages of these numbers, in their order."""
@@ -124,17 +132,23 @@ class Passages:
 
     def rows(self, numbers: Sequence[int] | NDArray[np.int64]) -> list[dict[str, Any]]:
         """As `texts`, but whole rows: passage, document_id, title, text."""
-        rows: list[dict[str, Any]] = self._take(numbers, self._table.column_names).to_pylist()
+        rows: list[dict[str, Any]] = self._take(numbers, COLUMNS).to_pylist()
         return rows
 
     def _take(self, numbers: Sequence[int] | NDArray[np.int64], columns: list[str]) -> pa.Table:
         places = np.asarray(numbers, np.int64)
         if len(places) and not (places.min() >= 0 and places.max() < len(self)):
-            what = (
-                f"no passage {places.min() if places.min() < 0 else places.max()}: the index has {len(self)}"
-            )
+            number = places.min() if places.min() < 0 else places.max()
+            what = f"no passage {number}: the index has {len(self)}"
             raise NightjarError(what, self._index, "the ranking is of another index: nightjar rebuild")
-        return self._table.select(columns).take(pa.array(places))
+        parts = self._ends.searchsorted(places, "right")
+        rows = [PASSAGES.schema.empty_table().select(columns)]
+        for part in np.unique(parts).tolist():
+            table = self._part(self._names[part]).select(columns)
+            first = self._ends[part] - len(table)
+            rows.append(table.take(pa.array(places[parts == part] - first)))
+        order = np.argsort(np.argsort(parts, kind="stable"))
+        return pa.concat_tables(rows).take(pa.array(order))
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -26,12 +26,12 @@ from nightjar.models.engine.loading import Tokenizer
 from nightjar.models.engine.sampling import Sampling
 from nightjar.models.engine.sequences import GeneratedSequence
 from nightjar.tools.syntax import END, START, TOOLS, Call, parse_request, write
+from nightjar.tools.text_decode import CALL_TOKENS
 from nightjar.tools.tool import Calls
 from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
-# Failed attempts an answer may cost, and tokens that a call may have.
+# Failed attempts that an answer may cost.
 ATTEMPTS = 3
-CALL_TOKENS = 64
 
 # "[" among the single bytes of a SentencePiece vocabulary.
 BYTE = "<0x5B>"

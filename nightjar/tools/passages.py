@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import accumulate
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from nightjar.core import paths
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
-from nightjar.core.tables import part_rows, read, read_part
+from nightjar.core.tables import read
 from nightjar.search.lexical import RECORD, LexicalIndex
 from nightjar.search.passages import cut, searchable
+from nightjar.search.rankings import Passages
 from nightjar.tools.tool import Request
 
 # How far down a ranking is read at first.
@@ -35,38 +34,20 @@ class Passage(NamedTuple):
     text: str
 
 
-class Stored:
-    """The passages of an index by number. Parts of the table are read as they are needed, the last 64 are kept."""
-
-    def __init__(self, folder: Path) -> None:
-        rows = part_rows(folder, PASSAGES)
-        self._names, self._ends = list(rows), np.array(list(accumulate(rows.values())))
-        self._part = lru_cache(64)(lambda name: read_part(folder, PASSAGES, name, COLUMNS))
-
-    def __len__(self) -> int:
-        return int(self._ends[-1])
-
-    def slice(self, number: int, rows: int) -> pa.Table:
-        """So many rows from `number` on, at most to the end of their part."""
-        part = int(self._ends.searchsorted(number, "right"))
-        table = self._part(self._names[part])
-        return table.slice(number - (self._ends[part] - len(table)), rows)
-
-
-class Passages:
-    """`table` has COLUMNS, `index` the same passages in the same order.
+class PassageSearch:
+    """Searches passages: `table` has COLUMNS, `index` the same passages in the same order.
 
     `version` identifies the passages.
     """
 
-    def __init__(self, table: pa.Table | Stored, index: LexicalIndex, version: str) -> None:
+    def __init__(self, table: pa.Table | Passages, index: LexicalIndex, version: str) -> None:
         if len(table) != len(index):
             what = f"{len(table)} passages, but {len(index)} of them indexed"
             raise NightjarError(what, "the index of the tools", "run: nightjar rebuild index")
         self.table, self.index, self.version = table, index, version
 
     @classmethod
-    def load(cls, folder: Path | None) -> Passages:
+    def load(cls, folder: Path | None) -> PassageSearch:
         """The passages of an index (data/index), mapped from disk, or those of a corpus (data/ingest/corpus): its
         documents are cut into runs of WORDS words and indexed in memory.
         """
@@ -82,7 +63,9 @@ class Passages:
             table = pa.table(dict(zip(COLUMNS, zip(*pieces, strict=True), strict=True)))
             return cls(table, index, f"{contents(folder / DOCUMENTS.name)[:16]} {WORDS}")
         index = LexicalIndex.load(folder / "lexical")
-        return cls(Stored(folder), index, contents(folder / PASSAGES.name, folder / "lexical" / RECORD)[:16])
+        return cls(
+            Passages(folder), index, contents(folder / PASSAGES.name, folder / "lexical" / RECORD)[:16]
+        )
 
     def find(self, request: Request, limit: int) -> list[Passage]:
         """The `limit` best passages for the input that the text of the request does not contain, best first.
@@ -94,8 +77,7 @@ class Passages:
         depth, checked = max(DEPTH, limit), 0
         while True:
             ranking = self.index.search([request.input], depth).lists()[0]
-            for number, _ in ranking[checked:]:
-                passage = Passage(number, **self.table.slice(number, 1).to_pylist()[0])
+            for passage in self._passages([number for number, _ in ranking[checked:]]):
                 if passage.text not in request.text:
                     passages.append(passage)
                     if len(passages) == limit:
@@ -103,6 +85,18 @@ class Passages:
             if len(ranking) < depth:
                 return passages
             depth, checked = 4 * depth, depth
+
+    def _passages(self, numbers: Sequence[int]) -> list[Passage]:
+        table = self.table
+        rows = (
+            table.rows(numbers)
+            if isinstance(table, Passages)
+            else table.take(pa.array(numbers, pa.int64())).to_pylist()
+        )
+        return [
+            Passage(number, *(row[name] for name in COLUMNS))
+            for number, row in zip(numbers, rows, strict=True)
+        ]
 
 
 def on_one_line(text: str, words: int) -> str:

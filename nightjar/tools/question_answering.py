@@ -14,7 +14,7 @@ from nightjar.core import paths
 from nightjar.core.config import Model, Positive
 from nightjar.models.directory.weights import is_extractive
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
-from nightjar.tools.passages import Passages, on_one_line
+from nightjar.tools.passages import PassageSearch, on_one_line
 from nightjar.tools.reader import Extractor, Reader, model_folder
 from nightjar.tools.tool import Request, Tool
 
@@ -61,13 +61,13 @@ class QuestionAnswering(Tool):
     seconds = 600.0
     settings = Settings
 
-    def __init__(self, passages: Passages, reader: Reader | Extractor, passages_read: int = 3) -> None:
+    def __init__(self, passages: PassageSearch, reader: Reader | Extractor, passages_read: int = 3) -> None:
         self.passages, self.reader, self.passages_read = passages, reader, passages_read
         self.version = f"1 {passages.version} {reader.sha256[:16]} {passages_read}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: Settings) -> QuestionAnswering:
-        passages, folder = Passages.load(resource), model_folder(settings.model)
+        passages, folder = PassageSearch.load(resource), model_folder(settings.model)
         reader = Extractor(folder) if is_extractive(folder) else Reader(settings.model, HEAD)
         return cls(passages, reader, settings.passages)
 

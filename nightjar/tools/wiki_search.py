@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.words import words
-from nightjar.tools.passages import DEPTH, Passage, Passages
+from nightjar.tools.passages import DEPTH, Passage, PassageSearch
 from nightjar.tools.tool import NoSettings, Request, Tool
 
 # Words of a snippet; the paper prints snippets of about 25.
@@ -27,12 +27,12 @@ class WikiSearch(Tool):
     instructions = head("wiki_search")
     uses = frozenset({"text"})
 
-    def __init__(self, passages: Passages) -> None:
+    def __init__(self, passages: PassageSearch) -> None:
         self.passages, self.version = passages, f"3 {passages.version}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: NoSettings) -> WikiSearch:
-        return cls(Passages.load(resource))
+        return cls(PassageSearch.load(resource))
 
     def run(self, requests: Sequence[Request]) -> list[str | None]:
         """For each call a snippet of the best passage that the text of the call does not contain."""

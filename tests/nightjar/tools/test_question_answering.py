@@ -13,18 +13,18 @@ from nightjar.models.engine.loading import load
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make
 from nightjar.tools.line_generation import generate_lines
-from nightjar.tools.passages import Passages
+from nightjar.tools.passages import PassageSearch
 from nightjar.tools.question_answering import HEAD, LONGEST, QuestionAnswering, prompt
 from nightjar.tools.reader import Reader
 from tests import tiny_models
 from tests.nightjar.tools.test_wiki_search import corpus
 
 
-def passages(*rows: tuple[str, str]) -> Passages:
+def passages(*rows: tuple[str, str]) -> PassageSearch:
     table = pa.Table.from_pylist(
         [{"document_id": title, "title": title, "text": text} for title, text in rows]
     )
-    return Passages(table, LexicalIndex.build(f"{title}\n{text}" for title, text in rows), "1")
+    return PassageSearch(table, LexicalIndex.build(f"{title}\n{text}" for title, text in rows), "1")
 
 
 def test_what_the_model_reads() -> None:

@@ -23,7 +23,7 @@ from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make, names
 from nightjar.tools.machine_translation import MachineTranslation
-from nightjar.tools.passages import Passages
+from nightjar.tools.passages import PassageSearch
 from nightjar.tools.registry import BUILT_IN, call_text, check, tool_class
 from nightjar.tools.wiki_search import WikiSearch
 from pipelines.cli import main
@@ -231,7 +231,7 @@ ODD = [
 
 @pytest.mark.parametrize("text", [*ODD, "7 " * 3000, "の" * 3000], ids=range(len(ODD) + 2))
 def test_heuristics_and_tools_take_any_text(text: str) -> None:
-    index = Passages(
+    index = PassageSearch(
         pa.table({"document_id": ["d"], "title": ["a"], "text": ["b"]}), LexicalIndex.build(["a\nb"]), "1"
     )
     translation = MachineTranslation(Mock(identity="none", knows=lambda language: False))

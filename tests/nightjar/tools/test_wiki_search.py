@@ -18,7 +18,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.search.lexical import LexicalIndex
 from nightjar.search.words import words
 from nightjar.tools import Call, Request, Toolbox, make, passages
-from nightjar.tools.passages import Passages
+from nightjar.tools.passages import PassageSearch
 from nightjar.tools.wiki_search import SNIPPET_WORDS, WikiSearch, snippet
 
 PASSAGES = [
@@ -84,7 +84,7 @@ def test_the_first_of_the_whole_ranking_that_is_not_contained(
     documents = [str(number) for number in range(len(texts))]
     table = pa.table({"document_id": documents, "title": [""] * len(texts), "text": texts})
     index = LexicalIndex.build(f"\n{one}" for one in texts)
-    tool = WikiSearch(Passages(table, index, "1"))
+    tool = WikiSearch(PassageSearch(table, index, "1"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passages, "DEPTH", 2)
         found = tool.run([Request(query, text=text)])
