@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from bench.harness import options
 from nightjar.benchmarks.scores import from_rows
-from nightjar.benchmarks.text.metrics import METRICS
 from nightjar.core import contracts, tables
 from nightjar.statistics import Contrast, binomial_interval, verdict
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.verdict import Cell, decide, summary
+from nightjar.text.rouge import METRICS
 
 SYSTEMS = 4
 SETTINGS = ((50, 0.2), (192, 0.02), (192, 0.2), (192, 1.0), (1000, 0.2))

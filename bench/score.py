@@ -18,7 +18,7 @@ import numpy as np
 from rouge_score import rouge_scorer
 
 from bench.harness import options, report, task_files, timed
-from nightjar.benchmarks.text import metrics
+from nightjar.text import rouge
 
 
 def copied(folder: Path, count: int) -> tuple[list[str], list[list[str]]]:
@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=100_000)
     arguments = parser.parse_args()
     answers, references = copied(arguments.input, arguments.pairs)
-    ours = timed(lambda: metrics.score(answers, references))
+    ours = timed(lambda: rouge.score(answers, references))
     plain = rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
     theirs = timed(lambda: [plain.score(r[0], text) for text, r in zip(answers, references, strict=True)])
     difference = max(
@@ -52,7 +52,7 @@ def main() -> int:
         for name in ("rouge1", "rougeL")
     )
     equal = [
-        metrics.normalise(text) == metrics.normalise(group[0])
+        rouge.normalise(text) == rouge.normalise(group[0])
         for text, group in zip(answers, references, strict=True)
     ]
     same = difference <= 1e-12 and np.array_equal(ours.result.exact_match, equal)

@@ -319,11 +319,11 @@ class TaskBenchmark(Benchmark):
                 answer.strip() in {text.strip() for text in texts} for answer, texts in pairs
             ]
         if {"normalised_match", "rouge_l"} & set(self._metrics) and pairs:
-            from nightjar.benchmarks.text.metrics import score_by_script
+            from nightjar.text.rouge import score_by_script
 
             parts["normalised_match"], parts["rouge_l"] = score_by_script(answers, references)
         if "f1" in self._metrics:
-            from nightjar.benchmarks.text.f1 import f1, words
+            from nightjar.text.f1 import f1, words
 
             parts["f1"] = [max(f1(answer, text, words) for text in texts) for answer, texts in pairs]
         if "accuracy" in self._metrics:

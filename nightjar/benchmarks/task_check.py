@@ -9,8 +9,8 @@ from nightjar.benchmarks import own_task
 from nightjar.benchmarks.own_task import Fault
 from nightjar.benchmarks.question import Question, Record
 from nightjar.benchmarks.rows import plain_rows
-from nightjar.benchmarks.text.metrics import is_english
 from nightjar.core.errors import NightjarError
+from nightjar.text.rouge import is_english
 
 
 def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any]:

@@ -18,7 +18,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.text.f1 import normalised
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import flush, remove
 from nightjar.models.directory.headers import refusing
@@ -31,6 +30,7 @@ from nightjar.models.extractive_reader import (
 )
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import QaReader
+from nightjar.text.f1 import normalised
 from stages._runtime.stage import log
 
 # As published (google-research/bert, optimization.py), but that biases and norms decay as well.

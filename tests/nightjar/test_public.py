@@ -19,7 +19,7 @@ import nightjar
 from nightjar import benchmarks, core, judge, models, params, search, tools
 from nightjar.benchmarks import registry, scores
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.text import metrics
+from nightjar.text import rouge
 from tests.conftest import ROOT
 
 LAZY = ["core", "judge", "models", "prompts", "search"]
@@ -85,10 +85,10 @@ QUESTION = Question("b", "t", "1", {}, ("a",))
     ("call", "told"),
     [
         # A text where a list is wanted would be read letter by letter.
-        (lambda: metrics.score("the cat", ["the cat"]), "predictions: a str instead of a list of texts; give a list"),
-        (lambda: metrics.score(["the cat"], ["the cat"]), "references[0]: a str instead of a list of texts"),
-        (lambda: metrics.score(["the cat"], [["the cat", 1]]), "references[0]: a int instead of a text"),
-        (lambda: metrics.score([None], [["the cat"]]), "predictions[0]: a NoneType instead of a text"),
+        (lambda: rouge.score("the cat", ["the cat"]), "predictions: a str instead of a list of texts; give a list"),
+        (lambda: rouge.score(["the cat"], ["the cat"]), "references[0]: a str instead of a list of texts"),
+        (lambda: rouge.score(["the cat"], [["the cat", 1]]), "references[0]: a int instead of a text"),
+        (lambda: rouge.score([None], [["the cat"]]), "predictions[0]: a NoneType instead of a text"),
         (lambda: search.LexicalIndex.build("the cat"), "texts: a str"),
         (lambda: search.LexicalIndex.build(LINES).search("cat", 1), "queries: a str"),
         (lambda: models.Prompt(0, "the cat", 5), "prompt 0: a text instead of ids"),
@@ -98,8 +98,8 @@ QUESTION = Question("b", "t", "1", {}, ("a",))
         (lambda: scores.score(BENCHMARK, "x", [QUESTION], ["Paris"]), "answers[0]: a str"),
         (lambda: judge.score_answers("key", "answers"), "answer_files: a str"),
         # Other mistakes.
-        (lambda: metrics.score(["a", "b"], [["a"]]), "every prediction needs at least one reference"),
-        (lambda: metrics.score(["a"], [[]]), "every prediction needs at least one reference"),
+        (lambda: rouge.score(["a", "b"], [["a"]]), "every prediction needs at least one reference"),
+        (lambda: rouge.score(["a"], [[]]), "every prediction needs at least one reference"),
         (lambda: scores.score(BENCHMARK, "x", [QUESTION], []), "0 lists of answers for 1 que"),
         (lambda: search.LexicalIndex.build(LINES).search(["cat"], 0), "k: 0 is not allowed"),
         (lambda: search.DenseIndex.build([np.eye(2, dtype=np.float32)]).search([1.0, 0.0], 1), "queries of shape (2,)"),

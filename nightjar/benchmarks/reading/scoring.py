@@ -14,9 +14,9 @@ import numpy as np
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import DEFAULT_TRACK, Question
 from nightjar.benchmarks.reading.questions import ReadingQuestions
-from nightjar.benchmarks.text.f1 import f1, normalised
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.statistic import Floats
+from nightjar.text.f1 import f1, normalised
 
 
 class ReadingComprehension(ReadingQuestions, Benchmark):

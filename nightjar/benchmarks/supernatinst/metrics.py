@@ -12,10 +12,10 @@ from nightjar.benchmarks.aggregate import by_track, category_name
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import Axis, Evaluated, Point, Points, Section, Text, initial
-from nightjar.benchmarks.text import metrics
 from nightjar.core.display import number
 from nightjar.statistics.bootstrap import CONFIDENCE, Bootstrap, percent
 from nightjar.statistics.statistic import Floats
+from nightjar.text import rouge
 
 # The categories whose answers are labels, in the published form of their names (Tk-Instruct's compute_metrics.py).
 EXACT_MATCH_CATEGORIES = frozenset(
@@ -48,12 +48,12 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
 
     A question without an answer scores as the empty text, as published.
     """
-    parts = {name: np.zeros(len(questions)) for name in metrics.METRICS}
+    parts = {name: np.zeros(len(questions)) for name in rouge.METRICS}
     for track in sorted({question.track for question in questions}):
         places = [place for place, question in enumerate(questions) if question.track == track]
         texts = [answers[place][0] if answers[place] else "" for place in places]
-        track_scores = metrics.score(texts, [questions[place].references for place in places], track)
-        for name in metrics.METRICS:
+        track_scores = rouge.score(texts, [questions[place].references for place in places], track)
+        for name in rouge.METRICS:
             parts[name][places] = getattr(track_scores, name)
     return parts
 

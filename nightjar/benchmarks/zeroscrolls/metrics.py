@@ -14,13 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.text.f1 import f1
 from nightjar.benchmarks.zeroscrolls import text_metrics
 from nightjar.benchmarks.zeroscrolls.prompts import highlighted
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS, LongTask
 from nightjar.benchmarks.zeroscrolls.text_metrics import (
     MOST_DIGITS,
-    ROUGE,
     accuracy,
     best,
     concordance,
@@ -28,7 +26,6 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
     in_order,
     letter,
     percentage,
-    rouge,
     similarity,
 )
 from nightjar.core.errors import NightjarError
@@ -36,6 +33,8 @@ from nightjar.core.json_text import quote_short
 from nightjar.statistics import geometric_mean
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.statistic import Floats, Statistic
+from nightjar.text.f1 import f1
+from nightjar.text.unstemmed_rouge import ROUGE, rouge
 
 _METRICS: Mapping[str, Callable[[str, str], float]] = {
     "f1": f1,

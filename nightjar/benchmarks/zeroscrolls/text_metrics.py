@@ -1,18 +1,14 @@
 """The metrics of one answer, as the public metric code computes them (Hugging Face). Values are from 0 to 1.
 
 F1, accuracy, exponential similarity and concordance compare an answer with one reference; `best` takes the maximum over
-several. `rouge` takes it for each type of ROUGE.
+several.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import combinations, pairwise
-
-from rapidfuzz.distance import LCSseq
-from rouge_score.tokenize import tokenize
+from itertools import combinations
 
 _LETTER = re.compile(r"\b[A-D]\b")
 _NOT_IDS = re.compile(r"[^0-9,\s]")
@@ -20,8 +16,6 @@ _NOT_IDS = re.compile(r"[^0-9,\s]")
 _PERCENTAGE = re.compile(r"(?<!\d)\d++\.?+\d*+%")
 # Digits of an id that are read; Python refuses to read much longer numbers.
 MOST_DIGITS = 18
-
-ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
 def best(metric: Callable[[str, str], float], answer: str, references: Sequence[str]) -> float:
@@ -79,37 +73,3 @@ def in_order(predicted: Sequence[int], gold: Sequence[int]) -> float:
     places = {id: place for place, id in enumerate(gold)}
     turned = [places[one] > places[other] for one, other in combinations(predicted, 2)]
     return 1 - sum(turned) / len(turned) if turned else 1.0
-
-
-def rouge(answer: str, references: Sequence[str]) -> tuple[float, float, float]:
-    """F-measures of ROUGE-1, ROUGE-2 and ROUGE-L of rouge-score without stemming, each the maximum over references."""
-    predicted = _words(answer)
-    unigram, bigram, longest = zip(
-        *(_rouge(predicted, _words(reference)) for reference in references), strict=True
-    )
-    return max(unigram), max(bigram), max(longest)
-
-
-def _words(text: str) -> list[str]:
-    return list(tokenize(text, None))
-
-
-def _rouge(predicted: Sequence[str], gold: Sequence[str]) -> tuple[float, float, float]:
-    if not predicted or not gold:
-        return 0.0, 0.0, 0.0
-    numbers = {word: number for number, word in enumerate(dict.fromkeys((*predicted, *gold)))}
-    common = LCSseq.similarity([numbers[word] for word in predicted], [numbers[word] for word in gold])
-    return (
-        _overlap(Counter(predicted), Counter(gold)),
-        _overlap(Counter(pairwise(predicted)), Counter(pairwise(gold))),
-        _f_measure(common, len(predicted), len(gold)),
-    )
-
-
-def _overlap(predicted: Counter, gold: Counter) -> float:
-    return _f_measure((predicted & gold).total(), predicted.total(), gold.total())
-
-
-def _f_measure(common: int, predicted: int, gold: int) -> float:
-    precision, recall = common / max(predicted, 1), common / max(gold, 1)
-    return 2 * precision * recall / (precision + recall) if common else 0.0

@@ -16,8 +16,8 @@ from nightjar.benchmarks.question_set import Choice
 from nightjar.benchmarks.scores import score
 from nightjar.benchmarks.task_check import check_task_file
 from nightjar.benchmarks.templates import InvalidTemplate, Template
-from nightjar.benchmarks.text import metrics
 from nightjar.core.errors import NightjarError
+from nightjar.text import rouge
 
 SUMS = r"""
 name: sums
@@ -148,7 +148,7 @@ def test_rouge_l_takes_the_published_tokens_by_the_reference(tmp_path: Path) -> 
     ]
     tracks = ("default", "xlingual", "xlingual", "xlingual", "default")
     published = [
-        metrics.score([answer], [[text]], track).rougeL[0].round(3)
+        rouge.score([answer], [[text]], track).rougeL[0].round(3)
         for (answer, text), track in zip(pairs, tracks, strict=True)
     ]
     parts = scores_of(tmp_path, pairs)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.text.f1 import f1
 from nightjar.benchmarks.zeroscrolls.metrics import forgiving, has_requested_form
 from nightjar.benchmarks.zeroscrolls.tasks import TASKS
 from nightjar.benchmarks.zeroscrolls.text_metrics import (
@@ -15,6 +14,7 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
     concordance,
     exponential_similarity,
 )
+from nightjar.text.f1 import f1
 
 REFERENCES = {
     "qasper": ["the corpus"],

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.text.f1 import ascii_text, f1, normalised
 from nightjar.benchmarks.zeroscrolls import text_metrics as metrics
 from nightjar.benchmarks.zeroscrolls.text_metrics import (
     accuracy,
@@ -20,8 +19,8 @@ from nightjar.benchmarks.zeroscrolls.text_metrics import (
     concordance,
     exponential_similarity,
     percentage,
-    rouge,
 )
+from nightjar.text.f1 import ascii_text, f1, normalised
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +47,6 @@ def test_the_other_metrics_equal_the_golden_vectors(vectors: dict[str, Any], nam
         assert metric(one["prediction"], one["reference"]) == pytest.approx(one["score"], abs=1e-12), one
         if "parsed" in one:
             assert percentage(one["prediction"]) == one["parsed"]
-
-
-def test_rouge_equals_the_golden_vectors(vectors: dict[str, Any]) -> None:
-    for one in vectors["rouge"]["instances"]:
-        found = [100 * value for value in rouge(one["prediction"], one["references"])]
-        assert found == pytest.approx([one["max"][name] for name in metrics.ROUGE], abs=1e-9), one
-
-
-@given(st.lists(st.text("abcA é1_ .\n-", max_size=40), min_size=2, max_size=4))
-def test_rouge_equals_rouge_score(texts: list[str]) -> None:
-    from rouge_score.rouge_scorer import RougeScorer
-
-    scorer = RougeScorer(list(metrics.ROUGE), use_stemmer=False)
-    each = [scorer.score(reference, texts[0]) for reference in texts[1:]]
-    expected = [max(one[name].fmeasure for one in each) for name in metrics.ROUGE]
-    assert rouge(texts[0], texts[1:]) == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.text("0179.%- ٣", max_size=12))

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.text.porter import stem
 from nightjar.prompts import gpt2_bpe
+from nightjar.text.porter import stem
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

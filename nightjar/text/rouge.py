@@ -1,7 +1,7 @@
 """Exact match, ROUGE-1 and ROUGE-L of Super-NaturalInstructions (compute_metrics.py), equal to the published values.
 
 English: rouge_score's F-measure with Porter stemming. Cross-lingual: the same over GPT-2 byte-level BPE tokens without
-their leading "Ġ", neither lower-cased nor stemmed. The texts of a chunk are cut together (`tokens`), and the
+their leading "Ġ", neither lower-cased nor stemmed. The texts of a chunk are cut together (`token_sequences`), and the
 subsequences of all its pairs are found in one call of rapidfuzz.
 """
 
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from nightjar.benchmarks.text import tokens
 from nightjar.core.arguments import check_lists, check_texts
 from nightjar.core.errors import NightjarError
+from nightjar.text import token_sequences
 
 METRICS = ("exact_match", "rouge1", "rougeL")
 XLINGUAL = "xlingual"
@@ -91,7 +91,7 @@ def _chunk(
     texts, places = _distinct([*predictions, *flat])
     predicted, gold = np.repeat(places[: len(predictions)], counts), places[len(predictions) :]
 
-    cut = (tokens.bpe if track == XLINGUAL else tokens.words)(texts)
+    cut = (token_sequences.bpe if track == XLINGUAL else token_sequences.words)(texts)
     sizes = cut.sizes[predicted], cut.sizes[gold]
     in_order = _overlap(cut.sequences(), predicted, gold)
     # What two texts share as multisets is the longest common subsequence of their sorted tokens. It is at least
@@ -109,7 +109,7 @@ def _chunk(
 
 def _distinct(all_texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     """The distinct texts, plain ASCII first, for those are cut together; and for each text its place there."""
-    numbers, texts = tokens.numbered(all_texts, len(all_texts))
+    numbers, texts = token_sequences.numbered(all_texts, len(all_texts))
     plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
     order = np.concatenate([np.flatnonzero(plain), np.flatnonzero(~plain)])
     places = np.empty_like(order)
@@ -118,7 +118,7 @@ def _distinct(all_texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _overlap(
-    sequences: tokens.Sequences, predicted: NDArray[np.int64], gold: NDArray[np.int64]
+    sequences: token_sequences.Sequences, predicted: NDArray[np.int64], gold: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     lengths: NDArray[np.int64] = process.cpdist(
         [sequences[place] for place in predicted.tolist()],

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.text import metrics, tokens
 from nightjar.core.errors import NightjarError
 from nightjar.prompts import gpt2_bpe
+from nightjar.text import rouge, token_sequences
 
 WORDS = st.sampled_from(
     ["Nation", "nations", "nationally", "ties", "is", "It's", "café", "2,000", "北京", "", "a_b"]
@@ -34,10 +34,10 @@ class BpeTokens:
 def test_golden(golden: Path) -> None:
     cases = json.loads((golden / "sni_em_rougeL.json").read_text())["cases"]
     predictions, references = [case["prediction"] for case in cases], [case["references"] for case in cases]
-    plain = metrics.score(predictions, references)
-    crossing = metrics.score(predictions, references, metrics.XLINGUAL)
+    plain = rouge.score(predictions, references)
+    crossing = rouge.score(predictions, references, rouge.XLINGUAL)
     for number, case in enumerate(cases):
-        assert metrics.normalise(case["prediction"]) == case["normalized_prediction"]
+        assert rouge.normalise(case["prediction"]) == case["normalized_prediction"]
         assert BpeTokens().tokenize(case["prediction"]) == case["xlingual_prediction_tokens"]
         assert plain.exact_match[number] == crossing.exact_match[number] == case["exact_match"]
         assert plain.rouge1[number] == pytest.approx(case["rouge1"], abs=1e-12)
@@ -57,7 +57,7 @@ def test_equal_to_rouge_score(cases: list[tuple[str, list[str]]], crossing: bool
         if crossing
         else rouge_scorer.RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
     )
-    ours = metrics.score(predictions, references, metrics.XLINGUAL if crossing else "default")
+    ours = rouge.score(predictions, references, rouge.XLINGUAL if crossing else "default")
     for number, (prediction, group) in enumerate(cases):
         theirs = [scorer.score(reference, prediction) for reference in group]
         # Not approximately: the same operations in the same order.
@@ -66,21 +66,21 @@ def test_equal_to_rouge_score(cases: list[tuple[str, list[str]]], crossing: bool
 
 
 def test_texts_of_other_scripts() -> None:
-    scores = metrics.score(["北京", "北京"], [["北京"], ["北京。"]])
+    scores = rouge.score(["北京", "北京"], [["北京"], ["北京。"]])
     assert scores.exact_match.tolist() == [1.0, 0.0]  # a Chinese full stop is not ASCII punctuation
     assert scores.rougeL.tolist() == [0.0, 0.0]  # no token at all
-    assert metrics.score(["北京"], [["北京"]], metrics.XLINGUAL).rougeL.tolist() == [1.0]
+    assert rouge.score(["北京"], [["北京"]], rouge.XLINGUAL).rougeL.tolist() == [1.0]
 
 
 def test_articles_stay_and_case_goes() -> None:
-    assert metrics.normalise(" The  U.S. \n dollar!") == "the us dollar"
-    assert metrics.score(["the cat"], [["cat"]]).exact_match[0] == 0.0
+    assert rouge.normalise(" The  U.S. \n dollar!") == "the us dollar"
+    assert rouge.score(["the cat"], [["cat"]]).exact_match[0] == 0.0
 
 
 def test_no_prediction_or_no_reference() -> None:
-    assert metrics.score([], []).rougeL.dtype == np.float64
+    assert rouge.score([], []).rougeL.dtype == np.float64
     with pytest.raises(NightjarError, match="at least one reference"):
-        metrics.score(["a"], [[]])
+        rouge.score(["a"], [[]])
 
 
 def many(count: int) -> tuple[list[str], list[list[str]]]:
@@ -97,15 +97,15 @@ def many(count: int) -> tuple[list[str], list[list[str]]]:
 
 def test_chunks_change_nothing() -> None:
     answers, references = many(300)
-    whole = metrics.score(answers, references)
-    parts = metrics.score(answers, references, letters=400)
-    for name in metrics.METRICS:
+    whole = rouge.score(answers, references)
+    parts = rouge.score(answers, references, letters=400)
+    for name in rouge.METRICS:
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
     assert 0 < whole.rougeL.mean() < whole.rouge1.mean() < 1
 
 
 def test_more_words_than_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     answers, references = many(40)
-    plain = metrics.score(answers, references)
-    monkeypatch.setattr(tokens, "_CHARACTERS", 2)
-    assert np.array_equal(metrics.score(answers, references).rouge1, plain.rouge1)
+    plain = rouge.score(answers, references)
+    monkeypatch.setattr(token_sequences, "_CHARACTERS", 2)
+    assert np.array_equal(rouge.score(answers, references).rouge1, plain.rouge1)

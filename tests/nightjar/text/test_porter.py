@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.text import porter
+from nightjar.text import porter
 
 # Every suffix of every step, before and after the steps that change it.
 SUFFIXES = (

@@ -81,12 +81,12 @@ def ascii_text(text: str) -> str:
 def _ascii(character: str) -> str:
     if character in SIGNS:
         return SIGNS[character]
-    ascii_text = str(unidecode(character))
-    ascii_text = "" if ascii_text.strip() == _UNKNOWN else ascii_text
-    if not ascii_text and any(ord(character) in block for block in _COMPATIBLE):
+    letters = str(unidecode(character))
+    letters = "" if letters.strip() == _UNKNOWN else letters
+    if not letters and any(ord(character) in block for block in _COMPATIBLE):
         compatible = unicodedata.normalize("NFKC", character)
         return "".join(map(_ascii, compatible)) if compatible != character else ""
-    return ascii_text
+    return letters
 
 
 def published_words(text: str) -> list[str]:
@@ -104,7 +104,12 @@ def f1(answer: str, reference: str, words: Callable[[str], list[str]] = publishe
     """F1 of the words of both texts as multisets; 0 without a common word, also if both are empty."""
     predicted, gold = words(answer), words(reference)
     common = (Counter(predicted) & Counter(gold)).total()
+    return f_measure(common, len(predicted), len(gold))
+
+
+def f_measure(common: int, predicted: int, gold: int) -> float:
+    """The harmonic mean of precision and recall of two sizes that have so much in common; 0 if that is nothing."""
     if not common:
         return 0.0
-    precision, recall = common / len(predicted), common / len(gold)
+    precision, recall = common / predicted, common / gold
     return 2 * precision * recall / (precision + recall)

@@ -1,1 +1,0 @@
-"""Scores of one text against reference texts: ROUGE and exact match."""
