@@ -1,1 +1,1 @@
-"""What Nightjar computes: plain functions from tables to tables, one folder a stage of the graph."""
+"""Stages of the graph: plain functions from tables to tables, one folder a stage."""

@@ -42,7 +42,7 @@ def code_of(stage: str) -> str:
 
 
 def folder_of(stage: str, cache_key: Mapping[str, Any], folder: Path = paths.CHECKPOINTS) -> Path:
-    """Where the checkpoint of a run is; what else the run needs to resume may lie there and goes with it."""
+    """Return the folder of a run's checkpoint; other files that resuming needs may lie there and go with it."""
     return folder / stage.replace("@", "-") / digest(cache_key)
 
 
@@ -107,7 +107,7 @@ class Checkpoint:
                 good = self._read(part)
                 if part == self.part:  # what follows would spoil what is appended
                     os.ftruncate(self._file, good)
-                    self._end = good
+                    self._size = good
             self._open = stack.pop_all()
         if self.shard is None:
             self._forget_others()
@@ -159,11 +159,11 @@ class Checkpoint:
         """Record a finished unit; it is on the disk when this returns. Raises OSError if the disk is full."""
         name = unit if self._keys is None else self._keys[unit]
         line = json.dumps({"unit": name, "value": value}).encode() + b"\n"
-        start, left = self._end, line
-        while left:
-            left = left[os.write(self._file, left) :]
+        start, remaining = self._size, line
+        while remaining:
+            remaining = remaining[os.write(self._file, remaining) :]
         os.fsync(self._file)
-        self._end += len(line)
+        self._size += len(line)
         self._places[unit] = (self.part, start, len(line))
 
     def remove(self) -> None:

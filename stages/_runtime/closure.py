@@ -53,17 +53,17 @@ def code_alone(source: bytes, tree: ast.Module, without: str = "") -> bytes:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    text, end = [], 0
+    text, copied = [], 0
     for node in _statements(tree.body):
         if _is_docstring(node) or (without and _assigns(node, without)):
-            text.append(source[end : starts[node.lineno - 1] + node.col_offset])
-            end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
-    text.append(source[end:])
+            text.append(source[copied : starts[node.lineno - 1] + node.col_offset])
+            copied = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+    text.append(source[copied:])
     return _PIECE.sub(lambda piece: piece[1] or b"", b"".join(text)).strip()
 
 
 def _is_docstring(node: ast.stmt) -> bool:
-    """Whether the statement is a string alone, which does nothing."""
+    """Tell whether the statement is a string alone, which does nothing."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -72,7 +72,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _assigns(node: ast.stmt, variable: str) -> bool:
-    """Whether the statement assigns to the variable."""
+    """Tell whether the statement assigns to the variable."""
     if not isinstance(node, ast.Assign | ast.AnnAssign):
         return False
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -132,7 +132,7 @@ class SourceFile:
 
     @cached_property
     def imports(self) -> list[Import]:
-        """What the file imports when it runs: not the imports for type checkers."""
+        """Imports of the file when it runs: not the imports for type checkers."""
         return list(self._imports(self._tree.body))
 
     @cached_property
@@ -149,7 +149,7 @@ class SourceFile:
 
     @property
     def reads_files(self) -> bool:
-        """Whether the file may read data beside it."""
+        """Tell whether the file may read data beside it."""
         return _READS_FILES.search(self.code) is not None
 
     def attributes(self, name: str) -> set[str]:

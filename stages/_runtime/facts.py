@@ -21,7 +21,7 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def fault(facts: Mapping[str, Any], needed: Iterable[str]) -> str:
-    """What is wrong with the form of facts: the first key of `needed` that is missing, or a value of another kind;
+    """Return the fault in the form of facts: the first key of `needed` that is missing, or a value of another kind;
     empty if nothing is. Stages of other repositories may leave keys out.
     """
     for name in needed:

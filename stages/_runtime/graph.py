@@ -1,4 +1,4 @@
-"""What dvc.yaml, the only list of stages, says of them: their items, and which run a model."""
+"""Items of the stages in dvc.yaml, the only list of stages, and those that run a model."""
 
 from __future__ import annotations
 

@@ -49,25 +49,25 @@ def expected(root: Path) -> dict[str, float]:
     A stage has now the rows that its facts have, or else those of its latest run. Stages of other projects have none. A
     stage without such a run is left out.
     """
-    found = {}
+    medians = {}
     for stage, runs in _runs(root).items():
         rows = _rows(root, stage)
         now = runs[-1][1] if rows is None else rows
         similar = [seconds for seconds, had in runs if _about(had, now)]
         if similar:
-            found[stage] = statistics.median(similar[-LATEST:])
-    return found
+            medians[stage] = statistics.median(similar[-LATEST:])
+    return medians
 
 
-def _about(one: int | None, other: int | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return max(one, other) <= FACTOR * min(one, other)
+def _about(rows: int | None, other_rows: int | None) -> bool:
+    if rows is None or other_rows is None:
+        return rows is other_rows
+    return max(rows, other_rows) <= FACTOR * min(rows, other_rows)
 
 
 def _runs(root: Path) -> dict[str, list[tuple[float, int | None]]]:
     """The seconds and rows of the runs of each stage, the latest last. Broken lines are skipped."""
-    found: dict[str, list[tuple[float, int | None]]] = {}
+    stage_runs: dict[str, list[tuple[float, int | None]]] = {}
     try:
         with (root / paths.HISTORY).open("rb") as file:
             file.seek(-min(READ_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
@@ -79,10 +79,10 @@ def _runs(root: Path) -> dict[str, list[tuple[float, int | None]]]:
             entry = parse(line)
             stage, seconds, rows = entry["stage"], float(entry["seconds"]), entry["rows"]
             if isinstance(stage, str) and math.isfinite(seconds) and (rows is None or _is_count(rows)):
-                found.setdefault(stage, []).append((max(seconds, 0.0), rows))
+                stage_runs.setdefault(stage, []).append((max(seconds, 0.0), rows))
         except (ValueError, KeyError, TypeError, OverflowError):
             continue
-    return found
+    return stage_runs
 
 
 def _rows(root: Path, stage: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What every stage's `python -m stages.<stage> [item]` shares: parameters in, errors as one line, facts out.
+"""Frame of every stage's `python -m stages.<stage> [item]`: parameters in, errors as one line, facts out.
 
 The facts of a run (rows in, out and rejected, what it read and wrote, versions, seed) are a DVC metric in
 data/metrics. Seconds are not among them: with a clock inside, two equal runs would differ. Those of good runs go to the
@@ -60,7 +60,7 @@ class Stage:
 
     @property
     def item(self) -> str:
-        """What follows the @ in the stage's name: a dataset, a tool, a recipe."""
+        """Name after the @ of the stage's name: a dataset, a tool, a recipe."""
         return self.name.partition("@")[2]
 
     def reads(self, *paths: Path) -> None:
@@ -207,10 +207,10 @@ def main(
     except NightjarError as error:
         _fail(error)
     except OSError as error:
-        known = from_os_error(error, name)
-        if known is None:
+        reported = from_os_error(error, name)
+        if reported is None:
             raise
-        _fail(known)
+        _fail(reported)
     if not shard and not os.environ.get(history.TIMED):
         history.append(Path(), name, time.monotonic() - started)
 

@@ -25,22 +25,22 @@ PACKAGES = ("torch", "transformers")
 
 def run(stage: Stage) -> None:
     name, params = stage.item, stage.params.augment
-    own = params.tools[name]
-    tool = make(name, own.resource, stage.params.tools[ALL_TOOLS][name])
+    tool_settings = params.tools[name]
+    tool = make(name, tool_settings.resource, stage.params.tools[ALL_TOOLS][name])
     documents = from_documents(tables.read_rows(paths.CORPUS, contracts.DOCUMENTS))
-    held_out_ids = held_out([one.id for one in documents], params.held_out_documents, stage.params.seed)
+    held_out_ids = held_out([row.id for row in documents], params.held_out_documents, stage.params.seed)
     chosen: list[Source] = []
     counts: dict[str, Any] = {}
     rules: Counter[str] = Counter()
-    others = [one for one in documents if one.id not in held_out_ids]
+    training_documents = [row for row in documents if row.id not in held_out_ids]
     targets = from_instances(tables.read_rows(paths.SPLIT, contracts.TRAIN))
-    for source, sources, words, most in (
-        ("corpus", others, params.max_document_words, params.max_documents),
+    for source, sources, words, limit in (
+        ("corpus", training_documents, params.max_document_words, params.max_documents),
         ("train", targets, None, params.max_targets),
     ):
         suitable = suited(tool, sources, stage.params.seed, words)
-        rules.update(one.rule for one in suitable)
-        drawn = draw(name, suitable, most, stage.params.seed)
+        rules.update(row.rule for row in suitable)
+        drawn = draw(name, suitable, limit, stage.params.seed)
         counts[source] = {"seen": len(sources), "suited": len(suitable), "chosen": len(drawn)}
         chosen += drawn
 
@@ -50,9 +50,9 @@ def run(stage: Stage) -> None:
     prepare(stage.params.seed, stage.params.threads)
     lm = load(paths.LANGUAGE_MODEL, params.precision)
     settings = Settings(
-        sampling_threshold=own.sampling_threshold,
-        positions=own.positions,
-        samples=own.samples,
+        sampling_threshold=tool_settings.sampling_threshold,
+        positions=tool_settings.positions,
+        samples=tool_settings.samples,
         temperature=params.temperature,
         max_call_tokens=params.max_call_tokens,
         max_text_tokens=params.max_text_tokens,
@@ -68,28 +68,28 @@ def run(stage: Stage) -> None:
         "machine": [device_name(), stage.params.threads],
         "code": [
             code_of("augment"),
-            contents(Path(own.code)),
+            contents(Path(tool_settings.code)),
             *map(version, PACKAGES),
         ],
-        "texts": digest({"all": [asdict(one) for one in chosen]}),
+        "texts": digest({"all": [asdict(row) for row in chosen]}),
     }
     toolbox = Toolbox([tool])
     annotator = Annotator(lm, tool, settings, toolbox)
 
     batches = plan(
-        [len(lm.tokenizer.encode(f"{one.text.context} {one.text.body}")) for one in chosen],
+        [len(lm.tokenizer.encode(f"{row.text.context} {row.text.body}")) for row in chosen],
         params.batch_texts,
     )
 
     def annotate(number: int) -> dict[str, Any]:
-        some = [chosen[place] for place in batches[number]]
+        batch = [chosen[place] for place in batches[number]]
         with count_work(lm) as work:
-            found = annotator.annotate(
-                [one.text for one in some], [one.seed(stage.params.seed, name) for one in some]
+            annotations = annotator.annotate(
+                [row.text for row in batch], [row.seed(stage.params.seed, name) for row in batch]
             )
         problems = dict(toolbox.problems)
         toolbox.problems.clear()
-        texts = [_unit(name, one, each) for one, each in zip(some, found, strict=True)]
+        texts = [_unit(name, row, annotated) for row, annotated in zip(batch, annotations, strict=True)]
         return {"texts": texts, "tokens": work.tokens, "problems": problems}
 
     with stage.run_resumable(
@@ -103,15 +103,20 @@ def run(stage: Stage) -> None:
             return
         units = list(values)
         places = [place for batch in batches for place in batch]
-        by_place = dict(zip(places, [one for unit in units for one in unit["texts"]], strict=True))
+        by_place = dict(zip(places, [row for unit in units for row in unit["texts"]], strict=True))
         texts = [by_place[place] for place in range(len(chosen))]
-        rows = [one for text in texts for one in text["rows"]]
+        rows = [row for text in texts for row in text["rows"]]
         output = paths.CANDIDATES / name
         with tables.ArtifactWriter(output) as writer:
             writer.write(contracts.CANDIDATES, rows)
-    stage.reads(paths.CORPUS, paths.SPLIT, paths.LANGUAGE_MODEL, *([own.resource] if own.resource else []))
+    stage.reads(
+        paths.CORPUS,
+        paths.SPLIT,
+        paths.LANGUAGE_MODEL,
+        *([tool_settings.resource] if tool_settings.resource else []),
+    )
     stage.writes(output)
-    measured = sum(one["status"] == "measured" for one in rows)
+    measured = sum(row["status"] == "measured" for row in rows)
     stage.count(rows_in=len(rows), rows_out=measured, rejected=len(rows) - measured)
     refused = Counter(text["refused"] for text in texts if text["refused"])
     stage.details["texts"] = counts | {
@@ -124,7 +129,7 @@ def run(stage: Stage) -> None:
     # Likely places where no call was sampled: before the first word of a document, and inside of a character.
     stage.details["positions_left_out"] = sum(text["left_out"] for text in texts)
     stage.details["positions_inside_characters"] = sum(text["inside"] for text in texts)
-    stage.details["candidates"] = dict(sorted(Counter(one["status"] for one in rows).items()))
+    stage.details["candidates"] = dict(sorted(Counter(row["status"] for row in rows).items()))
     # Those that the model read, padding included, but for the tool's instructions.
     stage.details["tokens_computed"] = sum(unit["tokens"] for unit in units)
     stage.details["tool"] = {"name": tool.name, "version": tool.version}
@@ -133,15 +138,15 @@ def run(stage: Stage) -> None:
     stage.details["problems"] = dict(sorted(problems.items()))
 
 
-def _unit(name: str, one: Source, found: Annotated) -> dict[str, Any]:
-    """What the checkpoint keeps of a text."""
-    rows = [row(name, one, candidate) for candidate in found.candidates]
+def _unit(name: str, source: Source, annotated: Annotated) -> dict[str, Any]:
+    """Return the entry of a text in the checkpoint."""
+    rows = [row(name, source, candidate) for candidate in annotated.candidates]
     return {
         "rows": rows,
-        "left_out": found.left_out,
-        "inside": found.inside,
-        "windows": found.windows,
-        "refused": found.refused,
+        "left_out": annotated.left_out,
+        "inside": annotated.inside,
+        "windows": annotated.windows,
+        "refused": annotated.refused,
     }
 
 

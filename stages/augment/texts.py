@@ -30,7 +30,7 @@ class Source:
     rule: str = ""
 
     def seed(self, seed: int, tool: str) -> str:
-        """What its sampling depends on: the calls of a text do not change with which others are annotated."""
+        """Return the seed of its sampling: the calls of a text do not change with which others are annotated."""
         return f"{seed} {tool} {self.source} {self.task_id} {self.id} {self.target}"
 
 
@@ -63,22 +63,22 @@ def suited(tool: Tool, sources: Sequence[Source], seed: int, words: int | None =
 
     Texts of more than `words` words are left out.
     """
-    found = []
-    for one in sources:
-        if words is not None and len(one.text.body.split()) > words:
+    suitable = []
+    for source in sources:
+        if words is not None and len(source.text.body.split()) > words:
             continue
         with calling(f"tool {tool.name}", "its method suits fails"):
-            rule = tool.suits(one.text, random.Random(f"{seed} {one.source} {one.id}").random())
+            rule = tool.suits(source.text, random.Random(f"{seed} {source.source} {source.id}").random())
         if rule:
-            found.append(replace(one, rule=rule))
-    return found
+            suitable.append(replace(source, rule=rule))
+    return suitable
 
 
-def draw(name: str, sources: Sequence[Source], most: int | None, seed: int) -> list[Source]:
-    """At most `most` of the texts for the tool called `name`, drawn with `seed`, in the given order."""
-    if most is None or len(sources) <= most:
+def draw(name: str, sources: Sequence[Source], limit: int | None, seed: int) -> list[Source]:
+    """At most `limit` of the texts for the tool called `name`, drawn with `seed`, in the given order."""
+    if limit is None or len(sources) <= limit:
         return list(sources)
-    drawn = random.Random(f"{seed} {name}").sample(range(len(sources)), most)
+    drawn = random.Random(f"{seed} {name}").sample(range(len(sources)), limit)
     return [sources[place] for place in sorted(drawn)]
 
 
@@ -91,16 +91,16 @@ def plan(lengths: Sequence[int], size: int) -> list[list[int]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def row(name: str, one: Source, candidate: Candidate) -> dict[str, Any]:
+def row(name: str, source: Source, candidate: Candidate) -> dict[str, Any]:
     """A row of contracts.CANDIDATES: a call sampled for the tool called `name`."""
     losses = candidate.losses
     status = "measured" if losses else "no_result" if candidate.call else "malformed"
     return {
         "tool": name,
-        "source": one.source,
-        "task_id": one.task_id,
-        "id": one.id,
-        "target": one.target,
+        "source": source.source,
+        "task_id": source.task_id,
+        "id": source.id,
+        "target": source.target,
         "token": candidate.token,
         "offset": candidate.offset,
         "probability": candidate.probability,

@@ -42,7 +42,7 @@ def run(stage: Stage) -> None:
         for row in tables.read_rows(paths.CANDIDATES / tool, contracts.CANDIDATES)
         if row["gain"] is not None
     ]
-    kept = [row for row in candidates if settings.tools[row["tool"]].keeps(row["gain"])]
+    kept_candidates = [row for row in candidates if settings.tools[row["tool"]].keeps(row["gain"])]
     held = held_out(_documents(), settings.held_out_documents, stage.params.seed)
     keys, names = set(map(key_of, candidates)), call_names(candidates)
     bodies: dict[Key, Body] = {}
@@ -58,20 +58,20 @@ def run(stage: Stage) -> None:
             held_out_texts.append({"id": id_, "text": body.text})
     prices = {name: tool.price for name, tool in settings.tools.items()}
     rules = Rules(frozenset(settings.look_ahead_guard), prices, settings.examples_per_tool)
-    chosen = choose(kept, bodies, rules)
+    chosen = choose(kept_candidates, bodies, rules)
     merged = merged_texts(chosen.calls, bodies)
     _write(merged, held_out_texts, chosen)
 
     stage.reads(*(paths.CANDIDATES / tool for tool in settings.tools), paths.CORPUS, paths.SPLIT)
     stage.writes(paths.CALLS)
     # Rows here are the calls that the filter keeps.
-    stage.count(rows_in=len(kept), rows_out=len(chosen.calls), rejected=len(chosen.rejected))
+    stage.count(rows_in=len(kept_candidates), rows_out=len(chosen.calls), rejected=len(chosen.rejected))
     stage.details["reasons"] = dict(Counter(reason for _, reason in chosen.rejected))
     for source, count in counts.items():
         count["with_calls"] = sum(row["source"] == source for row in merged)
         count["left_out"] = count["texts"] - count["with_calls"] - count["held_out"]
     stage.details["texts"] = {source: dict(count) for source, count in counts.items()}
-    stage.details["below_threshold"] = len(candidates) - len(kept)
+    stage.details["below_threshold"] = len(candidates) - len(kept_candidates)
     stage.details["examples"] = _examples(candidates, bodies, rules)
 
 
@@ -85,11 +85,11 @@ def _documents() -> list[str]:
 
 def _check(settings: Augment) -> None:
     """Raise NightjarError for a tool of the guard that no one has."""
-    known = [*dict.fromkeys([*CALL_NAMES, *settings.tools])]
+    tool_names = [*dict.fromkeys([*CALL_NAMES, *settings.tools])]
     for tool in settings.look_ahead_guard:
-        if tool not in known:
+        if tool not in tool_names:
             where = "params.yaml: augment.look_ahead_guard"
-            raise NightjarError(f"there is no tool {tool!r}", where, f"tools are {', '.join(known)}")
+            raise NightjarError(f"there is no tool {tool!r}", where, f"tools are {', '.join(tool_names)}")
 
 
 def _write(merged: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], chosen: Chosen) -> None:
@@ -115,14 +115,14 @@ def _examples(
 
     As in the paper, before the limit of examples of a tool (appendix B).
     """
-    rules = replace(rules, most=None)
-    found: dict[str, dict[str, dict[str, int]]] = {source: {} for source in SOURCES}
+    rules = replace(rules, max_texts=None)
+    example_counts: dict[str, dict[str, dict[str, int]]] = {source: {} for source in SOURCES}
     for threshold in THRESHOLDS:
         calls = choose((row for row in candidates if row["gain"] >= threshold), bodies, rules).calls
         for source in SOURCES:
             for tool, number in examples(calls, source).items():
-                found[source].setdefault(tool, {})[str(threshold)] = number
-    return found
+                example_counts[source].setdefault(tool, {})[str(threshold)] = number
+    return example_counts
 
 
 if __name__ == "__main__":

@@ -24,12 +24,12 @@ def key_of(row: Candidate) -> Key:
 def call_of(row: Candidate) -> Call:
     """The call of a candidate. Raises NightjarError if it is none, which a damaged artifact has."""
     text = f" {row['call']}"
-    found = find(text, names=None)
-    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(text)):
+    calls = find(text, names=None)
+    if len(calls) != 1 or (calls[0].start, calls[0].end) != (0, len(text)):
         raise NightjarError(
             f"{row['call']!r} is no call", paths.CANDIDATES / row["tool"], "nightjar rebuild augment"
         )
-    return found[0].call
+    return calls[0].call
 
 
 OWN_CALLS = "its text contains a call already"
@@ -51,12 +51,12 @@ class Rules:
     """Which calls may be merged.
 
     `guarded`: tools whose calls must not look ahead. `prices`: nats that are subtracted from the gains of a tool's
-    calls. `most`: the largest number of texts with calls of one tool.
+    calls. `max_texts`: the largest number of texts with calls of one tool.
     """
 
     guarded: Collection[str] = ()
     prices: Mapping[str, float] = field(default_factory=dict)
-    most: int | None = None
+    max_texts: int | None = None
 
     def worth(self, row: Candidate) -> float:
         """The gain of a call less the price of its tool."""
@@ -75,8 +75,8 @@ def choose(rows: Iterable[Candidate], bodies: Mapping[Key, Body], rules: Rules) 
     """The calls to merge of `rows` (contracts.CANDIDATES): one at a position, that with the largest gain.
 
     The paper does not say how to choose between calls at one position. Of equal gains, the first in the order of the
-    rows is taken. At most `rules.most` texts have calls of one tool, those with the largest gains. Raises NightjarError
-    for a call whose text is not among `bodies`.
+    rows is taken. At most `rules.max_texts` texts have calls of one tool, those with the largest gains. Raises
+    NightjarError for a call whose text is not among `bodies`.
     """
     rows = list(rows)
     names = call_names(rows)
@@ -117,14 +117,14 @@ def _refused(row: Candidate, body: Body, own_calls: bool, rules: Rules) -> str |
 
 
 def looks_ahead(row: Candidate, body: Body) -> bool:
-    """Whether the input of the call occurs in the text after the call, but not before it, nor in the context.
+    """Tell whether the input of the call occurs in the text after the call, but not before it, nor in the context.
 
     Offsets are those of " " + text. The rule is published for machine translation (appendix B).
     """
     argument = call_of(row).input
     text = f" {body.text}"
-    known = (text[: row["offset"]], body.context)
-    return argument in text[row["offset"] :] and not any(argument in part for part in known)
+    known_texts = (text[: row["offset"]], body.context)
+    return argument in text[row["offset"] :] and not any(argument in part for part in known_texts)
 
 
 def _limited(rows: Iterable[Candidate], rules: Rules) -> dict[str, set[Key]]:
@@ -135,7 +135,8 @@ def _limited(rows: Iterable[Candidate], rules: Rules) -> dict[str, set[Key]]:
         worth = rules.worth(row)
         texts[key_of(row)] = max(worth, texts.get(key_of(row), worth))
     return {
-        tool: set(sorted(texts, key=lambda text: -texts[text])[: rules.most]) for tool, texts in gains.items()
+        tool: set(sorted(texts, key=lambda text: -texts[text])[: rules.max_texts])
+        for tool, texts in gains.items()
     }
 
 
@@ -158,8 +159,8 @@ def merged_texts(calls: Sequence[Candidate], bodies: Mapping[Key, Body]) -> list
     for key, body in bodies.items():
         if key not in by_text:
             continue
-        own = sorted(by_text[key], key=lambda row: row["offset"])
-        text = insert(f" {body.text}", [(row["offset"], call_of(row), row["result"]) for row in own])
+        text_calls = sorted(by_text[key], key=lambda row: row["offset"])
+        text = insert(f" {body.text}", [(row["offset"], call_of(row), row["result"]) for row in text_calls])
         source, task_id, id_, target = key
         merged.append(
             {
@@ -169,7 +170,7 @@ def merged_texts(calls: Sequence[Candidate], bodies: Mapping[Key, Body]) -> list
                 "target": target,
                 "text": text.removeprefix(" "),
                 "original": body.text,
-                "tools": [row["tool"] for row in own],
+                "tools": [row["tool"] for row in text_calls],
             }
         )
     return merged

@@ -37,13 +37,13 @@ def make_encoder_ready(source: EncoderSource, output: Path) -> dict[str, Any]:
         return prepare_model(source, output, add)
     encoder = encoder_of_entry_point(parsed.name)
     recorded = identity(encoder)
-    found = str(recorded.get("sha256") or digest_of_values(recorded))
-    if source.sha256 and found != source.sha256:
-        what = f"this encoder's sha256 is {found}, params.yaml pins {source.sha256}"
+    encoder_sha256 = str(recorded.get("sha256") or digest_of_values(recorded))
+    if source.sha256 and encoder_sha256 != source.sha256:
+        what = f"this encoder's sha256 is {encoder_sha256}, params.yaml pins {source.sha256}"
         raise NightjarError(what, source.source, PIN)
     record = {"entry": parsed.name, "identity": recorded}
-    with replacing(output) as made:
-        made.mkdir()
-        (made / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    with replacing(output) as folder:
+        folder.mkdir()
+        (folder / RECORD).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     facts = {"source": source.source, "files": [RECORD], "architecture": None}
-    return {**facts, "source_sha256": found, "sha256": found}
+    return {**facts, "source_sha256": encoder_sha256, "sha256": encoder_sha256}

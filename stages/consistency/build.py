@@ -62,23 +62,23 @@ def write_consistency(
     written = labelled = 0
     with ArtifactWriter(output) as writer:
         for task in dict.fromkeys(question.task_id for question in questions):
-            own = [question for question in questions if question.task_id == task]
+            task_questions = [question for question in questions if question.task_id == task]
             first = {
                 (name, question.key): ranking[question.key][0][:depth]
                 for name, ranking in rankings.items()
-                for question in own
+                for question in task_questions
                 if question.key in ranking and len(ranking[question.key][0])
             }
             distinct = np.unique(np.concatenate([*first.values(), np.empty(0, np.int64)]))
             label = dict(zip(distinct.tolist(), labels(task, passages.texts(distinct)), strict=True))
             labelled += len(label)
             rows = []
-            for question in own:
+            for question in task_questions:
                 for name in rankings:
-                    if (found := first.get((name, question.key))) is None:
+                    if (passage_numbers := first.get((name, question.key))) is None:
                         writer.reject(question.dataset, question.file, NO_PASSAGE, name, question.id)
                     else:
-                        rows.append(_row(question, name, found, label))
+                        rows.append(_row(question, name, passage_numbers, label))
             writer.write(CONSISTENCY, rows, part=task)
             written += len(rows)
         return Facts(len(questions) * len(rankings), written, len(writer.rejected), labelled)
@@ -101,11 +101,11 @@ def _row(
 
 def means(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     """The mean share of consistent passages in percent by task and ranking."""
-    found: dict[tuple[str, str], list[float]] = {}
+    task_shares: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        found.setdefault((row["task_id"], row["ranking"]), []).append(row["consistent"])
+        task_shares.setdefault((row["task_id"], row["ranking"]), []).append(row["consistent"])
     result: dict[str, dict[str, float]] = {}
-    for (task, ranking), shares in found.items():
+    for (task, ranking), shares in task_shares.items():
         result.setdefault(task, {})[ranking] = round(100 * sum(shares) / len(shares), 4)
     return result
 
@@ -120,7 +120,7 @@ def labeller(card: QuestionSet, folder: Path) -> Labels:
     if recipe.passages or recipe.shots_per_label:
         fix = f"set consistency.benchmarks.{card.name}.reader to one that reads the question alone"
         raise NightjarError("these readers were trained with passages or demonstrations", folder, fix)
-    form, trains, most = recipe.form, recipe.trains, recipe.text_maxlength
+    form, trains, text_maxlength = recipe.form, recipe.trains, recipe.text_maxlength
     check_form(card, form)
     base = load(Path(record["base"]), recipe.decoder_layers)
     if base.sha256 != record["base_sha256"]:
@@ -135,13 +135,15 @@ def labeller(card: QuestionSet, folder: Path) -> Labels:
         restore_weights(base.reader, trains, folder / safe_name(task))
         targets = base.tokens.targets(card.reader_targets(task), base.reader.start).to(base.device)
         read = [card.reader_text(task, text, form) for text in texts]
-        ids = [base.tokens.input(text, text, most) for text in read]
-        found = [""] * len(texts)
-        for batch in like_length([len(one) for one in ids], PASS_TOKENS):
-            states = [[one] for one in encode_inputs(base.reader, [ids[place] for place in batch])]
+        ids = [base.tokens.input(text, text, text_maxlength) for text in read]
+        answers = [""] * len(texts)
+        for batch in like_length([len(token_ids) for token_ids in ids], PASS_TOKENS):
+            states = [
+                [token_ids] for token_ids in encode_inputs(base.reader, [ids[place] for place in batch])
+            ]
             scores = answer_scores(base.reader, states, None, targets, all_answers(targets, len(batch)))
             for place, best in zip(batch, scores.argmax(dim=1).tolist(), strict=True):
-                found[place] = targets.names[best]
-        return found
+                answers[place] = targets.names[best]
+        return answers
 
     return labels

@@ -19,20 +19,21 @@ def run(stage: Stage) -> None:
         for name in stage.params.benchmarks
     ]
     stage.reads(paths.SPLIT, paths.CORPUS, paths.INDEX)
-    stage.reads(*(path for it in benchmarks for path in (it.questions, it.retrieved) if path))
+    stage.reads(
+        *(path for benchmark in benchmarks for path in (benchmark.questions, benchmark.retrieved) if path)
+    )
     n = stage.params.contamination.ngram
     facts = build(benchmarks, paths.SPLIT, paths.CORPUS, paths.INDEX, paths.CONTAMINATION, n)
     stage.writes(paths.CONTAMINATION)
-    count = sum(it["questions"] for it in facts["benchmarks"].values())
+    count = sum(benchmark["questions"] for benchmark in facts["benchmarks"].values())
     stage.count(count, count)
     stage.details.update(facts)
-    for name, it in facts["benchmarks"].items():
-        message = (
-            f"{it['sides'][ANY]['overlapping']} of {it['questions']} test questions share {n} words in a row"
-        )
+    for name, benchmark in facts["benchmarks"].items():
+        overlapping = benchmark["sides"][ANY]["overlapping"]
+        message = f"{overlapping} of {benchmark['questions']} test questions share {n} words in a row"
         message += " (shorter ones: all of them) with a training text"
-        if it["evidence"] is not None:
-            message += f"; {it['evidence']['reference']} have a reference in their retrieved passages"
+        if benchmark["evidence"] is not None:
+            message += f"; {benchmark['evidence']['reference']} have a reference in their retrieved passages"
         log.info("contamination: %s: %s", name, message)
 
 

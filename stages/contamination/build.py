@@ -88,11 +88,11 @@ def _facts(
 
 def counts(evidence: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Of rows of contracts.EVIDENCE_OVERLAPS: how many, and in how many the first passage, or any, has what."""
-    found = {"questions": len(evidence)}
+    question_counts = {"questions": len(evidence)}
     for part in ("question", "reference"):
         ranks = [row[f"{part}_rank"] for row in evidence]
-        found |= {f"{part}_first": ranks.count(1), part: len(ranks) - ranks.count(None)}
-    return found
+        question_counts |= {f"{part}_first": ranks.count(1), part: len(ranks) - ranks.count(None)}
+    return question_counts
 
 
 _TASK = ("benchmark", "track", "category", "task_id")
@@ -106,35 +106,39 @@ def task_rows(rows: list[dict[str, Any]], overlaps: list[Overlap]) -> list[dict[
     no overlap.
     """
     instances = Counter(tuple(row[name] for name in _TASK) for row in rows)
-    found: dict[tuple[str, str, str], dict[str, set[int]]] = {}
-    for it in overlaps:
-        if it.kind == "short":
+    side_rows: dict[tuple[str, str, str], dict[str, set[int]]] = {}
+    for overlap in overlaps:
+        if overlap.kind == "short":
             names = ["short"]
-        elif it.part == "input":
-            names = ["by_input", "overlapping", *(["mostly"] if it.mostly else [])]
+        elif overlap.part == "input":
+            names = ["by_input", "overlapping", *(["mostly"] if overlap.mostly else [])]
         else:
             names = ["by_reference", "overlapping"]
-        for side in (it.side, *([ANY] if it.side in OF_ANY else [])):
-            row = rows[it.row]
+        for side in (overlap.side, *([ANY] if overlap.side in OF_ANY else [])):
+            row = rows[overlap.row]
             key = (row["benchmark"], row["task_id"], side)
-            of_side = found.setdefault(key, {name: set() for name in _COUNTS})
+            of_side = side_rows.setdefault(key, {name: set() for name in _COUNTS})
             for name in names:
-                of_side[name].add(it.row)
+                of_side[name].add(overlap.row)
     result = []
     for task, number in instances.items():
         head = dict(zip(_TASK, task, strict=True))
         for side in (*SIDES, ANY):
-            of_side = found.get((head["benchmark"], head["task_id"], side), {})
+            of_side = side_rows.get((head["benchmark"], head["task_id"], side), {})
             counted = {name: len(of_side.get(name, ())) for name in _COUNTS}
             share = counted["overlapping"] / number
             result.append({**head, "side": side, "instances": number, **counted, "share": share})
     return result
 
 
-def _row(instance: dict[str, Any], it: Overlap) -> dict[str, Any]:
+def _row(instance: dict[str, Any], overlap: Overlap) -> dict[str, Any]:
     names = ("part", "side", "kind", "ngrams", "matched", "text")
-    source = {"source_task_id": it.source.task_id, "source_id": it.source.id, "source_part": it.source.part}
-    return {**instance, **{name: getattr(it, name) for name in names}, **source}
+    source = {
+        "source_task_id": overlap.source.task_id,
+        "source_id": overlap.source.id,
+        "source_part": overlap.source.part,
+    }
+    return {**instance, **{name: getattr(overlap, name) for name in names}, **source}
 
 
 def _compare(finder: OverlapFinder, side: str, batches: Iterator[tuple[pa.Array, list[Source]]]) -> int:
@@ -151,30 +155,32 @@ def _instances(split: Path, side: Any) -> Iterator[tuple[pa.Array, list[Source]]
     """Inputs and outputs of a side's instances, many tasks in a batch: tasks are small and every batch has a price."""
     columns = ["task_id", "id", "input", "outputs"]
     for table in _gathered(tables.batches(split, side, columns)):
-        outputs = _one(table["outputs"])
+        outputs = _single_chunk(table["outputs"])
         tasks, ids = table["task_id"].to_pylist(), table["id"].to_pylist()
         sources = [Source(task, id, "input") for task, id in zip(tasks, ids, strict=True)]
         parents = pc.list_parent_indices(outputs).to_pylist()
         sources += [Source(tasks[row], ids[row], "output") for row in parents]
-        yield pa.concat_arrays([_one(table["input"]), pc.list_flatten(outputs)]), sources
+        yield pa.concat_arrays([_single_chunk(table["input"]), pc.list_flatten(outputs)]), sources
 
 
 def _questions(benchmarks: Iterable[BenchmarkTexts]) -> Iterator[tuple[pa.Array, list[Source]]]:
     """The questions that systems of any benchmark train on, and their references."""
-    for it in benchmarks:
-        for many in training(it.card, it.questions):
-            texts = [(text, one, "input") for one in many for text in one.texts]
-            texts += [(text, one, "output") for one in many for text in one.references]
+    for benchmark in benchmarks:
+        for question_group in training(benchmark.card, benchmark.questions):
+            texts = [(text, question, "input") for question in question_group for text in question.texts]
+            texts += [
+                (text, question, "output") for question in question_group for text in question.references
+            ]
             yield pa.array([text for text, _, _ in texts], pa.string()), [_source(*of[1:]) for of in texts]
 
 
-def _source(one: QuestionTexts, part: str) -> Source:
-    return Source(f"{one.head['benchmark']}/{one.head['task_id']}", one.head["id"], part)
+def _source(question: QuestionTexts, part: str) -> Source:
+    return Source(f"{question.head['benchmark']}/{question.head['task_id']}", question.head["id"], part)
 
 
 def _documents(corpus: Path) -> Iterator[tuple[pa.Array, list[Source]]]:
     for table in _gathered(tables.batches(corpus, DOCUMENTS, ["id", "text"])):
-        yield _one(table["text"]), [Source(None, id, "text") for id in table["id"].to_pylist()]
+        yield _single_chunk(table["text"]), [Source(None, id, "text") for id in table["id"].to_pylist()]
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -192,6 +198,6 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def _single_chunk(column: pa.ChunkedArray) -> pa.Array:
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined

@@ -65,10 +65,10 @@ def rolling(numbers: NDArray[np.int32], n: int, values: Hashes) -> Hashes:
     Shape (len(numbers) - n + 1,), or (0,) if there are fewer than n.
     """
     count = max(0, len(numbers) - n + 1)
-    found = np.zeros(count, np.uint64)
+    hashes = np.zeros(count, np.uint64)
     for place in range(n):
-        found = found * _FACTOR + values[numbers[place : place + count]]
-    return found
+        hashes = hashes * _FACTOR + values[numbers[place : place + count]]
+    return hashes
 
 
 class Numbered:
@@ -77,8 +77,8 @@ class Numbered:
     """
 
     def __init__(self, texts: Words, vocabulary: pa.Array) -> None:
-        found = pc.index_in(texts.flat, value_set=vocabulary)
-        self.numbers = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
+        word_numbers = pc.index_in(texts.flat, value_set=vocabulary)
+        self.numbers = pc.fill_null(word_numbers, -1).to_numpy(zero_copy_only=False).astype(np.int32)
         self.offsets = texts.offsets
         places = np.arange(len(self.numbers), dtype=np.int64)
         # The first word of no number from each word on; all from there to the end of the text have one otherwise.
@@ -88,8 +88,8 @@ class Numbered:
 
     def owners(self, windows: Ints) -> Ints:
         """The texts that these words are in."""
-        found: Ints = np.searchsorted(self.offsets, windows, side="right") - 1
-        return found
+        text_numbers: Ints = np.searchsorted(self.offsets, windows, side="right") - 1
+        return text_numbers
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,12 @@ class Grams:
         return Hits(grams[same], numbered.owners(windows[same]))
 
     def _equal(self, numbers: NDArray[np.int32], windows: Ints, grams: Ints) -> NDArray[np.bool_]:
-        """Whether the words of each window are those of its n-gram."""
-        same = np.ones(len(windows), np.bool_)
+        """Tell whether the words of each window are those of its n-gram."""
+        equal = np.ones(len(windows), np.bool_)
         first = self.first[grams]
         for step in range(self.n):
-            same &= numbers[windows + step] == self.numbers[first + step]
-        return same
+            equal &= numbers[windows + step] == self.numbers[first + step]
+        return equal
 
 
 def _runs(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:

@@ -29,7 +29,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What a part of a test question has in common with a side: `matched` of its `ngrams`, the first of them, and where
+    """Words that a part of a test question shares with a side: `matched` of its `ngrams`, the first of them, and where
     that was met first. An input of fewer words than an n-gram, but SHORTEST or more, is of the kind `whole`: it is in a
     training text. Other short texts are of the kind `short`: they equal a training text, and are most often labels.
     """
@@ -87,67 +87,69 @@ class OverlapFinder:
             self._record(met.setdefault(length, {}), hits.grams, hits.texts, sources)
         short = np.flatnonzero((split.lengths < self.n) & (split.lengths > 0))
         if len(short) and len(self.short):
-            found = pc.index_in(split.joined(short), value_set=self.short.dictionary)
-            places = pc.fill_null(found, -1).to_numpy(zero_copy_only=False)
+            dictionary_places = pc.index_in(split.joined(short), value_set=self.short.dictionary)
+            places = pc.fill_null(dictionary_places, -1).to_numpy(zero_copy_only=False)
             self._record(met.setdefault(0, {}), places[places >= 0], short[places >= 0], sources)
 
     @staticmethod
-    def _record(known: dict[int, Source], numbers: Ints, texts: Ints, sources: Any) -> None:
+    def _record(first_sources: dict[int, Source], numbers: Ints, texts: Ints, sources: Any) -> None:
         distinct, first = np.unique(numbers, return_index=True)
         for number, place in zip(distinct.tolist(), first.tolist(), strict=True):
-            if number not in known:
-                known[number] = sources(int(texts[place]))
+            if number not in first_sources:
+                first_sources[number] = sources(int(texts[place]))
 
     def overlaps(self) -> list[Overlap]:
         """Every test question's part that has something in common with a side, in the order of the questions."""
-        found = [
+        all_overlaps = [
             overlap
             for side, met in self.met.items()
             for overlap in (*self._by_grams(side, met), *self._inside(side, met), *self._by_short(side, met))
         ]
         best: dict[tuple[int, str, str], Overlap] = {}
-        for overlap in found:  # n-grams come first and say more than a short text beside them
+        for overlap in all_overlaps:  # n-grams come first and say more than a short text beside them
             best.setdefault((overlap.row, overlap.part, overlap.side), overlap)
         return [best[key] for key in sorted(best)]
 
     def _by_grams(self, side: str, met: Met) -> list[Overlap]:
-        grams, known = self.grams[self.n], met.get(self.n, {})
+        grams, first_sources = self.grams[self.n], met.get(self.n, {})
         groups = self.rows[grams.texts] * len(PARTS) + self.parts[grams.texts]
         size = len(PARTS) * (int(self.rows.max(initial=-1)) + 1)
         hit = np.zeros(len(grams), np.bool_)
-        hit[list(known)] = True
+        hit[list(first_sources)] = True
         matches = hit[grams.which]
         ngrams = np.bincount(groups, minlength=size)
         matched = np.bincount(groups[matches], minlength=size)
         matched_groups, first = np.unique(groups[matches], return_index=True)
         windows = np.flatnonzero(matches)[first]
-        found = []
+        gram_overlaps = []
         for group, window in zip(matched_groups.tolist(), windows.tolist(), strict=True):
             start = int(grams.windows[window])
             text = " ".join(self.words.flat.slice(start, self.n).to_pylist())
-            source = known[int(grams.which[window])]
+            source = first_sources[int(grams.which[window])]
             row, part = divmod(group, len(PARTS))
             counts = int(ngrams[group]), int(matched[group])
-            found.append(Overlap(row, PARTS[part], side, "ngram", *counts, text, source))
-        return found
+            gram_overlaps.append(Overlap(row, PARTS[part], side, "ngram", *counts, text, source))
+        return gram_overlaps
 
     def _inside(self, side: str, met: Met) -> list[Overlap]:
         """Inputs shorter than an n-gram that are in a text of the side as a whole."""
-        found = []
+        inner_overlaps = []
         for length, grams in self.grams.items():
-            known = met.get(length, {}) if length != self.n else {}
-            for window in np.flatnonzero(np.isin(grams.which, list(known))).tolist():
+            first_sources = met.get(length, {}) if length != self.n else {}
+            for window in np.flatnonzero(np.isin(grams.which, list(first_sources))).tolist():
                 row, start = int(self.rows[grams.texts[window]]), int(grams.windows[window])
                 text = " ".join(self.words.flat.slice(start, length).to_pylist())
-                source = known[int(grams.which[window])]
-                found.append(Overlap(row, PARTS[0], side, "whole", 0, 0, text, source))
-        return found
+                source = first_sources[int(grams.which[window])]
+                inner_overlaps.append(Overlap(row, PARTS[0], side, "whole", 0, 0, text, source))
+        return inner_overlaps
 
     def _by_short(self, side: str, met: Met) -> list[Overlap]:
-        known, found = met.get(0, {}), []
+        first_sources, short_overlaps = met.get(0, {}), []
         for text, number in zip(self.short_texts.tolist(), self.short.indices.to_pylist(), strict=True):
-            if number in known:
+            if number in first_sources:
                 row, part = int(self.rows[text]), PARTS[int(self.parts[text])]
                 words_of = self.short.dictionary[number].as_py()
-                found.append(Overlap(row, part, side, "short", 0, 0, words_of, known[number]))
-        return found
+                short_overlaps.append(
+                    Overlap(row, part, side, "short", 0, 0, words_of, first_sources[number])
+                )
+        return short_overlaps

@@ -79,24 +79,24 @@ def evidence_rows(
     share n words in a row, or if all words of the shorter text are in the passage in a row; a question needs SHORTEST
     words for that.
     """
-    found = _passages(retrieved, index)
-    queries = _words([one.query for one in tested])
-    references = iter(_words([text for one in tested for text in one.references]))
+    question_passages = _passages(retrieved, index)
+    queries = _words([question.query for question in tested])
+    references = iter(_words([text for question in tested for text in question.references]))
 
     @lru_cache(maxsize=4096)
     def runs(passage: str) -> frozenset[str]:
         return frozenset(_runs(passage.split(), n))
 
-    for one, query in zip(tested, queries, strict=True):
-        own = [next(references) for _ in one.references]
-        passages = found.get((one.head["task_id"], one.head["id"]))
+    for question, query in zip(tested, queries, strict=True):
+        question_references = [next(references) for _ in question.references]
+        passages = question_passages.get((question.head["task_id"], question.head["id"]))
         if not passages:
             continue
         yield {
-            **one.head,
+            **question.head,
             "passages": len(passages),
             "question_rank": _rank([query] if len(query) >= SHORTEST else [], passages, n, runs),
-            "reference_rank": _rank(own, passages, n, runs),
+            "reference_rank": _rank(question_references, passages, n, runs),
         }
 
 
@@ -117,24 +117,26 @@ def _runs(text: Sequence[str], n: int) -> list[str]:
 
 
 def _words(texts: Iterable[str]) -> list[list[str]]:
-    found = words(pa.array(texts, pa.string()))
-    flat, ends = found.flat.to_pylist(), found.offsets.tolist()
+    split_words = words(pa.array(texts, pa.string()))
+    flat, ends = split_words.flat.to_pylist(), split_words.offsets.tolist()
     return [flat[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _passages(retrieved: Path, index: Path) -> Mapping[tuple[str, str], list[str]]:
     """The passages of each test question, title and text as words with single blanks, best first."""
-    found: dict[tuple[str, str], list[int]] = {}
+    passage_numbers: dict[tuple[str, str], list[int]] = {}
     if (retrieved / EVIDENCE.name).is_dir():
         columns = ["task_id", "id", "rank", "passage", "title", "text"]
         rows = tables.read(retrieved, EVIDENCE, columns, pc.field("split") == "test")
         rows = rows.sort_by("rank").to_pylist()
         for row in rows:
-            found.setdefault((row["task_id"], row["id"]), []).append(row["passage"])
+            passage_numbers.setdefault((row["task_id"], row["id"]), []).append(row["passage"])
     else:
         ranked = read_rankings(retrieved, "test").items()
-        found = {key: numbers.tolist() for key, (numbers, _) in ranked}
-        rows = Passages(index).rows(sorted({number for numbers in found.values() for number in numbers}))
+        passage_numbers = {key: numbers.tolist() for key, (numbers, _) in ranked}
+        rows = Passages(index).rows(
+            sorted({number for numbers in passage_numbers.values() for number in numbers})
+        )
     texts = {row["passage"]: f"{row['title']}\n{row['text']}" for row in rows}
-    shown = dict(zip(texts, map(" ".join, _words(texts.values())), strict=True))
-    return {key: [shown[number] for number in numbers] for key, numbers in found.items()}
+    passage_texts = dict(zip(texts, map(" ".join, _words(texts.values())), strict=True))
+    return {key: [passage_texts[number] for number in numbers] for key, numbers in passage_numbers.items()}

@@ -107,7 +107,7 @@ DEV = "dev"
 
 @dataclass(frozen=True)
 class Sources:
-    """Where instances, tasks, kept calls and evidence lie; the last two may be None where the recipe wants none."""
+    """Folders of instances, tasks, kept calls and evidence; the last two may be None where the recipe wants none."""
 
     split: Path
     ingested: Path
@@ -127,7 +127,7 @@ class Encoder:
         self, task: Mapping[str, Any], instance_input: str, passages: Sequence[Mapping[str, Any]]
     ) -> list[list[int]]:
         """The ids of the prompt in each variant: one, or the five of the mixed mode (ni_collator.py)."""
-        made = []
+        prompt_ids = []
         for options in variants(self.options):
             text = model_input(
                 task,
@@ -139,10 +139,10 @@ class Encoder:
             )
             ids = self.tokenizer.encode(text)
             # A text that was cut to length may have more tokens when read again: T5's is cut a second time.
-            made.append(
+            prompt_ids.append(
                 self.tokenizer.fit(ids, options.max_source_length) if self.tokenizer.encoder_decoder else ids
             )
-        return made
+        return prompt_ids
 
     def target(self, text: str) -> list[int]:
         """The ids of an answer, cut to `max_target_length`, with the end token last.
@@ -157,7 +157,7 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Unit:
-    """What is encoded at once, and its rows: one task on one side, or a part of the texts."""
+    """Rows that are encoded at once: one task on one side, or a part of the texts."""
 
     side: str
     contract: Table
@@ -280,7 +280,7 @@ def _evidence(retrieved: Path | None, side: str, task_id: str) -> dict[str, list
         return {}
     where = (pc.field("split") == side) & (pc.field("task_id") == task_id)
     rows = tables.read(retrieved, contracts.EVIDENCE, ["id", "rank", "title", "text"], where).to_pylist()
-    found: dict[str, list[dict[str, Any]]] = {}
+    instance_passages: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: row["rank"]):
-        found.setdefault(row["id"], []).append(row)
-    return found
+        instance_passages.setdefault(row["id"], []).append(row)
+    return instance_passages

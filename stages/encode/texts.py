@@ -57,8 +57,8 @@ class TextBuild:
         if contract is contracts.HELD_OUT:
             return tables.read_part(self.merged, contract, part).to_pylist()
         text = "text" if self.recipe.calls else "original"
-        found = tables.read_part(self.merged, contract, part, ["source", "id", text]).to_pylist()
-        return [{"id": row["id"], "text": row[text]} for row in found if row["source"] == "corpus"]
+        merged_rows = tables.read_part(self.merged, contract, part, ["source", "id", text]).to_pylist()
+        return [{"id": row["id"], "text": row[text]} for row in merged_rows if row["source"] == "corpus"]
 
     def encode(self, number: int) -> dict[str, Any]:
         """The unit of that number: its rows of task_id, id, prompts and targets, one a window, and how many texts were
@@ -91,7 +91,7 @@ def windows(tokenizer: Tokenizer, text: str, length: int) -> list[list[int]]:
     if len(ids) <= length:
         return [ids]
     starts = [start for start, _ in spans]
-    calls = [(found.start, found.end) for found in find(spaced, names=None)]
+    calls = [(call.start, call.end) for call in find(spaced, names=None)]
     cuts = [0]
     while len(ids) - cuts[-1] > length:
         cuts.append(_cut(starts, calls, cuts[-1], length))

@@ -104,12 +104,12 @@ def read_answers(questions: list[Question], folder: Path) -> tuple[list[list[str
     Raises NightjarError if a prediction belongs to no question: then predictions and questions are of different runs.
     """
     rows = read_rows(folder, contracts.PREDICTIONS, ["task_id", "id", "answers"])
-    found = {(row["task_id"], row["id"]): row["answers"] for row in rows}
-    wanted = {question.key for question in questions}
-    if unknown := sorted(found.keys() - wanted):
+    answers = {(row["task_id"], row["id"]): row["answers"] for row in rows}
+    question_keys = {question.key for question in questions}
+    if unknown := sorted(answers.keys() - question_keys):
         what = f"{len(unknown)} predictions belong to no question, the first is {unknown[0]}"
         raise NightjarError(what, folder, "predict again on the present questions")
-    return [found.get(question.key) for question in questions], len(wanted) - len(found)
+    return [answers.get(question.key) for question in questions], len(question_keys) - len(answers)
 
 
 if __name__ == "__main__":

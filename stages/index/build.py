@@ -50,13 +50,13 @@ class Source:
                 self.documents += 1
                 pieces = self._cut(row["text"], self._settings.passage_words)
                 self.pieces += len(pieces)
-                own = number
+                first_number = number
                 for start, text in pieces:
                     if self._taken(text):
-                        same = {"document_id": row["id"], "title": row["title"]}
-                        yield {"passage": number, **same, "text": text, "start": start}
+                        document = {"document_id": row["id"], "title": row["title"]}
+                        yield {"passage": number, **document, "text": text, "start": start}
                         number += 1
-                if own == number:
+                if first_number == number:
                     reason = NOTHING_LEFT if pieces else NO_WORDS
                     self._writer.reject(row["dataset"], row["file"], reason, row["text"], row["id"])
 
@@ -159,7 +159,7 @@ def build(
 
 
 class _Texts:
-    """What is indexed of the passages in `folder`, a batch at a time; with `titles`, those of their documents too."""
+    """Indexed texts of the passages in `folder`, a batch at a time; with `titles`, those of their documents too."""
 
     def __init__(self, folder: Path, titles: bool) -> None:
         self._folder, self._titles = folder, titles

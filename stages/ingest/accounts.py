@@ -1,4 +1,4 @@
-"""What every ingest does: files read ahead, rows counted, and refused rows kept with the reason."""
+"""Accounts of an ingest: files read ahead, rows counted, and refused rows kept with the reason."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ RAW_FILE_CHARACTERS = 2000
 def open_file(file: Path) -> BinaryIO:
     """An ordinary file of a dataset's folder, open for reading. Raises UnreadableFile for anything else."""
     try:
-        if (here := kind(file)) != FILE:
-            raise UnreadableFile("cannot be opened", here or "no such file")
+        if (file_kind := kind(file)) != FILE:
+            raise UnreadableFile("cannot be opened", file_kind or "no such file")
         return file.open("rb")
     except OSError as error:
         raise UnreadableFile("cannot be opened", error.strerror or "") from None
@@ -66,10 +66,12 @@ class Statistics:
         return asdict(self)
 
     def facts(self) -> dict[str, Any]:
-        """What belongs in the facts of a stage beside the rows: all but the clock."""
-        left = {"seconds", "rows_in", "rows_out", "rows_rejected"}
-        left |= {name for name in ("lists", "collection", "source", "remarks") if getattr(self, name) is None}
-        return {name: value for name, value in self.as_dict().items() if name not in left}
+        """Return the facts of a stage beside the rows: all but the clock."""
+        left_out = {"seconds", "rows_in", "rows_out", "rows_rejected"}
+        left_out |= {
+            name for name in ("lists", "collection", "source", "remarks") if getattr(self, name) is None
+        }
+        return {name: value for name, value in self.as_dict().items() if name not in left_out}
 
 
 class Ledger:

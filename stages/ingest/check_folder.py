@@ -23,7 +23,7 @@ from stages.ingest.documents import (
     out_of_order,
     read_documents,
 )
-from stages.ingest.findings import BASIC, Finding, Found, Report
+from stages.ingest.findings import BASIC, Finding, Report, TaskFindings
 from stages.ingest.natural_instructions import task_bytes, task_files, tasks_folder
 
 
@@ -43,12 +43,12 @@ def check_folder(path: Path, progress: Progress | None = None) -> Report:
     documents = read_documents(path, files[0].parent)
     report = Report(files=len(files))
     total, done = sum(map(file_size, files)), 0
-    for _, size, (found, count) in read_ahead(files, lambda file: _check(file, documents.hierarchy)):
-        _own_name(found, documents.task_list)
+    for _, size, (task_findings, count) in read_ahead(files, lambda file: _check(file, documents.hierarchy)):
+        _own_name(task_findings, documents.task_list)
         report.instances += count
-        report.findings += found.findings
-        if any(it.level == "error" and it.check in BASIC for it in found.findings):
-            report.broken.append(found.task_id or "")
+        report.findings += task_findings.findings
+        if any(finding.level == "error" and finding.check in BASIC for finding in task_findings.findings):
+            report.broken.append(task_findings.task_id or "")
         done += size
         if progress:
             progress(done, total)
@@ -65,40 +65,40 @@ def check_folder(path: Path, progress: Progress | None = None) -> Report:
     return report
 
 
-def _check(file: Path, hierarchy: Hierarchy | None) -> tuple[Found, int]:
+def _check(file: Path, hierarchy: Hierarchy | None) -> tuple[TaskFindings, int]:
     try:
         return check_task(task_bytes(file), file.stem, hierarchy)
     except UnreadableFile as error:
-        found = Found(file.stem.encode("utf-8", "backslashreplace").decode("utf-8"))
-        found.unreadable(error)
-        return found, 0
+        task_findings = TaskFindings(file.stem.encode("utf-8", "backslashreplace").decode("utf-8"))
+        task_findings.unreadable(error)
+        return task_findings, 0
 
 
-def _own_name(found: Found, listed: TaskList | None) -> None:
+def _own_name(task_findings: TaskFindings, listed: TaskList | None) -> None:
     """Check 14 of one task."""
-    name = found.task_id or ""
+    name = task_findings.task_id or ""
     if any(letter.isupper() for letter in name):
-        found.error(14, "a capital letter in the name")
+        task_findings.error(14, "a capital letter in the name")
     if listed is None:
         return
     if f"{name}.json" in listed.text:
-        found.error(14, "tasks/README.md names it with its ending .json")
+        task_findings.error(14, "tasks/README.md names it with its ending .json")
     times = listed.text.count(name)
     if times == 0:
-        found.error(14, "not in tasks/README.md")
+        task_findings.error(14, "not in tasks/README.md")
     elif times > 1:
-        found.error(14, f"{times} times in tasks/README.md, or part of another name there")
+        task_findings.error(14, f"{times} times in tasks/README.md, or part of another name there")
 
 
 def _task_list(listed: TaskList, present: set[str]) -> list[Finding]:
-    found = Found()
+    list_findings = TaskFindings()
     if listed.repeated:
-        found.error(14, "duplicate lines in tasks/README.md", listed.repeated)
+        list_findings.error(14, "duplicate lines in tasks/README.md", listed.repeated)
     if absent := [name for name in listed.names if name not in present]:
-        found.error(14, "in tasks/README.md, but there is no such file", absent)
+        list_findings.error(14, "in tasks/README.md, but there is no such file", absent)
     if swapped := [f"{before} before {after}" for before, after in out_of_order(listed.names)]:
-        found.error(14, "tasks/README.md is not in the order of numbers", swapped)
-    return found.findings
+        list_findings.error(14, "tasks/README.md is not in the order of numbers", swapped)
+    return list_findings.findings
 
 
 def _splits(documents: Documents, present: Iterable[str], report: Report) -> None:
@@ -119,17 +119,17 @@ def _splits(documents: Documents, present: Iterable[str], report: Report) -> Non
         notes.append("tasks/README.md is missing: listed tasks without a file are not reported")
     if notes:
         report.partly[15] = "; ".join(notes)
-    known = list(dict.fromkeys(documents.task_list.names if documents.task_list else present))
+    known_tasks = list(dict.fromkeys(documents.task_list.names if documents.task_list else present))
     for track, lists in documents.splits.items():
-        found = Found()
-        on: dict[str, list[str]] = {}
+        track_findings = TaskFindings()
+        task_roles: dict[str, list[str]] = {}
         for role in ROLES:
             for name in dict.fromkeys(lists.get(role, ())):
-                on.setdefault(name, []).append(role)
-        if both := [f"{name} ({', '.join(roles)})" for name, roles in on.items() if len(roles) > 1]:
-            found.error(15, f"{track}: on more than one list", both)
-        if len(lists) == len(ROLES) and (missing := [name for name in known if name not in on]):
-            found.error(15, f"{track}: on no list", missing)
-        if documents.task_list and (unknown := sorted(on.keys() - set(known))):
-            found.error(15, f"{track}: on a list, but not in tasks/README.md", unknown)
-        report.findings += found.findings
+                task_roles.setdefault(name, []).append(role)
+        if both := [f"{name} ({', '.join(roles)})" for name, roles in task_roles.items() if len(roles) > 1]:
+            track_findings.error(15, f"{track}: on more than one list", both)
+        if len(lists) == len(ROLES) and (missing := [name for name in known_tasks if name not in task_roles]):
+            track_findings.error(15, f"{track}: on no list", missing)
+        if documents.task_list and (unknown := sorted(task_roles.keys() - set(known_tasks))):
+            track_findings.error(15, f"{track}: on a list, but not in tasks/README.md", unknown)
+        report.findings += track_findings.findings

@@ -21,7 +21,7 @@ from nightjar.core.contracts import STRINGS
 from nightjar.core.json_text import DuplicateKey, NotJson, duplicate_key, exact, has_constant, is_text
 from stages.ingest.check_head import check_head, is_whole, printable
 from stages.ingest.documents import Hierarchy
-from stages.ingest.findings import Found
+from stages.ingest.findings import TaskFindings
 
 FEWEST_INSTANCES, MOST_INSTANCES = 25, 6500
 FEW_OUTPUTS, LEAST_ENTROPY = 15, 0.8
@@ -31,12 +31,12 @@ SKEW_EXEMPT = frozenset({"150"})
 LINK = r"https?://[a-z!$-_]"
 
 
-def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[Found, int]:
+def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[TaskFindings, int]:
     """The findings of checks 1 to 13 in a task file's bytes, and how many instances it has.
 
     Check 12 is left out without a hierarchy.
     """
-    found = Found(task_id)
+    task_findings = TaskFindings(task_id)
     columns = ordinary(data)
     # A blank id names nothing, and ingest makes another: the exact reader reports those.
     if columns is not None and (columns.ids.null_count or blank_texts(columns.ids).any()):
@@ -45,31 +45,35 @@ def check_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) -> tuple[
         head: dict[str, Any] = {key: value for key, value in columns.head.items() if value is not None}
         head["Instances"] = []
         rows, count = Rows(columns.ids, columns.inputs, columns.ids, columns.outputs), len(columns.ids)
-        refuse("input is empty", named(rows.names, pc.binary_length(rows.inputs).to_numpy() == 0), found)
-        refuse(REPEATED_ID, named(rows.names, _repeats(columns.ids)), found)
+        refuse(
+            "input is empty", named(rows.names, pc.binary_length(rows.inputs).to_numpy() == 0), task_findings
+        )
+        refuse(REPEATED_ID, named(rows.names, _repeats(columns.ids)), task_findings)
     else:
         try:
-            head = _parse(data, found)
+            head = _parse(data, task_findings)
         except UnreadableFile as error:
-            found.unreadable(error)
-            return found, 0
+            task_findings.unreadable(error)
+            return task_findings, 0
         instances = head.get("Instances")
         if not isinstance(instances, list):
             if "Instances" in head:
-                found.error(3, "Instances is not a list (ingest refuses the file)", ["Instances"])
-            check_head(head, hierarchy, found)
-            return found, 0
-        rows, count = check_instances(instances, found), len(instances)
-    check_head(head, hierarchy, found)
+                task_findings.error(3, "Instances is not a list (ingest refuses the file)", ["Instances"])
+            check_head(head, hierarchy, task_findings)
+            return task_findings, 0
+        rows, count = check_instances(instances, task_findings), len(instances)
+    check_head(head, hierarchy, task_findings)
     if not FEWEST_INSTANCES < count <= MOST_INSTANCES:
         limits = f"more than {FEWEST_INSTANCES} and at most {MOST_INSTANCES:,} are wanted"
-        found.error(2, f"{count:,} instances; {limits}{'' if count else ' (ingest refuses the file)'}")
-    _inputs(rows, head, found)
-    _outputs(rows, task_id, found)
-    return found, count
+        task_findings.error(
+            2, f"{count:,} instances; {limits}{'' if count else ' (ingest refuses the file)'}"
+        )
+    _inputs(rows, head, task_findings)
+    _outputs(rows, task_id, task_findings)
+    return task_findings, count
 
 
-def _parse(data: bytes, found: Found) -> dict[str, Any]:
+def _parse(data: bytes, task_findings: TaskFindings) -> dict[str, Any]:
     """The object of the file. Duplicate keys, NaN and a byte order mark are reported.
 
     Raises UnreadableFile if it is none.
@@ -82,17 +86,17 @@ def _parse(data: bytes, found: Found) -> dict[str, Any]:
         raise UnreadableFile("not a JSON object")
     laxities = list(_laxities(value, b"NaN" in data or b"Infinity" in data))
     if data.startswith(codecs.BOM_UTF8):
-        found.error(
+        task_findings.error(
             13, "a byte order mark comes first, at which Python's parser stops (ingest takes the file)"
         )
     for message, where in laxities:
         if where:
-            found.allowed(13, message, where)
+            task_findings.allowed(13, message, where)
     return value
 
 
 def _laxities(value: dict[str, Any], constants: bool) -> Iterator[tuple[str, list[str]]]:
-    """What the first parse takes though it is no good JSON, and where: keys of the file, or instances."""
+    """Yield what the first parse takes though it is no valid JSON, and where: keys of the file, or instances."""
     instances = value.get("Instances")
     listed = instances if isinstance(instances, list) else []
     pairs = value.pairs if isinstance(value, DuplicateKey) else list(value.items())
@@ -126,7 +130,7 @@ def _repeats(values: pa.Array) -> np.ndarray:
     return np.asarray(codes <= before)
 
 
-def _inputs(rows: Rows, head: dict[str, Any], found: Found) -> None:
+def _inputs(rows: Rows, head: dict[str, Any], task_findings: TaskFindings) -> None:
     """Checks 3 (blank texts), 6, 7 and 10."""
     length = pc.binary_length(rows.inputs).to_numpy()
     blank = blank_texts(rows.inputs)
@@ -136,19 +140,25 @@ def _inputs(rows: Rows, head: dict[str, Any], found: Found) -> None:
     blank_outputs[of_row[blank_texts(texts)]] = True
     refused = "; only an empty one fails (ingest refuses them)"
     if only_blank := named(rows.names, blank & (length > 0)):
-        found.allowed(3, f"input is blank{refused}", only_blank)
+        task_findings.allowed(3, f"input is blank{refused}", only_blank)
     if blank_outputs.any():
         what = "an output is blank; only a list without outputs fails (ingest refuses them)"
-        found.allowed(3, what, named(rows.output_names, blank_outputs))
+        task_findings.allowed(3, what, named(rows.output_names, blank_outputs))
     if repeated := named(rows.names, _repeats(rows.inputs)):
-        found.error(6, "an input that an earlier instance has; the outputs are to be merged", repeated)
+        task_findings.error(
+            6, "an input that an earlier instance has; the outputs are to be merged", repeated
+        )
     linked = np.asarray(pc.match_substring_regex(rows.inputs, LINK).to_numpy(zero_copy_only=False))
     if linked.any():
-        found.warning(7, "a link in the input", named(rows.names, linked))
-    examples = {printable(it["input"]) for it in _positive_examples(head) if isinstance(it.get("input"), str)}
+        task_findings.warning(7, "a link in the input", named(rows.names, linked))
+    examples = {
+        printable(example["input"])
+        for example in _positive_examples(head)
+        if isinstance(example.get("input"), str)
+    }
     shared = pc.is_in(rows.inputs, pa.array(sorted(examples), pa.string())).to_numpy(zero_copy_only=False)
     if shared.any():
-        found.error(10, "the input of a positive example", named(rows.names, shared))
+        task_findings.error(10, "the input of a positive example", named(rows.names, shared))
 
 
 def _positive_examples(head: dict[str, Any]) -> list[dict[str, Any]]:
@@ -156,21 +166,21 @@ def _positive_examples(head: dict[str, Any]) -> list[dict[str, Any]]:
     return [it for it in examples if isinstance(it, dict)] if isinstance(examples, list) else []
 
 
-def _outputs(rows: Rows, task_id: str, found: Found) -> None:
+def _outputs(rows: Rows, task_id: str, task_findings: TaskFindings) -> None:
     """Checks 8 and 9, over all outputs of all instances."""
     number = task_id.removeprefix("task").partition("_")[0]
     counted = pc.value_counts(rows.outputs.flatten())
     if len(counted) >= FEW_OUTPUTS:
         return
     if not len(counted):
-        found.error(8, "there is no output")
+        task_findings.error(8, "there is no output")
         return
     counts = {row["values"]: row["counts"] for row in counted.to_pylist()}
     if len(counts) < 2:
         if not (number.isdecimal() and int(number) in SINGLE_OUTPUT_EXEMPT):
-            found.error(8, "all outputs are the same", list(counts))
+            task_findings.error(8, "all outputs are the same", list(counts))
             return
-        found.allowed(8, "all outputs are the same; the task is exempt by its number", list(counts))
+        task_findings.allowed(8, "all outputs are the same; the task is exempt by its number", list(counts))
     entropy = normalised_entropy([counts[value] for value in sorted(counts)])
     if entropy > LEAST_ENTROPY:
         return
@@ -178,9 +188,9 @@ def _outputs(rows: Rows, task_id: str, found: Found) -> None:
     shares = ", ".join(f"{counts[value]:,}" for value in values)
     what = f"{len(counts)} distinct outputs, {shares} times: entropy {entropy:.3f}"
     if number in SKEW_EXEMPT:
-        found.allowed(9, f"{what}; the task is exempt by its number", values)
+        task_findings.allowed(9, f"{what}; the task is exempt by its number", values)
     else:
-        found.error(9, what, values)
+        task_findings.error(9, what, values)
 
 
 def normalised_entropy(counts: Sequence[int]) -> float:
@@ -210,16 +220,16 @@ class Rows:
 
 
 def name_of(instance: Any, index: int) -> str:
-    """What an instance is called: its id, or its position where it has none."""
+    """Return the name of an instance: its id, or its position where it has none."""
     own_id = instance.get("id") if isinstance(instance, dict) else None
     return own_id if is_text(own_id) and own_id.strip() else f"#{index}"
 
 
-def check_instances(instances: Sequence[Any], found: Found) -> Rows:
+def check_instances(instances: Sequence[Any], task_findings: TaskFindings) -> Rows:
     """Check 3, instance by instance, and their texts."""
     wrong: dict[str, list[str]] = {}
     let_pass: dict[str, list[str]] = {}
-    known: set[Any] = set()
+    known_ids: set[Any] = set()
     inputs: list[tuple[str, str]] = []
     outputs: list[tuple[str, list[str]]] = []
     for index, item in enumerate(instances):
@@ -238,10 +248,10 @@ def check_instances(instances: Sequence[Any], found: Found) -> Rows:
             outputs.append((name, [printable(answer) for answer in answers]))
         if "id" in item and not isinstance(own_id, list | dict):
             blank = own_id is None or (isinstance(own_id, str) and not own_id.strip())
-            if own_id in known:
+            if own_id in known_ids:
                 again = f"{REPEATED_ID}, blank" if blank else REPEATED_ID
                 wrong.setdefault(again, []).append(name)
-            known.add(own_id)
+            known_ids.add(own_id)
             if blank:
                 what = "an id that is null or blank; it only has to be unique (ingest makes one in its place)"
                 let_pass.setdefault(what, []).append(name)
@@ -254,9 +264,9 @@ def check_instances(instances: Sequence[Any], found: Found) -> Rows:
             what = "half a character; any string is enough (ingest refuses them)"
             let_pass.setdefault(what, []).append(name)
     for problem, where in wrong.items():
-        refuse(problem, where, found)
+        refuse(problem, where, task_findings)
     for what, where in let_pass.items():
-        found.allowed(3, what, where)
+        task_findings.allowed(3, what, where)
     return Rows(*_columns(inputs, pa.string()), *_columns(outputs, STRINGS))
 
 
@@ -293,7 +303,7 @@ def _problems(item: Any) -> Iterator[str]:
         yield "output has an entry that is not a string"
 
 
-def refuse(problem: str, names: Sequence[str], found: Found) -> None:
+def refuse(problem: str, names: Sequence[str], task_findings: TaskFindings) -> None:
     """An error of check 3 in these instances, if there are any, and what ingest does with them."""
     if not names:
         return
@@ -301,7 +311,7 @@ def refuse(problem: str, names: Sequence[str], found: Found) -> None:
         problem += " (ingest makes one in its place)"
     elif problem not in TAKEN:
         problem += " (ingest refuses them)"
-    found.error(3, problem, names)
+    task_findings.error(3, problem, names)
 
 
 def named(names: pa.Array, mask: np.ndarray) -> list[str]:

@@ -47,8 +47,8 @@ log = logging.getLogger("nightjar")
 
 def url_date(url: str) -> date | None:
     """The first valid date in a URL (/2023/01/30/ or 2023-01-30, years 1900 to 2099), or None."""
-    for found in _DATE.finditer(url):
-        year, month, day = (int(part) for part in found.groups() if part is not None)
+    for date_match in _DATE.finditer(url):
+        year, month, day = (int(part) for part in date_match.groups() if part is not None)
         try:
             return date(year, month, day)
         except ValueError:
@@ -100,10 +100,10 @@ def _codec(encoding: str) -> str:
 
 
 def _not_in(encoding: str, name: str, line: int) -> UnreadableFile:
-    shown = "UTF-8" if encoding == "utf-8" else encoding
-    other = "latin-1" if encoding == "utf-8" else "utf-8"
-    fix = f"set ingest.corpus.encodings to {{{json.dumps(name)}: {other}}}, or to its encoding"
-    return UnreadableFile(f"not {shown}", f"line {line}; {fix}")
+    encoding_name = "UTF-8" if encoding == "utf-8" else encoding
+    alternative = "latin-1" if encoding == "utf-8" else "utf-8"
+    fix = f"set ingest.corpus.encodings to {{{json.dumps(name)}: {alternative}}}, or to its encoding"
+    return UnreadableFile(f"not {encoding_name}", f"line {line}; {fix}")
 
 
 def _line(line: str, name: str, default_id: str) -> dict[str, Any] | Refused:
@@ -124,10 +124,10 @@ def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
         id = str(id)
     if id is None or id == "":
         id = default_id
-    known = id if is_text(id) else None
+    known_id = id if is_text(id) else None
 
     def refuse(reason: str, detail: str = "") -> Refused:
-        return Refused(reason, raw_text(value), known, detail)
+        return Refused(reason, raw_text(value), known_id, detail)
 
     key = duplicate_key(value)
     if key is not None:
@@ -153,12 +153,12 @@ def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
 def _kilt(value: dict[str, Any]) -> dict[str, Any]:
     """The fields of a document in a row of KILT, as far as they are valid: `_check` names the others."""
     text, history = value.get("text"), value.get("history")
-    found = {"id": value["wikipedia_id"], "title": value.get("wikipedia_title")}
+    fields = {"id": value["wikipedia_id"], "title": value.get("wikipedia_title")}
     if isinstance(text, list) and all(map(is_text, text)):
-        found["text"] = "\n".join(part.strip("\n") for part in text)
+        fields["text"] = "\n".join(part.strip("\n") for part in text)
     if isinstance(history, dict):
-        found["url"] = history.get("url")
-    return found
+        fields["url"] = history.get("url")
+    return fields
 
 
 def _parquet(file: Path, name: str) -> Iterator[Row]:
@@ -268,8 +268,8 @@ def _name(file: Path) -> str:
 
 def _file_rows(file: Path, encodings: Mapping[str, str], unit: Unit) -> Iterator[Row]:
     """The rows of a file in the encoding of the first pattern that matches it."""
-    found = (encoding for pattern, encoding in encodings.items() if fnmatchcase(file.name, pattern))
-    return rows(file, _name(file), next(found, "utf-8"), unit)
+    matching = (encoding for pattern, encoding in encodings.items() if fnmatchcase(file.name, pattern))
+    return rows(file, _name(file), next(matching, "utf-8"), unit)
 
 
 def _documents(
@@ -277,7 +277,7 @@ def _documents(
 ) -> Iterator[dict[str, Any]]:
     """The documents that are taken, in order; the ledger gets the others and the counts."""
     numbers = ledger.statistics
-    known: set[str] = set()
+    known_ids: set[str] = set()
     for file, results in files:
         name = _name(file)
         numbers.files += 1
@@ -288,12 +288,12 @@ def _documents(
                 if result is None:
                     continue
                 numbers.rows_in += 1
-                if isinstance(result, dict) and result["id"] in known:
+                if isinstance(result, dict) and result["id"] in known_ids:
                     result = Refused("the same id twice", raw_text(_as_given(result)), result["id"])
                 if isinstance(result, Refused):
                     ledger.refuse(name, result)
                 else:
-                    known.add(result["id"])
+                    known_ids.add(result["id"])
                     yield result
                 if progress and numbers.rows_in % 1000 == 0:
                     progress(numbers.bytes, total)

@@ -98,14 +98,14 @@ def ingest_records(
     with ArtifactWriter(output) as writer:
         ledger = Ledger(card.name, writer)
         numbers = ledger.statistics
-        for found in rows_of(card, path, encodings):
+        for result in rows_of(card, path, encodings):
             numbers.rows_in += 1
-            files.add(found.file)
-            if isinstance(found, RefusedRow):
-                ledger.refuse(found.file, Refused(found.reason, found.raw, found.id))
+            files.add(result.file)
+            if isinstance(result, RefusedRow):
+                ledger.refuse(result.file, Refused(result.reason, result.raw, result.id))
             else:
-                remarks.update(found.remarks)
-                tasks.setdefault(found.task_id, []).append(record_row(card.name, found))
+                remarks.update(result.remarks)
+                tasks.setdefault(result.task_id, []).append(record_row(card.name, result))
         for task, rows in sorted(tasks.items()):
             numbers.rows_out += writer.write(RECORDS, rows, part=safe_name(task))
         numbers.tasks, numbers.files = len(tasks), len(files)

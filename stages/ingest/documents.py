@@ -1,4 +1,4 @@
-"""What lies beside the task files of the public repository: the hierarchy, the list of tasks, the splits."""
+"""Documents beside the task files of the public repository: the hierarchy, the list of tasks, the splits."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def task_list(text: str) -> TaskList:
     """The list of tasks in a README: a line a task, its name between the first two backticks."""
     lines = [line for line in text.split("\n") if len(line) > _SHORT]
     names = tuple(line.split("`")[1] for line in lines if "`" in line)
-    known: set[str] = set()
-    repeated = tuple(line for line in lines if line in known or known.add(line))  # type: ignore[func-returns-value]
+    known_lines: set[str] = set()
+    repeated = tuple(line for line in lines if line in known_lines or known_lines.add(line))  # type: ignore[func-returns-value]
     return TaskList(text, names, repeated)
 
 

@@ -89,7 +89,7 @@ BASIC, TEXTS = frozenset({1, 3, 13}), frozenset({2, *range(4, 13)})
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found in a task (None: in a document of the folder): `ids` are the instances, by their
+    """Finding of a check in a task (None: in a document of the folder): `ids` are the instances, by their
     position (#0) where they have no id, or the keys, values or lines it is about.
     """
 
@@ -111,7 +111,7 @@ class Finding:
         }
 
 
-class Found:
+class TaskFindings:
     """Collects the findings of one task."""
 
     def __init__(self, task_id: str | None = None) -> None:
@@ -198,7 +198,7 @@ class Report:
         return "; ".join(notes)
 
 
-def names(ids: Sequence[str], most: int = 3) -> str:
+def names(ids: Sequence[str], limit: int = 3) -> str:
     """The first few ids in one line, and how many more there are."""
-    shown = ", ".join(" ".join(one.split()) or repr(one) for one in ids[:most])
-    return f"{shown}, and {len(ids) - most:,} more" if len(ids) > most else shown
+    first_ids = ", ".join(" ".join(name.split()) or repr(name) for name in ids[:limit])
+    return f"{first_ids}, and {len(ids) - limit:,} more" if len(ids) > limit else first_ids

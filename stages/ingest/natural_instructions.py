@@ -92,7 +92,7 @@ def task_files(path: Path) -> list[Path]:
 
 
 def tasks_folder(path: Path) -> Path:
-    """Where the task files of the dataset's folder `path` are: in its folder tasks, or in itself."""
+    """Return where the task files of the dataset's folder `path` are: in its folder tasks, or in itself."""
     return path / "tasks" if (path / "tasks").is_dir() else path
 
 
@@ -165,11 +165,11 @@ def _log_lists(path: Path, tasks: Path, lists: dict[str, dict[str, int]]) -> Non
     """Log which published lists were copied, or where there are none; warn of those beside the folder."""
     folder, beside = path / "splits", tasks.parent / "splits"
     if lists:
-        found = (
+        list_counts = (
             f"{track} {', '.join(f'{role} {count}' for role, count in sorted(roles.items()))} names"
             for track, roles in lists.items()
         )
-        log.info("published lists in %s: %s", folder, "; ".join(found))
+        log.info("published lists in %s: %s", folder, "; ".join(list_counts))
     elif beside != folder and beside.is_dir():
         log.warning(
             "warning: no published lists in %s: the rule alone decides the split; to use those in %s, "

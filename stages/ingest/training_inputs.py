@@ -24,16 +24,16 @@ _COLUMNS = ["dataset", "file", "task_id", "id", "input"]
 
 
 def is_split(path: Path) -> bool:
-    """Whether the folder is an artifact of the stage split."""
+    """Tell whether the folder is an artifact of the stage split."""
     return (path / SPLIT_TASKS.name).is_dir()
 
 
 def ingest_training_inputs(
-    path: Path, output: Path, most: int | None = None, seed: int = 0, progress: Progress | None = None
+    path: Path, output: Path, limit: int | None = None, seed: int = 0, progress: Progress | None = None
 ) -> Statistics:
     """Write the training inputs of the split at `path` as documents into the artifact `output`.
 
-    A document's id is TASK_ID:ID, its title the task's id, its file the raw file of the task. At most `most` inputs
+    A document's id is TASK_ID:ID, its title the task's id, its file the raw file of the task. At most `limit` inputs
     are taken, drawn by `seed`; a larger bound keeps those of a smaller one. Raises NightjarError if the split has no
     training instances, or none can be used.
     """
@@ -45,10 +45,10 @@ def ingest_training_inputs(
             raise NightjarError(
                 "it has no training instances", path, "set ingest.corpus.path to a folder of documents"
             )
-        if most is not None and most < len(taken):
+        if limit is not None and limit < len(taken):
             random.Random(f"{seed} corpus").shuffle(taken)
-        left = frozenset(taken[most:] if most is not None else ())
-        documents = _documents(path, frozenset(taken), left, ledger)
+        beyond_limit = frozenset(taken[limit:] if limit is not None else ())
+        documents = _documents(path, frozenset(taken), beyond_limit, ledger)
         numbers.rows_out = writer.write_parts(DOCUMENTS, documents, ROWS_PER_PART)
         if progress:
             progress(numbers.bytes, numbers.bytes)
@@ -67,7 +67,7 @@ def _choose(path: Path, ledger: Ledger) -> list[int]:
         for batch in batches(path, table, ["input"])
         for text in batch["input"].to_pylist()
     }
-    known: dict[bytes, str] = {}
+    known_inputs: dict[bytes, str] = {}
     files: set[str] = set()
     taken: list[int] = []
     for place, row in enumerate(_rows(path)):
@@ -77,25 +77,25 @@ def _choose(path: Path, ledger: Ledger) -> list[int]:
         id, key = f"{row['task_id']}:{row['id']}", _digest(row["input"])
         if key in held_out:
             ledger.refuse(row["file"], Refused(held_out[key], row["input"], id))
-        elif key in known:
-            same = Refused("the same input as another document", row["input"], id, known[key])
+        elif key in known_inputs:
+            same = Refused("the same input as another document", row["input"], id, known_inputs[key])
             ledger.refuse(row["file"], same)
         else:
-            known[key] = id
+            known_inputs[key] = id
             taken.append(place)
     numbers.files = len(files)
     return taken
 
 
 def _documents(
-    path: Path, taken: frozenset[int], left: frozenset[int], ledger: Ledger
+    path: Path, taken: frozenset[int], beyond_limit: frozenset[int], ledger: Ledger
 ) -> Iterator[dict[str, Any]]:
-    """The documents at the places `taken`; the ledger gets those of them that are `left` out."""
+    """The documents at the places `taken`; the ledger gets those of them that are `beyond_limit` out."""
     for place, row in enumerate(_rows(path)):
         if place not in taken:
             continue
         id = f"{row['task_id']}:{row['id']}"
-        if place in left:
+        if place in beyond_limit:
             ledger.refuse(row["file"], Refused("beyond ingest.corpus.max_inputs", row["input"], id))
             continue
         source = {"dataset": row["dataset"], "file": row["file"]}

@@ -30,9 +30,9 @@ NO_SYSTEM = "predict.systems has no system for this benchmark"
 def run(stage: harness.Stage) -> None:
     params = stage.params
     tools = list(params.augment.tools)
-    own = stage.folder
-    nodes = facts.present(facts.of(own), params)
-    wanted = [
+    folder = stage.folder
+    nodes = facts.present(facts.of(folder), params)
+    leading_names = [
         "contamination",
         "augment_merge",
         *(f"evaluate@{name}" for name in params.benchmarks),
@@ -42,7 +42,9 @@ def run(stage: harness.Stage) -> None:
     ]
     # Facts of stages that nothing reads are not shown.
     graph = facts.graph(nodes)
-    leading = set(wanted).union(*(networkx.ancestors(graph, name) for name in wanted if name in graph))
+    leading = set(leading_names).union(
+        *(networkx.ancestors(graph, name) for name in leading_names if name in graph)
+    )
     nodes = [node for node in nodes if node.name in leading]
     answered = [name for name in params.benchmarks if params.predict.of(name)]
     unanswered = {name: {"all tasks": NO_SYSTEM} for name in params.benchmarks if name not in answered}
@@ -50,24 +52,27 @@ def run(stage: harness.Stage) -> None:
         raise NightjarError("predict.systems has no system", PARAMS_FILE, "add one, or apply a profile")
     read: list[Path] = []
     benchmarks = [
-        benchmark.read(systems.of(params, name, nodes), nodes, params, own, read.append) for name in answered
+        benchmark.read(systems.of(params, name, nodes), nodes, params, folder, read.append)
+        for name in answered
     ]
-    entries = [entry for one in benchmarks for entry in leaderboard.entries(one.results)]
+    entries = [
+        entry for benchmark_page in benchmarks for entry in leaderboard.entries(benchmark_page.results)
+    ]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
-    sampled = [_calls(tool, params.augment) for tool in tools if (own / paths.CANDIDATES / tool).is_dir()]
+    sampled = [_calls(tool, params.augment) for tool in tools if (folder / paths.CANDIDATES / tool).is_dir()]
     files = {
         **pages.build(
             benchmarks,
             nodes,
             sampled,
             params,
-            contamination.read(own / paths.CONTAMINATION),
-            {**unanswered, **evaluation.left_out(own)},
+            contamination.read(folder / paths.CONTAMINATION),
+            {**unanswered, **evaluation.left_out(folder)},
         ),
         "headline.json": json.dumps(entries, indent=2) + "\n",
     }
 
-    _publish(files, own / paths.REPORT)
+    _publish(files, folder / paths.REPORT)
     stage.reads(
         paths.METRICS,
         paths.CORPUS,
@@ -75,8 +80,8 @@ def run(stage: harness.Stage) -> None:
         paths.CONTAMINATION,
         *(paths.CANDIDATES / tool for tool in tools),
     )
-    for one in benchmarks:
-        name, models = one.systems.card.name, one.systems.models
+    for benchmark_page in benchmarks:
+        name, models = benchmark_page.systems.card.name, benchmark_page.systems.models
         stage.reads(paths.QUESTIONS / name, paths.SCORES / name)
         stage.reads(*(paths.PREDICTIONS / name / system for system in models))
         listed = [params.predict.systems[f"{name}-{system}"] for system in models]
@@ -84,22 +89,22 @@ def run(stage: harness.Stage) -> None:
     stage.reads(*sorted({*read, *stage_runs.steps_files(nodes)}))
     stage.count(len(entries), len(entries))
     stage.details["files"] = sorted(files)
-    stage.writes(own / paths.REPORT)
+    stage.writes(folder / paths.REPORT)
 
 
 def _calls(tool: str, settings: Augment) -> Tool:
     rows = read_rows(paths.CANDIDATES / tool, contracts.CANDIDATES)
-    own = settings.tools[tool]
-    texts = calls.read_texts(paths.CORPUS, paths.SPLIT, rows, own)
-    return calls.summarise(tool, own, rows, texts)
+    tool_settings = settings.tools[tool]
+    texts = calls.read_texts(paths.CORPUS, paths.SPLIT, rows, tool_settings)
+    return calls.summarise(tool, tool_settings, rows, texts)
 
 
 def _publish(files: Mapping[str, str], output: Path) -> None:
     """Write all files or none."""
-    with replacing(output) as made:
+    with replacing(output) as folder:
         for name, text in files.items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_text(text, encoding="utf-8")
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def _changed(
     values: Sequence[Mapping[tuple[str, str, str], tuple[str, float]]],
     folder: Path,
 ) -> dict[str, Any]:
-    """How many answers of a system changed, and those whose score changed most."""
+    """Count how many answers of a system changed, and those whose score changed most."""
     now, before = found
     both = sorted(now.keys() & before.keys())
     changed = [key for key in both if _shown(card, now[key]) != _shown(card, before[key])]

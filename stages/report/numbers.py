@@ -1,4 +1,4 @@
-"""How numbers of a metric are written: in its unit, with as many decimals as its range needs."""
+"""Texts of a metric's numbers: in its unit, with as many decimals as its range needs."""
 
 from __future__ import annotations
 

@@ -35,11 +35,13 @@ def build(
     """
     level = facts.levels(facts.graph(nodes))
     nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
-    cards = [one.systems.card for one in benchmarks]
-    roles = {system: role for one in benchmarks for system, role in one.systems.roles.items()}
+    cards = [benchmark_page.systems.card for benchmark_page in benchmarks]
+    roles = {
+        system: role for benchmark_page in benchmarks for system, role in benchmark_page.systems.roles.items()
+    }
     track_title = _track_title(params, benchmarks)
-    origin = provenance.read(params, nodes, [one.systems for one in benchmarks], root)
-    other = {
+    origin = provenance.read(params, nodes, [benchmark_page.systems for benchmark_page in benchmarks], root)
+    run_pages = {
         "training": stage_runs.training(nodes, roles),
         "calls": augmented.sections(tools, nodes),
         "data": data.sections(nodes, cards, track_title),
@@ -49,12 +51,17 @@ def build(
     }
     menus: list[Menu] = [
         ("Benchmarks", [(f"{card.name}.html", card.title) for card in cards]),
-        ("Run", [(f"{name}.html", TITLES[name]) for name, found in other.items() if found]),
+        (
+            "Run",
+            [(f"{name}.html", TITLES[name]) for name, page_sections in run_pages.items() if page_sections],
+        ),
     ]
     named = _named(origin, roles)
     site = Site(menus, named)
-    columns = [leaderboard.column(one) for one in benchmarks if one.results.tracks]
-    unscored = [one.unscored for one in benchmarks if one.unscored]
+    columns = [
+        leaderboard.column(benchmark_page) for benchmark_page in benchmarks if benchmark_page.results.tracks
+    ]
+    unscored = [benchmark_page.unscored for benchmark_page in benchmarks if benchmark_page.unscored]
     shared: dict[str, Any] = {"confidence": f"{100 * CONFIDENCE:g}%"}
     missing = [
         {"title": registry.load_benchmark(name).title, "tasks": tasks}
@@ -70,17 +77,17 @@ def build(
         "board": leaderboard.context(columns, _instance_pages(benchmarks)),
         "opposites": [],
     }
-    for one in benchmarks:
-        card = one.systems.card
+    for benchmark_page in benchmarks:
+        card = benchmark_page.systems.card
         number = next((column for column in columns if column.card is card), None)
-        named_here = _named(origin, one.systems.roles, card.title)
-        context = benchmark.context(one, number, params)
+        named_here = _named(origin, benchmark_page.systems.roles, card.title)
+        context = benchmark.context(benchmark_page, number, params)
         about["opposites"] += [(card, sentence) for sentence in context["opposites"]]
-        _benchmark(site, one, context, {**shared, "named": named_here})
+        _benchmark(site, benchmark_page, context, {**shared, "named": named_here})
     site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about})
-    for name, found in other.items():
-        if found:
-            site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": found})
+    for name, page_sections in run_pages.items():
+        if page_sections:
+            site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": page_sections})
     site.add(
         {"headline.txt": leaderboard.as_text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)}
     )
@@ -88,7 +95,7 @@ def build(
 
 
 def _named(origin: provenance.Origin, roles: Mapping[str, str], title: str = "") -> dict[str, dict[str, str]]:
-    """What each system is; of a benchmark, what it is there."""
+    """Return the role and the sentence of each system; with `title`, of that benchmark's systems alone."""
     return {
         line["name"]: {"role": roles[line["name"]], "text": line["sentence"]}
         for line in reversed(origin.systems)
@@ -106,19 +113,21 @@ TITLES = {
 }
 
 
-def _benchmark(site: Site, one: BenchmarkPage, context: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
+def _benchmark(
+    site: Site, benchmark_page: BenchmarkPage, context: Mapping[str, Any], shared: Mapping[str, Any]
+) -> None:
     """The page of a benchmark, and the explorer of its instances."""
-    card = one.systems.card
-    shown = {**shared, "one": context}
-    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, shown)
-    site.add({f"scores-{card.name}.csv": one.results.csv()})
+    card = benchmark_page.systems.card
+    page_context = {**shared, "one": context}
+    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, page_context)
+    site.add({f"scores-{card.name}.csv": benchmark_page.results.csv()})
     site.page(
         instances.file(card),
         "instances.html.j2",
         f"{card.title}: instances",
-        instances.context(one.evaluated),
+        instances.context(benchmark_page.evaluated),
     )
-    site.add(instances.files(one.evaluated, shared["named"]))
+    site.add(instances.files(benchmark_page.evaluated, shared["named"]))
 
 
 def _instance_pages(benchmarks: Sequence[BenchmarkPage]) -> dict[tuple[str, str], str]:
@@ -131,8 +140,8 @@ def _instance_pages(benchmarks: Sequence[BenchmarkPage]) -> dict[tuple[str, str]
 
 def _track_title(params: Params, benchmarks: Sequence[BenchmarkPage]) -> Callable[[str], str]:
     """The titles of the split's tracks: those of the benchmark whose test instances are the split's."""
-    for one in benchmarks:
-        group = params.benchmarks[one.systems.card.name]
+    for benchmark_page in benchmarks:
+        group = params.benchmarks[benchmark_page.systems.card.name]
         if group.split:
-            return one.systems.card.track_title
+            return benchmark_page.systems.card.track_title
     return lambda track: track

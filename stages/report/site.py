@@ -41,15 +41,15 @@ class Site:
 
     def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
         """Add a page and the files of its plots."""
-        whole = self._shared | {**context, "page": file, "title": title}
-        roles = {name: it["role"] for name, it in whole["named"].items()}
+        page_context = self._shared | {**context, "page": file, "title": title}
+        roles = {name: it["role"] for name, it in page_context["named"].items()}
 
-        def drawn(it: Plot | Intervals | Gains | Points) -> Plot:
-            plot = it if isinstance(it, Plot) else kinds.of(it, roles)
+        def drawn(block: Plot | Intervals | Gains | Points) -> Plot:
+            plot = block if isinstance(block, Plot) else kinds.of(block, roles)
             self.add(plot.files())
             return plot
 
-        self.add({file: environment().get_template(template).render(whole | {"drawn": drawn})})
+        self.add({file: environment().get_template(template).render(page_context | {"drawn": drawn})})
 
     def add(self, files: Mapping[str, str]) -> None:
         """Add files. Raises NightjarError if the report has one of that name."""
@@ -85,7 +85,7 @@ def _escaped(text: str) -> str:
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """The templates. Every text is escaped and `marked`; a page runs no script but those in `assets/`."""
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         finalize=marked,
@@ -94,11 +94,11 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.globals |= {"ROLES": ROLES, "GLYPHS": dict(ROLES.values())}
-    made.filters["prose"] = prose
-    made.filters |= {"count": numbers.count, "cell": cell}
-    made.tests["of"] = lambda it, name: type(it).__name__ == name
-    return made
+    jinja.globals |= {"ROLES": ROLES, "GLYPHS": dict(ROLES.values())}
+    jinja.filters["prose"] = prose
+    jinja.filters |= {"count": numbers.count, "cell": cell}
+    jinja.tests["of"] = lambda it, name: type(it).__name__ == name
+    return jinja
 
 
 def without_equal(columns: Sequence[Column], rows: Sequence[Row], caption: str = "") -> Table:
@@ -111,20 +111,22 @@ def without_equal(columns: Sequence[Column], rows: Sequence[Row], caption: str =
     explanation = ", ".join(
         f"{columns[at].title} = {text}".replace("= n<", "n<") for at, text in equal.items()
     )
-    kept = [Row([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows]
+    kept_rows = [
+        Row([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows
+    ]
     heads = [it for at, it in enumerate(columns) if at not in equal]
-    return Table(heads, kept, ". ".join(filter(None, (caption.removesuffix("."), explanation))))
+    return Table(heads, kept_rows, ". ".join(filter(None, (caption.removesuffix("."), explanation))))
 
 
-def cell(it: Cell) -> dict[str, Any]:
+def cell(value: Cell) -> dict[str, Any]:
     """The text of a cell, the note below it, whether it is bold, and its share of the metric's range in percent."""
-    if isinstance(it, Noted):
-        return {"text": it.text, "note": it.note, "bold": False, "heat": None}
-    if not isinstance(it, Value):
-        return {"text": "–" if it is None else it, "note": "", "bold": False, "heat": None}
-    shown, interval = (
-        (numbers.signed, numbers.signed_interval) if it.signed else (numbers.value, numbers.interval)
+    if isinstance(value, Noted):
+        return {"text": value.text, "note": value.note, "bold": False, "heat": None}
+    if not isinstance(value, Value):
+        return {"text": "–" if value is None else value, "note": "", "bold": False, "heat": None}
+    write_value, interval = (
+        (numbers.signed, numbers.signed_interval) if value.signed else (numbers.value, numbers.interval)
     )
-    note = interval(it.metric, it.low, it.high, it.n) if it.n or it.low is not None else ""
-    heat = None if it.heat is None else round(100 * it.heat)
-    return {"text": shown(it.metric, it.value), "note": note, "bold": it.bold, "heat": heat}
+    note = interval(value.metric, value.low, value.high, value.n) if value.n or value.low is not None else ""
+    heat = None if value.heat is None else round(100 * value.heat)
+    return {"text": write_value(value.metric, value.value), "note": note, "bold": value.bold, "heat": heat}

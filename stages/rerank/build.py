@@ -67,13 +67,13 @@ def read_tasks(
     """
     passages = Passages(index)
     sides: Mapping[Side, Any] = SIDES if card.has_training_questions else {"test": QUESTIONS}
-    found: dict[str, list[tuple[Side, Question, NDArray[np.int64]]]] = {}
+    task_questions: dict[str, list[tuple[Side, Question, NDArray[np.int64]]]] = {}
     for side, table in sides.items():
         ranked = read_rankings(rankings, side)
         for question in questions_of(read_rows(questions, table)):
             numbers = _ranking(ranked, question, rankings)[0][:candidates]
-            found.setdefault(question.task_id, []).append((side, question, numbers))
-    return [_task(card, name, found[name], passages) for name in sorted(found)]
+            task_questions.setdefault(question.task_id, []).append((side, question, numbers))
+    return [_task(card, name, task_questions[name], passages) for name in sorted(task_questions)]
 
 
 def _ranking(ranked: Mapping[tuple[str, str], Ranking], question: Question, where: Path) -> Ranking:
@@ -86,20 +86,26 @@ def _ranking(ranked: Mapping[tuple[str, str], Ranking], question: Question, wher
 def _task(
     card: QuestionSet,
     name: str,
-    found: Sequence[tuple[Side, Question, NDArray[np.int64]]],
+    side_questions: Sequence[tuple[Side, Question, NDArray[np.int64]]],
     passages: Passages,
 ) -> Task:
-    numbers = np.unique(np.concatenate([own for _, _, own in found]))
+    numbers = np.unique(np.concatenate([passage_numbers for _, _, passage_numbers in side_questions]))
     candidates = passages.texts(numbers)
-    queries = [card.query(question.parts) for _, question, _ in found]
+    queries = [card.query(question.parts) for _, question, _ in side_questions]
     texts = sorted({*queries, *candidates}, key=lambda text: (len(text), text))
     places = {text: place for place, text in enumerate(texts)}
     of_number = np.array([places[text] for text in candidates], np.int64)
     return Task(
         name,
         [
-            Query(side, question, places[text], own, of_number[np.searchsorted(numbers, own)])
-            for (side, question, own), text in zip(found, queries, strict=True)
+            Query(
+                side,
+                question,
+                places[text],
+                passage_numbers,
+                of_number[np.searchsorted(numbers, passage_numbers)],
+            )
+            for (side, question, passage_numbers), text in zip(side_questions, queries, strict=True)
         ],
         texts,
     )
@@ -112,18 +118,18 @@ def embedded(
 
     `vectors` are float32, in Base64: JSON's digits take three times as much. `tokens` are those that were not shared.
     """
-    left, first = set(todo), 0
+    remaining, first = set(todo), 0
     for task in tasks:
         numbers = range(first, first + len(task.units))
         first = numbers.stop
-        if left.isdisjoint(numbers):
+        if remaining.isdisjoint(numbers):
             continue
-        read = _prompts(lm, card, task, settings.max_tokens)
-        base = shared_prefix(lm, read.rows)
+        prompt_rows = _prompts(lm, card, task, settings.max_tokens)
+        base = shared_prefix(lm, prompt_rows.rows)
         shared = len(base.ids) if base else 0
         for number, places in zip(numbers, task.units, strict=True):
-            if number in left:
-                rows = [read.rows[place] for place in places]
+            if number in remaining:
+                rows = [prompt_rows.rows[place] for place in places]
                 vectors = embed(lm, rows, base, BATCH_TOKENS)
                 yield (
                     number,
@@ -132,8 +138,8 @@ def embedded(
                         "size": vectors.shape[1],
                         "tokens": sum(map(len, rows)) - shared * len(rows),
                         "shared": shared,
-                        "left_out": read.left_out,
-                        "cut": sum(place in places for place in read.cut),
+                        "left_out": prompt_rows.left_out,
+                        "cut": sum(place in places for place in prompt_rows.cut),
                     },
                 )
 
@@ -143,12 +149,14 @@ def _prompts(lm: LanguageModel, card: QuestionSet, task: Task, max_tokens: int) 
     rows = prompts(
         lm.tokenizer, lambda text: card.reranking_prompt(task.name, text), prefixes, task.texts, max_tokens
     )
-    whole = len(prefixes) - 1
+    demonstrations = len(prefixes) - 1
     if rows.left_out:
-        what = f"{rows.left_out} of {whole} demonstrations are left out, most texts need their tokens"
+        what = (
+            f"{rows.left_out} of {demonstrations} demonstrations are left out, most texts need their tokens"
+        )
         log.warning("rerank: %s: %s", task.name, what)
     if rows.cut:
-        what = f"texts cut to {max_tokens} tokens, with {whole - rows.left_out} demonstrations"
+        what = f"texts cut to {max_tokens} tokens, with {demonstrations - rows.left_out} demonstrations"
         log.warning("rerank: %s: %s: %d of %d", task.name, what, len(rows.cut), len(task.texts))
     return rows
 
@@ -163,37 +171,40 @@ def write(
     values, facts = iter(units), {}
     with ArtifactWriter(output) as writer:
         for task in tasks:
-            own = [next(values) for _ in task.units]
+            task_units = [next(values) for _ in task.units]
             vectors = np.concatenate(
                 [
-                    np.frombuffer(base64.b64decode(it["vectors"]), np.float32).reshape(-1, it["size"])
-                    for it in own
+                    np.frombuffer(base64.b64decode(unit["vectors"]), np.float32).reshape(-1, unit["size"])
+                    for unit in task_units
                 ]
             )
             for side in SIDES:
-                if queries := [one for one in task.queries if one.side == side]:
+                if queries := [query for query in task.queries if query.side == side]:
                     table = rankings_table(
                         side,
                         [task.name] * len(queries),
-                        [one.question.id for one in queries],
+                        [query.question.id for query in queries],
                         _reordered(queries, vectors, keep),
                     )
                     writer.write(RANKINGS, table, part=f"{safe_name(task.name)}-{side}")
             facts[task.name] = {
                 "texts": len(task.texts),
-                "tokens": sum(it["tokens"] for it in own),
-                "shared_tokens": own[0]["shared"],
-                "demonstrations_left_out": own[0]["left_out"],
-                "texts_cut": sum(it["cut"] for it in own),
+                "tokens": sum(unit["tokens"] for unit in task_units),
+                "shared_tokens": task_units[0]["shared"],
+                "demonstrations_left_out": task_units[0]["left_out"],
+                "texts_cut": sum(unit["cut"] for unit in task_units),
             }
     return facts
 
 
 def _reordered(queries: Sequence[Query], vectors: NDArray[np.float32], keep: int | None) -> Rankings:
-    most = max(len(one.candidates) for one in queries)
-    found = Rankings.empty(len(queries), most if keep is None else min(keep, most))
-    for row, one in enumerate(queries):
-        order, scores = reorder(vectors[one.place], vectors, one.places)
-        count = min(len(order), found.ids.shape[1])
-        found.ids[row, :count], found.scores[row, :count] = one.candidates[order[:count]], scores[:count]
-    return found
+    longest = max(len(query.candidates) for query in queries)
+    reordered = Rankings.empty(len(queries), longest if keep is None else min(keep, longest))
+    for row, query in enumerate(queries):
+        order, scores = reorder(vectors[query.place], vectors, query.places)
+        count = min(len(order), reordered.ids.shape[1])
+        reordered.ids[row, :count], reordered.scores[row, :count] = (
+            query.candidates[order[:count]],
+            scores[:count],
+        )
+    return reordered

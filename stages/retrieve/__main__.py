@@ -5,7 +5,7 @@ from pathlib import Path
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from stages._runtime.stage import Stage, main
-from stages.retrieve.evidence import sources, write_found
+from stages.retrieve.evidence import sources, write_evidence
 from stages.retrieve.retriever import Retriever
 
 
@@ -15,7 +15,7 @@ def run(stage: Stage) -> None:
     split = paths.SPLIT if Path(settings.training) == paths.SPLIT else None
     sides = sources(card, paths.QUESTIONS / card.name, split)
     retriever = Retriever(paths.INDEX, paths.SENTENCE_ENCODER, settings.retriever, stage.params.threads)
-    facts = write_found(retriever, card, sides, paths.RETRIEVED / card.name, settings)
+    facts = write_evidence(retriever, card, sides, paths.RETRIEVED / card.name, settings)
     stage.reads(paths.INDEX, paths.QUESTIONS / card.name, *([split] if split else []), paths.SENTENCE_ENCODER)
     stage.writes(paths.RETRIEVED / card.name)
     stage.count(facts.queries, facts.answered, facts.rejected)

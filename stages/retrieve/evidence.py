@@ -1,4 +1,4 @@
-"""What the retriever finds for questions and instances: their evidence, or their rankings."""
+"""Evidence or rankings of questions and instances, as the retriever gives them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def sources(card: QuestionSet, questions: Path, split: Path | None) -> list[Sour
     return tests
 
 
-def write_found(
+def write_evidence(
     retriever: Retriever,
     card: QuestionSet,
     sides: Sequence[Source],
@@ -103,27 +103,31 @@ def write_found(
     contract, facts = RANKINGS if ranked else EVIDENCE, Facts()
     beside = math.inf if settings.leaves_out == "containing" else LABEL_WORDS if ranked else 0
     if passages > len(retriever.passages):
-        wanted = f"{passages} passages are wanted, the index has {len(retriever.passages)}"
-        log.warning("retrieve: %s: no text gets more", wanted)
+        shortage = f"{passages} passages are wanted, the index has {len(retriever.passages)}"
+        log.warning("retrieve: %s: no text gets more", shortage)
     equal: set[int] = set()
     with ArtifactWriter(output) as writer:
         for source in sides:
             for number, rows in enumerate(_queries(card, source, per_part)):
                 texts = [row["query"] for row in rows]
-                found = retriever.rank(texts, passages, beside)
+                ranked_passages = retriever.rank(texts, passages, beside)
                 facts.queries += len(rows)
-                facts.left_out += found.left_out
+                facts.left_out += ranked_passages.left_out
                 part = f"{source.side}-{number:05d}"
                 tasks, ids = [row["task_id"] for row in rows], [row["id"] for row in rows]
                 if ranked:
-                    writer.write(contract, rankings_table(source.side, tasks, ids, found.rankings), part)
-                else:
-                    _reject(writer, rows, found.rankings)
                     writer.write(
-                        contract, _evidence(retriever, source.side, tasks, ids, found.rankings), part
+                        contract, rankings_table(source.side, tasks, ids, ranked_passages.rankings), part
+                    )
+                else:
+                    _reject(writer, rows, ranked_passages.rankings)
+                    writer.write(
+                        contract,
+                        _evidence(retriever, source.side, tasks, ids, ranked_passages.rankings),
+                        part,
                     )
                 if source.side == "test":
-                    equal.update(found.equal.tolist())
+                    equal.update(ranked_passages.equal.tolist())
                 log.info("retrieve: %d instances", facts.queries)
         if not facts.queries:
             writer.write(contract, [])  # an empty split has an empty table, not none
@@ -134,27 +138,27 @@ def write_found(
     return facts
 
 
-def _reject(writer: ArtifactWriter, rows: Sequence[dict[str, Any]], found: Rankings) -> None:
+def _reject(writer: ArtifactWriter, rows: Sequence[dict[str, Any]], rankings: Rankings) -> None:
     """Reject the rows for which nothing was found."""
-    for place in np.flatnonzero((found.ids < 0).all(axis=1)).tolist():
+    for place in np.flatnonzero((rankings.ids < 0).all(axis=1)).tolist():
         row = rows[place]
         reason = "no passage but its own shares a word with it"
         writer.reject(row["dataset"], row["file"], reason, row["query"], row["id"])
 
 
 def _evidence(
-    retriever: Retriever, side: Side, task_ids: Sequence[str], ids: Sequence[str], found: Rankings
+    retriever: Retriever, side: Side, task_ids: Sequence[str], ids: Sequence[str], rankings: Rankings
 ) -> pa.Table:
     """Rows of contracts.EVIDENCE."""
-    rows, ranks = np.nonzero(found.ids >= 0)
-    texts = retriever.rows(found.ids[rows, ranks])
+    rows, ranks = np.nonzero(rankings.ids >= 0)
+    texts = retriever.rows(rankings.ids[rows, ranks])
     columns = {
         "split": pa.array([side] * len(rows), pa.string()),
         "task_id": _repeated(task_ids, rows),
         "id": _repeated(ids, rows),
         "rank": pa.array(ranks + 1, pa.int32()),
         **{name: texts[name] for name in ("passage", "document_id", "title", "text")},
-        "score": pa.array(found.scores[rows, ranks].astype(np.float64)),
+        "score": pa.array(rankings.scores[rows, ranks].astype(np.float64)),
     }
     return pa.table(columns, schema=EVIDENCE.schema)
 

@@ -53,13 +53,15 @@ class Corpus:
         """
         outer = _Texts(as_words(pa.chunked_array([queries], pa.large_string())))
         pairs: dict[tuple[int, int], bool] = {}
-        for start, there in self._chunks:
-            found = [(query, passage) for passage, query in _contained(there, outer)]
+        for start, chunk in self._chunks:
+            contained_pairs = [(query, passage) for passage, query in _contained(chunk, outer)]
             if beside:
                 longest = outer.lengths + beside
-                found += [it for it in _contained(outer, there) if there.lengths[it[1]] <= longest[it[0]]]
-            for query, passage in found:
-                pairs[query, start + passage] = outer.words[query] == there.words[passage]
+                contained_pairs += [
+                    pair for pair in _contained(outer, chunk) if chunk.lengths[pair[1]] <= longest[pair[0]]
+                ]
+            for query, passage in contained_pairs:
+                pairs[query, start + passage] = outer.words[query] == chunk.words[passage]
         order = sorted(pairs)
         table = np.array(order, np.int64).reshape(-1, 2)
         return Overlaps(table[:, 0], table[:, 1], np.array([pairs[pair] for pair in order], np.bool_))
@@ -89,10 +91,12 @@ class _Texts:
 
     def beginnings(self, size: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The same for the runs that the texts begin with, of those whose longest run of RUNS is `size`."""
-        longer = next((other for other in RUNS if other > size), None)
+        longer = next((run for run in RUNS if run > size), None)
         chosen = self.lengths >= size if longer is None else (self.lengths >= size) & (self.lengths < longer)
-        own = np.flatnonzero(chosen)
-        return _rolled(self.sums, size)[self.bounds[own]] if len(own) else np.zeros(0, np.uint64), own
+        text_numbers = np.flatnonzero(chosen)
+        return _rolled(self.sums, size)[self.bounds[text_numbers]] if len(text_numbers) else np.zeros(
+            0, np.uint64
+        ), text_numbers
 
 
 def _checksum(word: str) -> int:
@@ -103,26 +107,26 @@ def _checksum(word: str) -> int:
 def _rolled(sums: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     """Checksums of all runs of `size` words, one for each place where such a run begins."""
     count = max(0, len(sums) - size + 1)
-    found = np.zeros(count, np.uint64)
+    checksums = np.zeros(count, np.uint64)
     for place in range(size):
-        found = found * _FACTOR + sums[place : place + count]
-    return found
+        checksums = checksums * _FACTOR + sums[place : place + count]
+    return checksums
 
 
 def _contained(inner: _Texts, outer: _Texts) -> Iterator[tuple[int, int]]:
     """The pairs (n, m) in which text n of `inner` is in text m of `outer`; a pair may come more than once."""
     for size in RUNS:
-        beginnings, own = inner.beginnings(size)
+        beginnings, text_numbers = inner.beginnings(size)
         order = np.argsort(beginnings, kind="stable")
-        beginnings, own = beginnings[order], own[order]
+        beginnings, text_numbers = beginnings[order], text_numbers[order]
         sums, others = outer.runs(size)
         # Most runs are in no text: a table of the last bits finds that out faster than a search.
-        known = np.zeros(int(_TABLE), np.bool_)
-        known[beginnings % _TABLE] = True
-        likely = np.flatnonzero(known[sums % _TABLE])
+        known_beginnings = np.zeros(int(_TABLE), np.bool_)
+        known_beginnings[beginnings % _TABLE] = True
+        likely = np.flatnonzero(known_beginnings[sums % _TABLE])
         sums, others = sums[likely], others[likely]
         ends = (np.searchsorted(beginnings, sums, side).tolist() for side in ("left", "right"))
-        for other, first, last in zip(others.tolist(), *ends, strict=True):
-            for number in own[first:last].tolist():
-                if f" {inner.words[number]} " in f" {outer.words[other]} ":
-                    yield number, other
+        for outer_number, first, last in zip(others.tolist(), *ends, strict=True):
+            for number in text_numbers[first:last].tolist():
+                if f" {inner.words[number]} " in f" {outer.words[outer_number]} ":
+                    yield number, outer_number

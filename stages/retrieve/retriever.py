@@ -25,7 +25,7 @@ DEPTH = 100
 _FEW = 8
 
 
-class Found(NamedTuple):
+class RankedPassages(NamedTuple):
     """The rankings of some texts, the number of pairs of a text and a passage that were left out, and the passages that
     are equal to a text.
     """
@@ -60,7 +60,7 @@ class Retriever:
         if {len(part) for part in parts} != {len(self.passages)}:
             raise NightjarError("passages and index do not match", index, "run: nightjar rebuild index")
 
-    def rank(self, texts: Sequence[str], k: int, beside: float = 0) -> Found:
+    def rank(self, texts: Sequence[str], k: int, beside: float = 0) -> RankedPassages:
         """The `k` best passages for each text, best first; fewer if fewer are there or share a word (bm25).
 
         A passage that the text itself contains adds nothing to it and is left out: a corpus of training inputs holds
@@ -70,13 +70,15 @@ class Retriever:
         """
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         unique = list(places)
-        own = self._corpus.overlaps(unique, beside)
-        counts = np.bincount(own.queries, minlength=len(unique))
+        own_passages = self._corpus.overlaps(unique, beside)
+        counts = np.bincount(own_passages.queries, minlength=len(unique))
         depth = max(k + min(int(counts.max(initial=0)), _FEW), DEPTH if self.kind == "hybrid" else 1)
-        found = self._rank(unique, np.arange(len(unique)), k, depth, own)
+        rankings = self._rank(unique, np.arange(len(unique)), k, depth, own_passages)
         rows = np.array([places[text] for text in texts], np.int64)
-        equal = np.unique(own.passages[own.equal])
-        return Found(Rankings(found.ids[rows], found.scores[rows]), len(own.queries), equal)
+        equal = np.unique(own_passages.passages[own_passages.equal])
+        return RankedPassages(
+            Rankings(rankings.ids[rows], rankings.scores[rows]), len(own_passages.queries), equal
+        )
 
     def rows(self, numbers: NDArray[np.int64]) -> pa.Table:
         """The passages of these numbers: passage, document_id, title, text."""
@@ -87,24 +89,26 @@ class Retriever:
         return Corpus(self.passages["text"])
 
     def _rank(
-        self, texts: Sequence[str], numbers: NDArray[np.int64], k: int, depth: int, own: Overlaps
+        self, texts: Sequence[str], numbers: NDArray[np.int64], k: int, depth: int, own_passages: Overlaps
     ) -> Rankings:
-        """The rankings of the texts of these numbers in `own`, without their own passages."""
+        """The rankings of the texts of these numbers in `own_passages`, without their own passages."""
         depth = min(depth, len(self.passages))
-        found = self._search(texts, depth)
-        ranked = found.ids >= 0
-        kept = ranked & ~self._own(found.ids, numbers, own)
+        rankings = self._search(texts, depth)
+        ranked = rankings.ids >= 0
+        is_kept = ranked & ~self._is_own_passage(rankings.ids, numbers, own_passages)
         # The others move up; most rankings have none of their own passages.
-        rows = np.flatnonzero((kept != ranked).any(axis=1))
-        order = np.argsort(~kept[rows], axis=1, kind="stable")
-        for values, nothing in ((found.ids, -1), (found.scores, -np.inf)):
-            chosen = np.where(kept[rows], values[rows], nothing)
+        rows = np.flatnonzero((is_kept != ranked).any(axis=1))
+        order = np.argsort(~is_kept[rows], axis=1, kind="stable")
+        for values, nothing in ((rankings.ids, -1), (rankings.scores, -np.inf)):
+            chosen = np.where(is_kept[rows], values[rows], nothing)
             values[rows] = np.take_along_axis(chosen, order, axis=1)
-        best = Rankings(found.ids[:, :k], found.scores[:, :k])
+        best = Rankings(rankings.ids[:, :k], rankings.scores[:, :k])
         # A long text may fill the whole depth with its own passages: search further down for it alone.
-        short = np.flatnonzero((kept.sum(axis=1) < k) & (ranked.sum(axis=1) >= depth))
+        short = np.flatnonzero((is_kept.sum(axis=1) < k) & (ranked.sum(axis=1) >= depth))
         if depth < len(self.passages) and len(short):
-            deeper = self._rank([texts[row] for row in short.tolist()], numbers[short], k, 4 * depth, own)
+            deeper = self._rank(
+                [texts[row] for row in short.tolist()], numbers[short], k, 4 * depth, own_passages
+            )
             width = deeper.ids.shape[1]
             if width > best.ids.shape[1]:
                 best = _widened(best, width)
@@ -112,17 +116,19 @@ class Retriever:
         return best
 
     def _search(self, texts: Sequence[str], depth: int) -> Rankings:
-        found = []
+        rankings = []
         if self.kind in ("dense", "hybrid"):
-            found.append(self._dense.search(self._encoder.encode(texts), depth))
+            rankings.append(self._dense.search(self._encoder.encode(texts), depth))
         if self.kind in ("bm25", "hybrid"):
-            found.append(self._lexical.search(texts, depth))
-        return reciprocal_rank(found) if self.kind == "hybrid" else found[0]
+            rankings.append(self._lexical.search(texts, depth))
+        return reciprocal_rank(rankings) if self.kind == "hybrid" else rankings[0]
 
-    def _own(self, ids: NDArray[np.int64], numbers: NDArray[np.int64], own: Overlaps) -> NDArray[np.bool_]:
+    def _is_own_passage(
+        self, ids: NDArray[np.int64], numbers: NDArray[np.int64], own_passages: Overlaps
+    ) -> NDArray[np.bool_]:
         """Which of `ids`, a row for each text, are the texts' own passages."""
         count = len(self.passages)
-        keys = own.queries * count + own.passages
+        keys = own_passages.queries * count + own_passages.passages
         if not len(keys):
             return np.zeros(ids.shape, np.bool_)
         pairs = numbers[:, None] * count + ids
@@ -130,7 +136,7 @@ class Retriever:
         return (keys[places] == pairs) & (ids >= 0)
 
 
-def _widened(found: Rankings, width: int) -> Rankings:
-    wider = Rankings.empty(len(found.ids), width, found.scores.dtype)
-    wider.ids[:, : found.ids.shape[1]], wider.scores[:, : found.ids.shape[1]] = found
+def _widened(rankings: Rankings, width: int) -> Rankings:
+    wider = Rankings.empty(len(rankings.ids), width, rankings.scores.dtype)
+    wider.ids[:, : rankings.ids.shape[1]], wider.scores[:, : rankings.ids.shape[1]] = rankings
     return wider

@@ -33,7 +33,7 @@ log = logging.getLogger("nightjar")
 
 @dataclass
 class Outcome(Written):
-    """What was written, and the facts beside the counts."""
+    """Rows that were written, and the facts beside the counts."""
 
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -52,8 +52,10 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
     roles: dict[str, dict[str, Role]] = {}
     for track in TRACKS:
         published = lists.get(track)
-        known = tasks.values()
-        roles[track] = roles_by_lists(known, track, published) if published else roles_by_rule(known, track)
+        known_tasks = tasks.values()
+        roles[track] = (
+            roles_by_lists(known_tasks, track, published) if published else roles_by_rule(known_tasks, track)
+        )
     testing = {task: track for track in TRACKS for task in _with_role(roles[track], "test")}
     groups = {task: (track, tasks[task].category) for task, track in testing.items()}
     training = _with_role(roles[settings.track], "train")
@@ -77,9 +79,13 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
     details = {
         # How many have each role, and what the published lists name in vain.
         "tasks": {
-            track: {role: len(_with_role(own, role)) for role in ROLES} for track, own in roles.items()
+            track: {role: len(_with_role(task_roles, role)) for role in ROLES}
+            for track, task_roles in roles.items()
         },
-        "lists": {track: {"listed_but_absent": one.absent(tasks.values())} for track, one in lists.items()},
+        "lists": {
+            track: {"listed_but_absent": track_lists.absent(tasks.values())}
+            for track, track_lists in lists.items()
+        },
         "disagreements": disagreements(tasks.values(), lists),
         "dev": {"tasks": sorted(dev)},
     }
@@ -87,7 +93,7 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
 
 
 def _with_role(roles: Mapping[str, Role], role: str) -> set[str]:
-    return {task for task, own in roles.items() if own.role == role}
+    return {task for task, task_role in roles.items() if task_role.role == role}
 
 
 def _rows(roles: Mapping[str, Mapping[str, Role]], trained: str, dev: set[str]) -> list[dict[str, str]]:
@@ -104,7 +110,7 @@ def _rows(roles: Mapping[str, Mapping[str, Role]], trained: str, dev: set[str]) 
 def _published_order(testing: Mapping[str, str], lists: Mapping[str, Lists]) -> Iterable[str]:
     """The test tasks, default before xlingual, as they are in the lists; those on none after them, by name."""
     for track in TRACKS:
-        here = {task for task, other in testing.items() if other == track}
-        listed = [task for task in lists[track].role_of if task in here] if track in lists else []
+        track_tasks = {task for task, task_track in testing.items() if task_track == track}
+        listed = [task for task in lists[track].role_of if task in track_tasks] if track in lists else []
         yield from listed
-        yield from sorted(here.difference(listed))
+        yield from sorted(track_tasks.difference(listed))

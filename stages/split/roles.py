@@ -36,7 +36,7 @@ TRACKS = ("default", "xlingual")
 
 @dataclass(frozen=True)
 class Task:
-    """What the rule looks at."""
+    """Properties of a task that the rule looks at."""
 
     task_id: str
     categories: tuple[str, ...]
@@ -112,12 +112,12 @@ class Lists:
     roles: frozenset[str]
 
     def names(self) -> dict[str, int]:
-        """How many tasks are listed, by role."""
+        """Count how many tasks are listed, by role."""
         listed = list(self.role_of.values())
         return {role: listed.count(role) for role in sorted(self.roles)}
 
     def absent(self, tasks: Iterable[Task]) -> dict[str, int]:
-        """How many listed tasks are not among `tasks`, by role."""
+        """Count how many listed tasks are not among `tasks`, by role."""
         present = {task.task_id for task in tasks}
         missing = [role for task, role in self.role_of.items() if task not in present]
         return {role: missing.count(role) for role in sorted(self.roles)}
@@ -128,7 +128,7 @@ def read_lists(folder: Path) -> dict[str, Lists]:
 
     Raises NightjarError if a track lists a task under two roles, which would let test tasks train.
     """
-    found: dict[str, Lists] = {}
+    track_lists: dict[str, Lists] = {}
     for track in TRACKS:
         role_of: dict[str, str] = {}
         roles: set[str] = set()
@@ -142,8 +142,8 @@ def read_lists(folder: Path) -> dict[str, Lists]:
                     what = f"{task} is listed under {role_of[task]} and under {role}"
                     raise NightjarError(what, file, "fix the lists, or set split.official_lists to ignore")
         if roles:
-            found[track] = Lists(role_of, frozenset(roles))
-    return found
+            track_lists[track] = Lists(role_of, frozenset(roles))
+    return track_lists
 
 
 def describe_lists(folder: Path, lists: Mapping[str, Lists], used: bool = True) -> str:
@@ -152,12 +152,12 @@ def describe_lists(folder: Path, lists: Mapping[str, Lists], used: bool = True) 
         return "split.official_lists is ignore: the rule alone decides"
     if not lists:
         return f"no published lists in {folder}: the rule alone decides"
-    found = []
+    track_texts = []
     for track in TRACKS:
         counts = lists[track].names() if track in lists else {}
         numbers = ", ".join(f"{role} {count}" for role, count in counts.items())
-        found.append(f"{track} {numbers} names" if numbers else f"{track} none, so the rule decides")
-    return f"published lists in {folder}: {'; '.join(found)}"
+        track_texts.append(f"{track} {numbers} names" if numbers else f"{track} none, so the rule decides")
+    return f"published lists in {folder}: {'; '.join(track_texts)}"
 
 
 def roles_by_lists(tasks: Iterable[Task], track: str, lists: Lists) -> dict[str, Role]:

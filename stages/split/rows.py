@@ -80,12 +80,12 @@ class SideWriter:
         held_out = pa.chunked_array(test_ids, pa.string()).combine_chunks()
         dev_ids = []
         for task_id in sorted(sides.dev):
-            rows = self._other(DEV, task_id, self.settings.dev_instances_per_task, held_out)
+            rows = self._write_side(DEV, task_id, self.settings.dev_instances_per_task, held_out)
             dev_ids.extend(rows["id"].chunks)
         held_out = pa.chunked_array([held_out, *dev_ids], pa.string()).combine_chunks()
         limit = self.settings.train_instances_per_task
         for task_id in sorted(sides.train):
-            self._other(TRAIN, task_id, limit, held_out)
+            self._write_side(TRAIN, task_id, limit, held_out)
         for contract in (TRAIN, DEV, TEST, SUPERVISED):
             # A table without rows is still a table: data of test tasks alone can be split and scored.
             if not self.written.rows[contract.name]:
@@ -142,7 +142,7 @@ class SideWriter:
         self.written.not_used["same input as one that tests"] += len(rows) - len(tested) - len(fresh)
         self.written.not_used["beyond the limit of supervised instances"] += len(fresh) - len(taken)
 
-    def _other(self, contract: Table, task_id: str, limit: int | None, held_out: pa.Array) -> pa.Table:
+    def _write_side(self, contract: Table, task_id: str, limit: int | None, held_out: pa.Array) -> pa.Table:
         numbers = choose_rows(self.counts[task_id], limit, self.seed, task_id)
         rows = _take(tables.read_part(self.ingested, INSTANCES, task_id), numbers)
         sides = "training and test or dev" if contract is TRAIN else f"{contract.name} and test"

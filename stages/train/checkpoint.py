@@ -60,16 +60,16 @@ class Checkpoints:
     def last(self) -> Checkpoint | None:
         """The newest checkpoint, or None. Raises NightjarError if it is damaged."""
         self._remove_unfinished()
-        found = sorted(self.folder.glob("step-*"))
-        if not found:
+        folders = sorted(self.folder.glob("step-*"))
+        if not folders:
             return None
         try:
-            state = parse((found[-1] / _STATE).read_bytes(), constants=True)
-            weights, moments = (load_file(found[-1] / name) for name in (_WEIGHTS, _MOMENTS))
+            state = parse((folders[-1] / _STATE).read_bytes(), constants=True)
+            weights, moments = (load_file(folders[-1] / name) for name in (_WEIGHTS, _MOMENTS))
             return Checkpoint(state["step"], state["history"], weights, moments)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             what = f"damaged checkpoint ({error})"
-            raise NightjarError(what, found[-1], f"delete {self.folder} and start again") from None
+            raise NightjarError(what, folders[-1], f"delete {self.folder} and start again") from None
 
     def save(self, step: int, history: dict[str, Any], weights: Tensors, moments: Tensors, best: int) -> None:
         """Publish the state after `step`; older checkpoints, and best weights other than those of `best`, go."""
@@ -112,7 +112,7 @@ class Checkpoints:
         flush(self.folder)
 
 
-def whole(tensor: torch.Tensor) -> torch.Tensor:
+def full_tensor(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor on the CPU. One that is spread over processes (FSDP) is gathered: every process must call it."""
     return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).detach().cpu()
 
@@ -125,7 +125,7 @@ def moments_of(
     Every process must call it; those that do not `keep` it get nothing.
     """
     gathered = (
-        (f"{name}:{what}", whole(value))
+        (f"{name}:{what}", full_tensor(value))
         for name, parameter in names.items()
         for what, value in optimizer.state[parameter].items()
     )

@@ -46,10 +46,10 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     seed = params.seed + recipe.seed
     prepare(seed, params.threads)
     examples = Examples(paths.ENCODED / name)
-    whole = recipe.method == "full" or sharded
-    mixed = "bf16" if whole and recipe.precision == "bfloat16" else "no"
+    all_float32 = recipe.method == "full" or sharded
+    mixed = "bf16" if all_float32 and recipe.precision == "bfloat16" else "no"
     accelerator = Accelerator(mixed_precision=mixed)
-    lm = load(paths.LANGUAGE_MODEL, "float32" if whole else recipe.precision)
+    lm = load(paths.LANGUAGE_MODEL, "float32" if all_float32 else recipe.precision)
     if lm.encoder_decoder != examples.encoder_decoder:
         what = "the token ids were made for the other kind of model"
         raise NightjarError(what, examples.file, "run: nightjar rebuild encode")
@@ -114,15 +114,15 @@ def fit(name: str, params: Params) -> dict[str, Any]:
 
 def publish(trained: Trained, output: Path, record: dict[str, Any], curve: Log) -> str:
     """Write model, recipe.json, steps.jsonl, dev.jsonl and the loss curve, all or nothing; returns the digest."""
-    with replacing(output) as made:
-        made.mkdir()
-        sha256 = save(trained.model, made, trained.weights)
+    with replacing(output) as folder:
+        folder.mkdir()
+        sha256 = save(trained.model, folder, trained.weights)
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
-        (made / "recipe.json").write_text(text, encoding="utf-8")
+        (folder / "recipe.json").write_text(text, encoding="utf-8")
         for file, rows in (("steps", trained.history.steps), ("dev", trained.history.dev)):
             lines = "".join(json.dumps(asdict(row)) + "\n" for row in rows)
-            (made / f"{file}.jsonl").write_text(lines, encoding="utf-8")
-        curve.publish(made / "dvclive")
+            (folder / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+        curve.publish(folder / "dvclive")
     return sha256
 
 

@@ -24,7 +24,7 @@ from accelerate.utils import DistributedType
 from nightjar.core.errors import first_line
 from nightjar.params.train import Recipe
 from stages._runtime.stage import log
-from stages.train.checkpoint import Checkpoints, moments_of, restore, set_weights, whole
+from stages.train.checkpoint import Checkpoints, full_tensor, moments_of, restore, set_weights
 from stages.train.model import Weighting, batch, learner, learning, loss_of, to
 from stages.train.packing import Packed, Padded
 from stages.train.plan import Examples, Plan, Unit
@@ -37,7 +37,7 @@ ROUNDING = 0.01
 
 @dataclass(frozen=True)
 class Step:
-    """What one optimiser step did: the loss that it lowered (nats), learning rate, tokens read and learnt from."""
+    """One optimiser step: the loss that it lowered (nats), learning rate, tokens read and learnt from."""
 
     step: int
     loss: float
@@ -134,15 +134,15 @@ class Trainer:
         return self._chosen()
 
     def reads_blocks(self) -> bool:
-        """Whether attention by blocks can take the place of a dense mask, as two passes of unlike sizes show: the loss
-        is the same to rounding, and it has gradients. Nothing is learnt from them.
+        """Tell whether attention by blocks can replace a dense mask, as two passes of unlike sizes show: the loss is
+        the same to rounding, and it has gradients. Nothing is learnt from them.
 
         The kernels are compiled for the first size, and once more for all others.
         """
         self.model.train()
         try:
             for unit in (self.plan.step(1)[0], self.plan.step(self.plan.steps)[-1]):
-                self._compare(self._made(unit))
+                self._compare(self._tensors(unit))
         except Exception as error:  # no compiler, dropout in attention, a model of any kind
             log.info("attention has a dense mask: %s", first_line(error))
             return False
@@ -163,14 +163,14 @@ class Trainer:
             raise ValueError(f"by blocks the loss is {nll.item():g} instead of {dense:g}")
 
     def _resume(self) -> int:
-        found = self.checkpoints.last()
+        checkpoint = self.checkpoints.last()
         self.accelerator.wait_for_everyone()
-        if found is None:
+        if checkpoint is None:
             return 0
-        restore(found, self.optimizer.optimizer, self.parameters)
-        self.history.steps = [Step(**step) for step in found.history["steps"]]
-        self.history.dev = [Dev(**dev) for dev in found.history["dev"]]
-        return found.step
+        restore(checkpoint, self.optimizer.optimizer, self.parameters)
+        self.history.steps = [Step(**step) for step in checkpoint.history["steps"]]
+        self.history.dev = [Dev(**dev) for dev in checkpoint.history["dev"]]
+        return checkpoint.step
 
     def _step(self, number: int) -> Step:
         passes = self.plan.step(number)
@@ -189,16 +189,16 @@ class Trainer:
         total, tokens = 0.0, 0
         shares = self._shares(passes)
         for place, (unit, counts) in enumerate(shares):
-            made = self._made(unit)
+            tensors = self._tensors(unit)
             last = place == len(shares) - 1
             self.accelerator.sync_gradients = last
             torch.manual_seed(self._seed(number, passes.index(unit)))
             with nullcontext() if last else self.accelerator.no_sync(self.model):
-                nll = self._loss(made, weighting)
+                nll = self._loss(tensors, weighting)
                 # Gradients are averaged over the processes; the step's loss is one mean over all of them.
                 self.accelerator.backward(nll * (counts * self.accelerator.num_processes / counted))
             total += nll.item() * counts
-            tokens += made.tokens * counts
+            tokens += tensors.tokens * counts
         if self.accelerator.distributed_type != DistributedType.DEEPSPEED:
             self.accelerator.clip_grad_norm_(list(self.model.parameters()), CLIP)
         self.optimizer.step()
@@ -213,10 +213,10 @@ class Trainer:
         places = [turn * count + index for turn in range(rounds)]
         return [(passes[place], 1) if place < len(passes) else (passes[0], 0) for place in places]
 
-    def _made(self, unit: Unit) -> Packed | Padded:
+    def _tensors(self, unit: Unit) -> Packed | Padded:
         """The tensors of one forward pass, on the device."""
-        made = to(batch(self.examples, unit, self.config), self.accelerator.device)
-        return replace(made, blocks=self.blocks) if isinstance(made, Packed) else made
+        tensors = to(batch(self.examples, unit, self.config), self.accelerator.device)
+        return replace(tensors, blocks=self.blocks) if isinstance(tensors, Packed) else tensors
 
     def _loss(self, batch: Packed | Padded, weighting: Weighting = "tokens") -> torch.Tensor:
         with self.accelerator.autocast():
@@ -247,9 +247,9 @@ class Trainer:
         self.model.eval()
         total, target_tokens = 0.0, 0
         for unit, counts in self._shares(self.plan.dev()):
-            made = self._made(unit)
-            total += self._loss(made).item() * counts
-            target_tokens += int((made.labels >= 0).sum()) * counts
+            tensors = self._tensors(unit)
+            total += self._loss(tensors).item() * counts
+            target_tokens += int((tensors.labels >= 0).sum()) * counts
         total, count = self._sum(total, target_tokens)
         dev = Dev(number, total / count, int(count))
         self.history.dev.append(dev)
@@ -260,11 +260,11 @@ class Trainer:
                 self.checkpoints.save_best(number, weights)
 
     def _weights(self) -> dict[str, torch.Tensor]:
-        """What has been learnt, on the CPU of the first process. Every process must call it."""
+        """Return what has been learnt, on the CPU of the first process. Every process must call it."""
         if self.accelerator.distributed_type == DistributedType.DEEPSPEED:
             return _unshared(self.accelerator.get_state_dict(self.model))
         main = self.accelerator.is_main_process
-        gathered = ((name, whole(parameter)) for name, parameter in self.parameters.items())
+        gathered = ((name, full_tensor(parameter)) for name, parameter in self.parameters.items())
         return {name: value.clone() for name, value in gathered if main}
 
     def _checkpoint(self, number: int) -> None:
@@ -282,11 +282,11 @@ class Trainer:
         self.accelerator.wait_for_everyone()
         weights = None
         if chosen != last:
-            kept = self.checkpoints.best(chosen)
+            best_weights = self.checkpoints.best(chosen)
             if self.sharded:
-                weights = kept
+                weights = best_weights
             else:
-                set_weights(self.parameters, kept)
+                set_weights(self.parameters, best_weights)
         elif self.sharded:
             weights = self._weights()
         self.model.eval()
@@ -295,10 +295,10 @@ class Trainer:
 
 def _unshared(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The weights without those that are another's memory: safetensors refuses tied ones."""
-    known: set[int] = set()
-    kept = {}
+    known_pointers: set[int] = set()
+    unshared = {}
     for name, value in weights.items():
-        if value.data_ptr() not in known:
-            known.add(value.data_ptr())
-            kept[name] = value
-    return kept
+        if value.data_ptr() not in known_pointers:
+            known_pointers.add(value.data_ptr())
+            unshared[name] = value
+    return unshared

@@ -84,14 +84,14 @@ def loss_of(
     target's mean. `dtype`: what the pass computes in.
     """
     if isinstance(batch, Packed):
-        length, kept = batch.ids.shape[1], batch.labels.shape[1]
+        length, label_columns = batch.ids.shape[1], batch.labels.shape[1]
         logits = model(
             input_ids=batch.ids,
             position_ids=batch.positions,
             attention_mask=batch.mask(dtype),
             use_cache=False,
             # Places, not their number: gradients through a slice take a twentieth longer on a CPU.
-            logits_to_keep=torch.arange(length - kept, length, device=batch.ids.device),
+            logits_to_keep=torch.arange(length - label_columns, length, device=batch.ids.device),
         ).logits
     else:
         logits = model(

@@ -28,7 +28,7 @@ Pair = tuple[Ids, Ids]
 
 
 def common(rows: Sequence[Ids]) -> int:
-    """How many leading ids all rows share; for a single row, none are shared. The last id of a row never is."""
+    """Count how many leading ids all rows share; for a single row, none are shared. The last id of a row never is."""
     if len(rows) < 2:
         return 0
     first = np.asarray(rows[0])
@@ -73,9 +73,9 @@ class Packed:
         segments, positions, (rows, length) = self.segments, self.positions, self.ids.shape
 
         def sees(row: torch.Tensor, _: Any, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-            own, other = segments[row, query], segments[row, key]
-            shown = (other == own) | ((other == _SHARED) & (own >= 0))
-            return shown & (positions[row, key] <= positions[row, query])
+            query_segment, key_segment = segments[row, query], segments[row, key]
+            is_visible = (key_segment == query_segment) | ((key_segment == _SHARED) & (query_segment >= 0))
+            return is_visible & (positions[row, key] <= positions[row, query])
 
         if self.blocks:
             return create_block_mask(sees, rows, None, length, length, self.ids.device)
@@ -107,7 +107,7 @@ def pack(groups: Sequence[Sequence[Pair]]) -> Packed:
     """Pack groups of instances, one group a row."""
     rows = [_row(group) for group in groups]
     length = max(len(ids) for ids, *_ in rows)
-    kept = max(len(labels) for *_, labels in rows)
+    label_columns = max(len(labels) for *_, labels in rows)
 
     def padded(column: int, width: int, filling: int) -> torch.Tensor:
         matrix = np.full((len(rows), width), filling, np.int64)
@@ -119,7 +119,7 @@ def pack(groups: Sequence[Sequence[Pair]]) -> Packed:
         padded(0, length, 0),
         padded(1, length, 0),
         padded(2, length, _PADDING),
-        padded(3, kept, IGNORED),
+        padded(3, label_columns, IGNORED),
         sum(len(ids) for ids, *_ in rows),
     )
 
@@ -128,15 +128,15 @@ def _row(group: Sequence[Pair]) -> tuple[np.ndarray, ...]:
     """Ids, positions, segments and labels of one group, the tokens that predict a target last."""
     shared = common([prompt for prompt, _ in group])
     read = [np.concatenate([prompt, target[:-1]]) for prompt, target in group]
-    ids = np.concatenate([read[0][:shared], *(own[shared:] for own in read)])
-    positions = np.concatenate([np.arange(shared), *(np.arange(shared, len(own)) for own in read)])
-    lengths = [len(own) - shared for own in read]
+    ids = np.concatenate([read[0][:shared], *(ids_read[shared:] for ids_read in read)])
+    positions = np.concatenate([np.arange(shared), *(np.arange(shared, len(ids_read)) for ids_read in read)])
+    lengths = [len(ids_read) - shared for ids_read in read]
     segments = np.repeat([_SHARED, *range(len(group))], [shared, *lengths])
     predicts = np.concatenate(
         [np.zeros(shared, bool)]
         + [
-            np.arange(shared, len(own)) >= len(prompt) - 1
-            for own, (prompt, _) in zip(read, group, strict=True)
+            np.arange(shared, len(ids_read)) >= len(prompt) - 1
+            for ids_read, (prompt, _) in zip(read, group, strict=True)
         ]
     )
     order = np.argsort(predicts, kind="stable")

@@ -159,8 +159,8 @@ class Plan:
     def __init__(self, examples: Examples, recipe: Recipe, seed: int) -> None:
         self.examples, self.recipe, self.seed = examples, recipe, seed
         self.per_epoch = math.ceil(len(examples.train) / recipe.batch_size)
-        whole, part = int(recipe.epochs), recipe.epochs - int(recipe.epochs)
-        steps = whole * self.per_epoch + (max(1, round(part * self.per_epoch)) if part else 0)
+        whole_epochs, part = int(recipe.epochs), recipe.epochs - int(recipe.epochs)
+        steps = whole_epochs * self.per_epoch + (max(1, round(part * self.per_epoch)) if part else 0)
         self.steps = min(steps, recipe.max_steps or steps)
         self._epoch: _Epoch | None = None
 
@@ -205,12 +205,12 @@ class Plan:
         references = (drawn[:, 3] % self.examples.references[chosen].astype(np.uint64)).astype(np.int64)
         tasks = self.examples.tasks[chosen]
         order = np.lexsort((drawn[:, 0], variants, tasks))
-        most = max(1, min(GROUP, self.recipe.batch_size // 2))
+        group_size = max(1, min(GROUP, self.recipe.batch_size // 2))
         kinds = np.stack([tasks[order], variants[order]])
         starts = np.flatnonzero(np.r_[True, np.any(kinds[:, 1:] != kinds[:, :-1], axis=0)])
         within = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
-        group = np.cumsum(within % most == 0) - 1
-        first = np.flatnonzero(within % most == 0)
+        group = np.cumsum(within % group_size == 0) - 1
+        first = np.flatnonzero(within % group_size == 0)
         rank = np.empty(len(first), np.int64)
         rank[np.argsort(drawn[order[first], 1], kind="stable")] = np.arange(len(first))
         columns = np.stack([chosen[order], variants[order], references[order], rank[group]], axis=1)

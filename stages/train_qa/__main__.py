@@ -56,7 +56,7 @@ def run(stage: Stage) -> None:
         "seed": stage.params.seed,
         "machine": [device_name(), stage.params.threads],
         "code": [code_of("train_qa"), *map(version, PACKAGES)],
-        "questions": [digest({"all": [list(one) for one in side]}) for side in sides.values()],
+        "questions": [digest({"all": [list(example) for example in side]}) for side in sides.values()],
     }
     work = folder_of(stage.name, cache_key, stage.folder / paths.CHECKPOINTS)
     fit = Fit(reader, recipe, stage.params.seed, sides["train"], sides["dev"], work)
@@ -81,8 +81,10 @@ def run(stage: Stage) -> None:
     questions = sum(map(len, sides.values()))
     stage.count(rows_in=questions, rows_out=questions)
     stage.details |= {
-        "questions": {side: len(own) for side, own in sides.items()},
-        "without_answer": {side: sum(not one.spans for one in own) for side, own in sides.items()},
+        "questions": {side: len(side_examples) for side, side_examples in sides.items()},
+        "without_answer": {
+            side: sum(not example.spans for example in side_examples) for side, side_examples in sides.items()
+        },
         "epochs": epochs,
         "chosen_epoch": best + 1,
     }
@@ -95,14 +97,14 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 def publish(reader: Any, base: Path, output: Path, record: dict[str, Any]) -> None:
     """Write the model with its tokenizer and how it was trained, all or nothing."""
-    with replacing(output) as made:
-        reader.model.save_pretrained(made)
+    with replacing(output) as folder:
+        reader.model.save_pretrained(folder)
         for file in tokenizer_files(base):
-            shutil.copyfile(file, made / file.name)
-        (made / "qa_reader.json").write_text(
+            shutil.copyfile(file, folder / file.name)
+        (folder / "qa_reader.json").write_text(
             json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8"
         )
-        write_checksums(made)
+        write_checksums(folder)
 
 
 if __name__ == "__main__":

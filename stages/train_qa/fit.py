@@ -61,10 +61,10 @@ class Target(NamedTuple):
 
 
 def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Path) -> list[Example]:
-    """What is learnt of questions. Raises NightjarError if one has no passage, or not the part `spans`."""
-    found = []
-    for one in questions:
-        parts = one.parts
+    """Return the examples of questions. Raises NightjarError if one has no passage, or not the part `spans`."""
+    example_list = []
+    for question in questions:
+        parts = question.parts
         if not all(isinstance(parts.get(name), str) for name in ("title", "passage", "question")):
             raise NightjarError(
                 "its questions have no passage", source, "name a benchmark whose questions have one"
@@ -76,8 +76,8 @@ def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Pa
         passage = titled_passage(parts["title"], parts["passage"])
         before = len(passage) - len(parts["passage"])
         spans = tuple((before + start, before + end) for start, end in parts["spans"])
-        found.append(Example(parts["question"], passage, one.references, spans))
-    return found
+        example_list.append(Example(parts["question"], passage, question.references, spans))
+    return example_list
 
 
 class Fit:
@@ -139,12 +139,12 @@ class Fit:
 
     def scores(self) -> dict[str, float]:
         """The share of dev questions that are answered exactly, and of those with an answer alone."""
-        spans = self.reader.spans([(one.question, one.passage) for one in self.dev])
+        spans = self.reader.spans([(example.question, example.passage) for example in self.dev])
         right = [
-            normalised(span.text if span.score > 0 else "") in map(normalised, one.answers)
-            for one, span in zip(self.dev, spans, strict=True)
+            normalised(span.text if span.score > 0 else "") in map(normalised, example.answers)
+            for example, span in zip(self.dev, spans, strict=True)
         ]
-        answered = [found for one, found in zip(self.dev, right, strict=True) if one.spans]
+        answered = [is_right for example, is_right in zip(self.dev, right, strict=True) if example.spans]
         return {
             "dev_exact_match": round(sum(right) / max(1, len(right)), 4),
             "dev_exact_match_with_answer": round(sum(answered) / max(1, len(answered)), 4),
@@ -212,21 +212,22 @@ class Fit:
             self.optimizer.state[parameter][what] = value if what == "step" else value.to(parameter.device)
 
 
-def span_loss(start: torch.Tensor, end: torch.Tensor, one: Target) -> torch.Tensor:
-    """What a window's logits cost, in nats: less the log-probability of its answers among its spans and "no answer"."""
-    scores = span_scores(start, end, one.window.places)
+def span_loss(start: torch.Tensor, end: torch.Tensor, target: Target) -> torch.Tensor:
+    """Return the loss of a window's logits, in nats: less the log-probability of its answers."""
+    scores = span_scores(start, end, target.window.places)
     # The score of "no answer" is 0.
     total = torch.cat([scores.new_zeros(1), scores.flatten()]).logsumexp(0)
-    if not one.spans:
+    if not target.spans:
         return total
-    right = torch.tensor(one.spans, device=scores.device) - one.window.places.start
+    right = torch.tensor(target.spans, device=scores.device) - target.window.places.start
     return total - scores[right[:, 0], right[:, 1]].logsumexp(0)
 
 
-def _targets(reader: ExtractiveReader, one: Example) -> Iterator[Target]:
-    for window in reader.windows(one.question, one.passage):
-        found = {tokens for span in one.spans if (tokens := window.tokens(*span))}
+def _targets(reader: ExtractiveReader, example: Example) -> Iterator[Target]:
+    for window in reader.windows(example.question, example.passage):
+        answer_tokens = {tokens for span in example.spans if (tokens := window.tokens(*span))}
         # Of an answer that is too long for a span its beginning is learnt.
         yield Target(
-            window, tuple((first, min(last, first + LONGEST_ANSWER - 1)) for first, last in sorted(found))
+            window,
+            tuple((first, min(last, first + LONGEST_ANSWER - 1)) for first, last in sorted(answer_tokens)),
         )

@@ -84,8 +84,8 @@ class Side:
         for batch in like_length(lengths, PASS_TOKENS):
             best = self.scores(batch, targets, all_answers(targets, len(batch))).argmax(dim=1)
             right += sum(
-                int(found) == self._examples.answers[number]
-                for found, number in zip(best.tolist(), batch, strict=True)
+                int(label) == self._examples.answers[number]
+                for label, number in zip(best.tolist(), batch, strict=True)
             )
         return right / len(lengths)
 
@@ -97,13 +97,15 @@ def fit(base: UntrainedReader, recipe: ReaderRecipe, task: Task, seed: int, work
     the last step where the task has no dev side. The result depends on the seed and the task alone, not on the tasks
     before. Raises NightjarError for states or weights that are no finite numbers.
     """
-    reader, own = base.reader, _seed(seed, task.name)
+    reader, task_seed = base.reader, _seed(seed, task.name)
     learning = reader.learning(recipe.trains)
     for name, parameter in reader.named_parameters():
         parameter.requires_grad_(name in learning)
     targets = base.tokens.targets(task.targets, reader.start).to(base.device)
-    torch.manual_seed(own)
-    inputs = [one for side in (task.train, task.dev) for read in side.inputs for one in read]
+    torch.manual_seed(task_seed)
+    inputs = [
+        passage_text for side in (task.train, task.dev) for read in side.inputs for passage_text in read
+    ]
     with ExitStack() as stack:
         states: FrozenStates | LiveStates
         if recipe.trains == "all":
@@ -118,7 +120,9 @@ def fit(base: UntrainedReader, recipe: ReaderRecipe, task: Task, seed: int, work
         optimizer = _optimizer(base, learning, recipe.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / recipe.max_steps)
         for step, batch in zip(
-            range(1, recipe.max_steps + 1), _batches(len(task.train), recipe.batch_size, own), strict=False
+            range(1, recipe.max_steps + 1),
+            _batches(len(task.train), recipe.batch_size, task_seed),
+            strict=False,
         ):
             reader.train()
             loss = train.loss(batch, targets)

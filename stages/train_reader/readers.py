@@ -53,9 +53,9 @@ def train(stage: Stage) -> None:
         ],
     }
     work = paths.READERS_WORK / stage.item / digest(cache_key)
-    for other in work.parent.glob("*"):
-        if other != work:
-            remove(other)
+    for folder in work.parent.glob("*"):
+        if folder != work:
+            remove(folder)
     # Every task begins with the same weights.
     begun = {name: p.detach().clone() for name, p in base.reader.learning(recipe.trains).items()}
 
@@ -100,16 +100,16 @@ def publish(work: Path, output: Path, record: dict[str, Any]) -> None:
 
     Raises NightjarError for a task whose weights are missing or not those that were trained.
     """
-    with replacing(output) as made:
-        made.mkdir()
+    with replacing(output) as directory:
+        directory.mkdir()
         for task, facts in record["tasks"].items():
             folder = work / safe_name(task)
             if not folder.is_dir() or verify_checksum(folder) != facts["sha256"]:
                 what = f"the weights of the task {task}, which an earlier run trained, are missing or damaged"
                 raise NightjarError(what, folder, f"remove {paths.CHECKPOINTS} and run it again")
-            shutil.copytree(folder, made / folder.name)
+            shutil.copytree(folder, directory / folder.name)
         text = json.dumps(record, indent=2, sort_keys=True) + "\n"
-        (made / RECORD).write_text(text, encoding="utf-8")
+        (directory / RECORD).write_text(text, encoding="utf-8")
 
 
 def _curve(trained: Trained) -> str:

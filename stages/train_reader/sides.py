@@ -65,8 +65,8 @@ def read_tasks(
         "dev": questions_of(tables.read_rows(source, contracts.DEV_QUESTIONS)),
     }
     count = sum(map(len, sides.values()))
-    tasks = list(dict.fromkeys(one.task_id for one in sides["train"]))
-    if unknown := sorted({one.task for one in recipe.by_task} - card.tasks.keys() - set(tasks)):
+    tasks = list(dict.fromkeys(question.task_id for question in sides["train"]))
+    if unknown := sorted({question.task for question in recipe.by_task} - card.tasks.keys() - set(tasks)):
         fix = f"tasks are {', '.join(card.tasks or tasks)}"
         raise NightjarError(f"by_task has {quote_short(unknown[0])}, which is no task", card.name, fix)
     targets = {task: card.reader_targets(task) for task in tasks}
@@ -77,18 +77,25 @@ def read_tasks(
         check_answers(card, task, train, dev, list(targets[task]))
         if recipe.shots_per_label:
             # As in LM-BFF, the dev side is as small as the training side.
-            own = {
-                side: pool_of(some, list(targets[task]), recipe.shots_per_label, seed)
-                for side, some in (("train", train), ("dev", dev))
+            pool_sides = {
+                side: pool_of(side_questions, list(targets[task]), recipe.shots_per_label, seed)
+                for side, side_questions in (("train", train), ("dev", dev))
             }
-            pools[task] = own["train"]
-            drawn |= {(side, one.key) for side in own for some in own[side].values() for one in some}
+            pools[task] = pool_sides["train"]
+            drawn |= {
+                (side, question.key)
+                for side in pool_sides
+                for side_questions in pool_sides[side].values()
+                for question in side_questions
+            }
     examples: dict[tuple[str, Side], Examples] = {}
-    for side, found in sides.items():
-        chosen = [one for one in _of(found, tasks) if not pools or (side, one.key) in drawn]
+    for side, questions in sides.items():
+        chosen = [
+            question for question in _of(questions, tasks) if not pools or (side, question.key) in drawn
+        ]
         if pools:
-            most = recipe.text_maxlength
-            read = with_demonstrations(card, recipe.form, chosen, pools, seed, tokens, most)
+            text_maxlength = recipe.text_maxlength
+            read = with_demonstrations(card, recipe.form, chosen, pools, seed, tokens, text_maxlength)
         else:
             evidence = inputs.evidence if recipe.passages else None
             read = with_passages(
@@ -114,10 +121,10 @@ def _of(questions: Sequence[Question], tasks: Sequence[str]) -> list[Question]:
 
 
 def _examples(
-    pairs: Sequence[tuple[Question, Read]], names: Sequence[str], tokens: ReaderTokenizer, most: int
+    pairs: Sequence[tuple[Question, Read]], names: Sequence[str], tokens: ReaderTokenizer, text_maxlength: int
 ) -> Examples:
     return Examples(
-        [read.ids(tokens, most) for _, read in pairs],
+        [read.ids(tokens, text_maxlength) for _, read in pairs],
         [read.prior for _, read in pairs],
         [names.index(question.references[0]) for question, _ in pairs],
     )

@@ -1,1 +1,1 @@
-"""What the pages of one benchmark show."""
+"""Contents of the pages of one benchmark."""

@@ -42,19 +42,19 @@ class Answers:
 
 def read(card: Benchmark, systems: Sequence[str], predicted: Path, scores: Sequence[SystemScores]) -> Answers:
     """The answers of `systems`, whose predictions are folders in `predicted`."""
-    right = {one.system: _right(card, one) for one in scores}
-    found = {
+    right = {system_scores.system: _right(card, system_scores) for system_scores in scores}
+    prediction_rows = {
         system: tables.read_rows(predicted / system, contracts.PREDICTIONS, ["task_id", "id", "calls"])
         for system in systems
     }
-    made = {system: [row for row in rows if row["calls"]] for system, rows in found.items()}
+    called_rows = {system: [row for row in rows if row["calls"]] for system, rows in prediction_rows.items()}
     return Answers(
-        made,
+        called_rows,
         {
             system: sum((row["task_id"], row["id"]) in right.get(system, ()) for row in rows)
-            for system, rows in made.items()
+            for system, rows in called_rows.items()
         },
-        {system: len(rows) for system, rows in found.items()},
+        {system: len(rows) for system, rows in prediction_rows.items()},
     )
 
 
@@ -65,18 +65,18 @@ def _right(card: Benchmark, scores: SystemScores) -> set[tuple[str, str]]:
 
 
 def of(
-    card: Benchmark, scores: Sequence[SystemScores], models: Sequence[str], found: Answers
+    card: Benchmark, scores: Sequence[SystemScores], models: Sequence[str], answers: Answers
 ) -> list[ByCall]:
     """A row a track and system, if the card has published tables by call or any answer has a call; else none."""
-    if not any(table.calls for table in card.papers.tables) and not any(found.called.values()):
+    if not any(table.calls for table in card.papers.tables) and not any(answers.called.values()):
         return []
-    by_name = {one.system: one for one in scores}
+    by_name = {system_scores.system: system_scores for system_scores in scores}
     order = {track: at for at, track in enumerate(card.tracks)}
     lines = [
         line
         for system in models
         if system in by_name
-        for line in split_by_call(card, by_name[system], called(found.called[system]))
+        for line in split_by_call(card, by_name[system], called(answers.called[system]))
     ]
     return sorted(lines, key=lambda line: order.get(line.track, len(order)))
 
@@ -92,13 +92,13 @@ def cells(line: ByCall) -> list[Cell]:
 
 
 def section(
-    card: Benchmark, found: Answers, may_call: Mapping[str, bool], lines: Sequence[ByCall]
+    card: Benchmark, answers: Answers, may_call: Mapping[str, bool], lines: Sequence[ByCall]
 ) -> Section:
     """A row a system with its counts, and the scores by call.
 
     `may_call` says of each system whether its decoding calls tools.
     """
-    counts = [_counts(found, system) for system in found.called]
+    counts = [_counts(answers, system) for system in answers.called]
     total = sum(of["calls"] for of in counts)
     blocks: list[Block] = []
     if not total:
@@ -110,9 +110,9 @@ def section(
     titles += ["right answers with a call"] if judged else []
     heads = (Column("system", "text"), Column("may call", "text"), *map(Column, titles))
     rows = []
-    for system, of in zip(found.called, counts, strict=True):
-        some = f"{of['with_calls']:,}" if of["calls"] else "none"
-        numbered = [f"{of['answers']:,}", some, *(f"{of[name]:,}" for name in ("calls", "with_result"))]
+    for system, of in zip(answers.called, counts, strict=True):
+        with_calls = f"{of['with_calls']:,}" if of["calls"] else "none"
+        numbered = [f"{of['answers']:,}", with_calls, *(f"{of[name]:,}" for name in ("calls", "with_result"))]
         numbered += [f"{of['right']:,}"] if judged else []
         rows.append(Row((system, "yes" if may_call[system] else "no", *numbered, of["by_tool"] or None)))
     blocks.append(Table((*heads, Column("by tool", "text")), rows))
@@ -135,15 +135,15 @@ def _by_call(card: Benchmark, line: ByCall) -> Row:
     return Row((*of, *cells(line), tools or None))
 
 
-def _counts(found: Answers, system: str) -> dict[str, Any]:
-    answers = found.called[system]
-    calls = [call for row in answers for call in row["calls"]]
+def _counts(answers: Answers, system: str) -> dict[str, Any]:
+    called_rows = answers.called[system]
+    calls = [call for row in called_rows for call in row["calls"]]
     tools = sorted({call["tool"] for call in calls})
     return {
-        "answers": found.counts[system],
+        "answers": answers.counts[system],
         "calls": len(calls),
-        "with_calls": len(answers),
+        "with_calls": len(called_rows),
         "with_result": sum(call["result"] is not None for call in calls),
-        "right": found.right[system],
+        "right": answers.right[system],
         "by_tool": ", ".join(f"{tool} {sum(call['tool'] == tool for call in calls):,}" for tool in tools),
     }

@@ -32,18 +32,18 @@ class Clusters:
     present: Sequence[str]
 
     @classmethod
-    def read(cls, found: Evaluated) -> Clusters | None:
-        """Those of a benchmark with clusters, None for another. Raises NightjarError if the table is missing."""
-        benchmark = found.card
+    def read(cls, evaluated: Evaluated) -> Clusters | None:
+        """Read the matches of a benchmark with clusters, None for another. Raises NightjarError without the table."""
+        benchmark = evaluated.card
         if not benchmark.similarities:
             return None
         matches: dict[tuple[str, str, str], dict[str, list[Match]]] = {}
         # The rows of a list are in the order of their ranks.
-        for row in tables.read_rows(found.folder / paths.SCORES / found.card.name, contracts.MATCHES):
-            some = matches.setdefault((row["system"], row["task_id"], row["id"]), {})
-            some.setdefault(row["similarity"], []).append(Match(row["cluster"], row["closest"]))
+        for row in tables.read_rows(evaluated.folder / paths.SCORES / evaluated.card.name, contracts.MATCHES):
+            similarity_matches = matches.setdefault((row["system"], row["task_id"], row["id"]), {})
+            similarity_matches.setdefault(row["similarity"], []).append(Match(row["cluster"], row["closest"]))
         present = [name for name in benchmark.similarities if any(name in it for it in matches.values())]
-        return cls(benchmark, found.systems, matches, present)
+        return cls(benchmark, evaluated.systems, matches, present)
 
     @property
     def titles(self) -> list[str]:
@@ -59,7 +59,7 @@ class Clusters:
         clusters = sorted(question.parts["clusters"], key=lambda it: -it["count"])
         places = {it["id"]: place for place, it in enumerate(clusters, start=1)}
         lists = [self.matches.get((system, *question.key), {}) for system in self.systems]
-        main = [found.get(self.present[0], ()) if self.present else () for found in lists]
+        main = [cluster_list.get(self.present[0], ()) if self.present else () for cluster_list in lists]
         return {
             "labels": list(question.parts.get("labels", ())),
             "people": f"{sum(it['count'] for it in clusters):,g}",
@@ -74,14 +74,14 @@ class Clusters:
                 for it in clusters[:CLUSTERS]
             ],
             "smaller": max(0, len(clusters) - CLUSTERS),
-            "counted": [self.benchmark.counted_answers(found) for found in main],
+            "counted": [self.benchmark.counted_answers(cluster_list) for cluster_list in main],
             "matches": [
                 [
-                    [_match(one, places) for one in found[name][:ANSWERS]]
+                    [_match(rank_match, places) for rank_match in cluster_list[name][:ANSWERS]]
                     for name in self.present
-                    if name in found
+                    if name in cluster_list
                 ]
-                for found in lists
+                for cluster_list in lists
             ],
         }
 

@@ -28,15 +28,15 @@ def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | No
     """The differences between `models` by headline metric; by category those from the first model. None if none."""
 
     def listed(level: str, cells: Callable[[str], Sequence[Line]]) -> Rows:
-        known = {(track, row.name, row.metric.name) for track in results.tracks for row in cells(track)}
-        some = [
+        known_cells = {(track, row.name, row.metric.name) for track in results.tracks for row in cells(track)}
+        listed_rows = [
             row
             for row in rows
             if row["level"] == level
-            and (row["track"], row["name"], row["metric"]) in known
+            and (row["track"], row["name"], row["metric"]) in known_cells
             and {row["system"], row["baseline"]} <= set(models)
         ]
-        return sorted(some, key=lambda row: results.tracks.index(row["track"]))
+        return sorted(listed_rows, key=lambda row: results.tracks.index(row["track"]))
 
     overall = listed("overall", results.headline)
     by_category = [row for row in listed("category", results.categories) if row["baseline"] == models[0]]
@@ -56,13 +56,15 @@ def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | No
     return Section("differences", "All differences on the same instances", blocks)
 
 
-def of_number(row: Line, reference: str, found: Mapping[str, Mapping[str, Any]], title: str) -> Table | None:
-    """The differences of the benchmark's one number from the `reference`; `found` are the rows by system."""
-    if not found:
+def of_number(
+    row: Line, reference: str, system_rows: Mapping[str, Mapping[str, Any]], title: str
+) -> Table | None:
+    """The differences of the benchmark's one number from the `reference`; `system_rows` are the rows by system."""
+    if not system_rows:
         return None
     lines = []
-    for system in sorted(found, key=lambda system: -found[system]["value"]):
-        paired = {"system": system, "baseline": reference, **found[system]}
+    for system in sorted(system_rows, key=lambda system: -system_rows[system]["value"]):
+        paired = {"system": system, "baseline": reference, **system_rows[system]}
         cells: list[Cell] = [Value(row.metric, row.lanes[system].value), *_tested(paired, row.metric)]
         lines.append(Row((system, *cells, "yes" if paired["significant"] else "no")))
     numbered = map(Column, ("score", f"difference from {reference}", "interval", "p"))
@@ -70,31 +72,31 @@ def of_number(row: Line, reference: str, found: Mapping[str, Mapping[str, Any]],
 
 
 def _table(results: Results, rows: Rows, by_category: bool = False) -> Table:
-    made = []
+    table_rows = []
     for row in rows:
-        one = texts(row, results.card.metric(row["metric"]))
+        row_texts = texts(row, results.card.metric(row["metric"]))
         cells: list[Cell] = [category_title(row["name"])] if by_category else []
         cells += [f"{row['system']} − {row['baseline']}", results.card.track_title(row["track"])]
-        cells += [one["metric"], one["n"], *_tested(row, results.card.metric(row["metric"]))]
+        cells += [row_texts["metric"], row_texts["n"], *_tested(row, results.card.metric(row["metric"]))]
         cells += [
-            *(one[name] for name in ("better", "worse", "equal")),
-            "yes" if one["significant"] else "no",
+            *(row_texts[name] for name in ("better", "worse", "equal")),
+            "yes" if row_texts["significant"] else "no",
         ]
-        made.append(Row(cells))
+        table_rows.append(Row(cells))
     named = (*(("category",) if by_category else ()), "systems", "track", "metric")
     numbered = ("n", "difference", "interval", "p", "better", "worse", "equal")
     heads = (*(Column(name, "text") for name in named), *map(Column, numbered), Column("significant", "text"))
-    return without_equal(heads, made)
+    return without_equal(heads, table_rows)
 
 
 def _tested(row: Mapping[str, Any], metric: Metric) -> list[Cell]:
     """A difference, its interval and its p."""
-    one = texts(row, metric)
-    return [one["value"], one["interval"], one["p"]]
+    row_texts = texts(row, metric)
+    return [row_texts["value"], row_texts["interval"], row_texts["p"]]
 
 
 def ablation(results: Results) -> Section | None:
-    """What helps: for each track and headline metric the ABLATIONS with their differences from the control.
+    """Return the section of what helps: the ABLATIONS with their differences from the control, by headline metric.
 
     None unless one of the two halves was evaluated beside the control.
     """
@@ -107,12 +109,12 @@ def ablation(results: Results) -> Section | None:
             metric, lines = row.metric, []
             for system in present:
                 score = Value(metric, row.lanes[system].value)
-                found = results.difference(track, "overall", row, system, CONTROL)
+                difference_row = results.difference(track, "overall", row, system, CONTROL)
                 tested: list[Cell] = [None] * 5
-                if found:
-                    difference, interval, p = _tested(found, metric)
-                    verdict = "yes" if found["significant"] else "no"
-                    tested = [difference, interval, numbers.count(found["n"]), p, verdict]
+                if difference_row:
+                    difference, interval, p = _tested(difference_row, metric)
+                    verdict = "yes" if difference_row["significant"] else "no"
+                    tested = [difference, interval, numbers.count(difference_row["n"]), p, verdict]
                 lines.append(Row((system, ABLATIONS[system], score, *tested)))
             title = initial(results.card.track_title(track))
             caption = f"{title}, {numbers.heading(metric)}, {numbers.count(row.n)} instances"

@@ -49,30 +49,32 @@ def file(card: Benchmark, system: str = "") -> str:
     return f"{card.name}.instances.html" + (f"#system={system}" if system else "")
 
 
-def context(found: Evaluated, most: int = INSTANCES) -> dict[str, Any]:
-    """What the template shows beside the list of at most `most` instances."""
+def context(evaluated: Evaluated, limit: int = INSTANCES) -> dict[str, Any]:
+    """Return what the template shows beside the list of at most `limit` instances."""
     return {
-        "name": found.card.name,
-        "benchmark": found.card.title,
-        "total": len(found.questions),
-        "shown": min(len(found.questions), most),
+        "name": evaluated.card.name,
+        "benchmark": evaluated.card.title,
+        "total": len(evaluated.questions),
+        "shown": min(len(evaluated.questions), limit),
         "searched": SEARCHED,
     }
 
 
-def files(found: Evaluated, named: Mapping[str, Mapping[str, str]], most: int = INSTANCES) -> dict[str, str]:
-    """The list of at most `most` instances, and these; `named` are the systems, as `Site` has them.
+def files(
+    evaluated: Evaluated, named: Mapping[str, Mapping[str, str]], limit: int = INSTANCES
+) -> dict[str, str]:
+    """The list of at most `limit` instances, and these; `named` are the systems, as `Site` has them.
 
     Raises NightjarError if a table is missing.
     """
-    card = found.card
-    chosen = drawn(found.questions, most, found.params.seed, attrgetter("key"))
-    scores = {one.system: one for one in found.scores}
+    card = evaluated.card
+    chosen = drawn(evaluated.questions, limit, evaluated.params.seed, attrgetter("key"))
+    scores = {item.system: item for item in evaluated.scores}
     keys = {question.key for question in chosen}
-    listed = [found.params.predict.systems[f"{card.name}-{name}"] for name in found.systems]
-    systems = [_System(found, one, scores.get(one.system), keys) for one in listed]
-    clusters = Clusters.read(found)
-    tasks = {task: place for place, task in enumerate(dict.fromkeys(one.task_id for one in chosen))}
+    listed = [evaluated.params.predict.systems[f"{card.name}-{name}"] for name in evaluated.systems]
+    systems = [_System(evaluated, item, scores.get(item.system), keys) for item in listed]
+    clusters = Clusters.read(evaluated)
+    tasks = {task: place for place, task in enumerate(dict.fromkeys(item.task_id for item in chosen))}
     rows, texts = [], []
     for question in chosen:
         answers = [system.answer(question.key, ANSWERS if clusters else 1) for system in systems]
@@ -83,10 +85,10 @@ def files(found: Evaluated, named: Mapping[str, Mapping[str, str]], most: int = 
                 printable(question.id),
                 _short(text, SEARCHED),
                 _short(" | ".join(references)),
-                "".join(one["verdict"] for one in answers),
-                [one["scores"][0][1] if one["scores"] else "" for one in answers],
-                [len(one["calls"]) for one in answers],
-                [_short(" | ".join(one["answers"])) for one in answers],
+                "".join(item["verdict"] for item in answers),
+                [item["scores"][0][1] if item["scores"] else "" for item in answers],
+                [len(item["calls"]) for item in answers],
+                [_short(" | ".join(item["answers"])) for item in answers],
             ]
         )
         prompts, passages = (_shared(answers, name) for name in ("prompt", "passages"))
@@ -95,17 +97,20 @@ def files(found: Evaluated, named: Mapping[str, Mapping[str, str]], most: int = 
                 "prompts": prompts,
                 "passages": passages,
                 "input": _text(text),
-                "references": [_text(it) for it in references],
+                "references": [_text(system_name) for system_name in references],
                 "more": len(question.references) - len(references),
                 "systems": answers,
                 **(clusters.of(question) if clusters else {}),
             }
         )
-    whole = {
+    listing = {
         "benchmark": card.name,
         "judged": bool(card.right),
-        "systems": list(found.systems),
-        "named": [[(it := named[name])["role"], ROLES[it["role"]][1], it["text"]] for name in found.systems],
+        "systems": list(evaluated.systems),
+        "named": [
+            [(system_name := named[name])["role"], ROLES[system_name["role"]][1], system_name["text"]]
+            for name in evaluated.systems
+        ],
         "similarities": clusters.titles if clusters else [],
         "tasks": [[printable(task), card.task(task).title or printable(task)] for task in tasks],
         "chunk": CHUNK,
@@ -114,8 +119,8 @@ def files(found: Evaluated, named: Mapping[str, Mapping[str, str]], most: int = 
     }
     folder = f"instances/{card.name}"
     parts = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
-    made = {f"{folder}/list.js": script("window.nightjar", whole)}
-    return made | {
+    script_files = {f"{folder}/list.js": script("window.nightjar", listing)}
+    return script_files | {
         f"{folder}/{place}.js": script(f"window.nightjar.texts[{place}]", part)
         for place, part in enumerate(parts)
     }
@@ -125,12 +130,12 @@ class _System:
     """The answers of a system to these questions, their scores and passages."""
 
     def __init__(
-        self, found: Evaluated, system: System, scores: SystemScores | None, keys: Collection[Key]
+        self, evaluated: Evaluated, system: System, scores: SystemScores | None, keys: Collection[Key]
     ) -> None:
-        self._card = found.card
+        self._card = evaluated.card
         self._rows: dict[Key, dict[str, Any]] = {}
         prompts: dict[str, str] = {}
-        source = found.folder / paths.PREDICTIONS / found.card.name / system.system
+        source = evaluated.folder / paths.PREDICTIONS / evaluated.card.name / system.system
         for batch in tables.batches(source, contracts.PREDICTIONS, _COLUMNS):
             for row in batch.to_pylist():
                 if (key := (row["task_id"], row["id"])) in keys:
@@ -140,30 +145,30 @@ class _System:
         self._scores = scores or SystemScores(system.system, [], {})
         self._places = {key.instance: place for place, key in enumerate(self._scores.keys)}
         self._metrics = [
-            metric for metric in found.card.metrics
+            metric for metric in evaluated.card.metrics
             if len(metric.parts) == 1 and metric.parts[0] in self._scores.parts
         ]  # fmt: skip
         self._passages = _passages(evidence(system), keys)
 
-    def answer(self, key: Key, most: int) -> dict[str, Any]:
-        """What is shown of the answer to a question: at most `most` of a ranked list."""
+    def answer(self, key: Key, limit: int) -> dict[str, Any]:
+        """Return what is shown of the answer to a question: at most `limit` of a ranked list."""
         row = self._rows.get(key)
         scores = self._scored(key)
         parts = {metric.parts[0]: value for metric, value in scores}
         answers = row["answers"] if row else []
-        shown = [
+        score_texts = [
             [numbers.heading(metric), numbers.value(metric, metric.scale * value)]
             for metric, value in scores[:HEADLINE]
         ]
         form = self._card.form_metric
         if form in parts:
-            shown.append(["form", "as asked" if parts[form] == 1 else "other"])
+            score_texts.append(["form", "as asked" if parts[form] == 1 else "other"])
         right = parts.get(self._card.right)
         return {
             "verdict": "x" if row is None else "-" if right is None else "1" if right == 1 else "0",
-            "scores": shown,
-            "answers": [_text(it) for it in answers[:most]],
-            "more": max(0, len(answers) - most) if most > 1 else 0,
+            "scores": score_texts,
+            "answers": [_text(it) for it in answers[:limit]],
+            "more": max(0, len(answers) - limit) if limit > 1 else 0,
             "calls": [
                 [it["tool"], _text(it["input"]), it["result"] and _text(it["result"])]
                 for it in (row["calls"] if row else ())
@@ -183,14 +188,14 @@ class _System:
 
 def _shared(answers: list[dict[str, Any]], name: str) -> list[tuple[Any, list[int]]]:
     """The different values of `name`, which is taken out of the answers, each with the places of its systems."""
-    found: list[tuple[Any, list[int]]] = []
+    value_places: list[tuple[Any, list[int]]] = []
     for place, answer in enumerate(answers):
         if value := answer.pop(name):
-            places = next((places for known, places in found if known == value), None)
+            places = next((places for value_seen, places in value_places if value_seen == value), None)
             if places is None:
-                found.append((value, places := []))
+                value_places.append((value, places := []))
             places.append(place)
-    return found
+    return value_places
 
 
 def evidence(system: System) -> Path | None:
@@ -204,44 +209,46 @@ def _passages(artifact: Path | None, keys: Collection[Key]) -> dict[Key, list[st
     """The first passages of each question."""
     if artifact is None:
         return {}
-    found: dict[Key, list[str]] = {}
+    question_passages: dict[Key, list[str]] = {}
     if (artifact / contracts.EVIDENCE.name).is_dir():
         where = (pc.field("split") == "test") & (pc.field("rank") <= PASSAGES)
         columns = ["task_id", "id", "rank", "title", "text"]
         rows = tables.read(artifact, contracts.EVIDENCE, columns, where).to_pylist()
         for row in sorted(rows, key=lambda row: row["rank"]):
-            found.setdefault((row["task_id"], row["id"]), []).append(_passage(row))
-        return found
+            question_passages.setdefault((row["task_id"], row["id"]), []).append(_passage(row))
+        return question_passages
     rankings = read_rankings(artifact, "test")
     ranked = {key: rankings[key][0][:PASSAGES].tolist() for key in keys if key in rankings}
-    wanted = tables.among(
-        contracts.PASSAGES, "passage", (number for some in ranked.values() for number in some)
+    needed = tables.among(
+        contracts.PASSAGES,
+        "passage",
+        (number for passage_numbers in ranked.values() for number in passage_numbers),
     )
-    rows = tables.read(paths.INDEX, contracts.PASSAGES, ["passage", "title", "text"], wanted).to_pylist()
+    rows = tables.read(paths.INDEX, contracts.PASSAGES, ["passage", "title", "text"], needed).to_pylist()
     texts = {row["passage"]: _passage(row) for row in rows}
-    return {key: [texts[number] for number in some] for key, some in ranked.items()}
+    return {key: [texts[number] for number in passage_numbers] for key, passage_numbers in ranked.items()}
 
 
 def _passage(row: Mapping[str, Any]) -> str:
     return cut(f"{row['title']}: {row['text']}" if row["title"] else row["text"], _PASSAGE)
 
 
-def shortened(text: str, most: int) -> str:
-    """The text with its line ends; of a longer one the beginning and the end, `most` characters together."""
-    if len(text) <= most:
+def shortened(text: str, limit: int) -> str:
+    """The text with its line ends; of a longer one the beginning and the end, `limit` characters together."""
+    if len(text) <= limit:
         return text
-    left = len(text) - most
-    return f"{text[: most // 2]}\n[… {left:,} characters are left out …]\n{text[-(most - most // 2) :]}"
+    missing = len(text) - limit
+    return f"{text[: limit // 2]}\n[… {missing:,} characters are left out …]\n{text[-(limit - limit // 2) :]}"
 
 
-def _text(text: str, most: int = _TEXT) -> str:
+def _text(text: str, limit: int = _TEXT) -> str:
     """A text with its line ends, in which characters that turn or hide others are written as escapes."""
-    return printable(shortened(text, most), keep="\n\t")
+    return printable(shortened(text, limit), keep="\n\t")
 
 
-def _short(text: str, most: int = _SHORT) -> str:
+def _short(text: str, limit: int = _SHORT) -> str:
     """A text on one line."""
-    return printable(cut(text, most))
+    return printable(cut(text, limit))
 
 
 def script(name: str, value: Any) -> str:

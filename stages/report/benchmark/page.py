@@ -85,7 +85,7 @@ def read(
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
-    given = calls.read(card, systems.models, predicted, scores)
+    called_answers = calls.read(card, systems.models, predicted, scores)
     questions = questions_of(tables.read_rows(questions_path, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return BenchmarkPage(
@@ -93,8 +93,8 @@ def read(
         results.read(card, scored, systems.roles),
         tables.read_rows(scored, contracts.COMPARISONS),
         tables.read_rows(scored, contracts.IMPROVEMENTS),
-        given,
-        calls.of(card, scores, systems.models, given),
+        called_answers,
+        calls.of(card, scores, systems.models, called_answers),
         Evaluated(card, params, systems.models, questions, scores, table, facts, folder, reads),
     )
 
@@ -122,80 +122,85 @@ class Number:
     best: str
 
 
-def context(one: BenchmarkPage, number: Number | None, params: Params) -> dict[str, Any]:
-    """What the template shows; `number` is None for a benchmark without scores."""
-    card, found = one.systems.card, one.results
-    own = card.report_sections(one.evaluated)
-    may_call = {name: systems.may_call(params, card.name, name) for name in one.systems.models}
+def context(benchmark_page: BenchmarkPage, number: Number | None, params: Params) -> dict[str, Any]:
+    """Return what the template shows; `number` is None for a benchmark without scores."""
+    card, results = benchmark_page.systems.card, benchmark_page.results
+    own_sections = card.report_sections(benchmark_page.evaluated)
+    may_call = {name: systems.may_call(params, card.name, name) for name in benchmark_page.systems.models}
     first = (
         differences.of_number(number.row, number.reference, number.differences, number.title)
         if number
         else None
     )
     folded = (
-        differences.section(found, one.comparisons, one.systems.models),
-        published.section(card, found, one.calls),
-        differences.ablation(found),
-        *own,
-        _details(found),
-        gains.section(card, one.improvements),
-        calls.section(card, one.answers, may_call, one.calls),
+        differences.section(results, benchmark_page.comparisons, benchmark_page.systems.models),
+        published.section(card, results, benchmark_page.calls),
+        differences.ablation(results),
+        *own_sections,
+        _details(results),
+        gains.section(card, benchmark_page.improvements),
+        calls.section(card, benchmark_page.answers, may_call, benchmark_page.calls),
     )
-    missing = one.evaluated.facts.get("missing_predictions", {})
+    missing = benchmark_page.evaluated.facts.get("missing_predictions", {})
     return {
         "name": card.name,
         "title": card.title,
         "source": card.source,
-        "unscored": one.unscored,
-        "opposites": findings.opposites(found, number.row if number and found.mean else None),
-        "heat": _heat(found) if found.tracks else None,
-        "forest": _forest(found, number) if number else None,
+        "unscored": benchmark_page.unscored,
+        "opposites": findings.opposites(results, number.row if number and results.mean else None),
+        "heat": _heat(results) if results.tracks else None,
+        "forest": _forest(results, number) if number else None,
         "explorer": instances.file(card),
-        "chats": one.systems.chats,
+        "chats": benchmark_page.systems.chats,
         "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
         "difference": first,
         "folded": [it for it in folded if it],
-        "answered": one.answers.counts,
-        "instances": {name: instances.file(card, name) for name in one.systems.models},
+        "answered": benchmark_page.answers.counts,
+        "instances": {name: instances.file(card, name) for name in benchmark_page.systems.models},
     }
 
 
-def _lines(found: Results) -> list[Line]:
+def _lines(results: Results) -> list[Line]:
     """The rows of the heat table: track, level, title and row. Tracks, their categories indented; or all metrics."""
     lines = []
-    for track in found.tracks:
-        title = initial(found.card.track_title(track))
-        lines.append((track, "overall", title, found.overall(track)[0]))
-        lines += [(track, "category", f"{_INDENT}{row.title}", row) for row in found.categories(track)]
+    for track in results.tracks:
+        title = initial(results.card.track_title(track))
+        lines.append((track, "overall", title, results.overall(track)[0]))
+        lines += [(track, "category", f"{_INDENT}{row.title}", row) for row in results.categories(track)]
     if len(lines) == 1:
-        track = found.tracks[0]
+        track = results.tracks[0]
         lines = [
-            (track, "overall", numbers.heading(row.metric), row) for row in found.overall(track)[:_METRICS]
+            (track, "overall", numbers.heading(row.metric), row) for row in results.overall(track)[:_METRICS]
         ]
     return lines
 
 
-def _heat(found: Results) -> Table:
+def _heat(results: Results) -> Table:
     """Systems by tasks, tracks, categories or metrics: a darker cell has a better score of its metric."""
-    lines = _lines(found)
+    lines = _lines(results)
     metrics = {numbers.heading(row.metric) for *_, row in lines}
     metric = f"{metrics.pop()}. " if len(metrics) == 1 else ""
     explanation = f"{metric}Bold: significantly better than every other system."
-    return _table("", lines, found, explanation, noted=len(lines) <= _NOTED, heat=True)
+    return _table("", lines, results, explanation, noted=len(lines) <= _NOTED, heat=True)
 
 
 def _table(
-    of: str, lines: Sequence[Line], found: Results, caption: str = "", noted: bool = True, heat: bool = False
+    of: str,
+    lines: Sequence[Line],
+    results: Results,
+    caption: str = "",
+    noted: bool = True,
+    heat: bool = False,
 ) -> Table:
     """A row a line and a column a system; overall rows have intervals if they are `noted`."""
-    ordered, rows = _by_role(found), []
+    ordered, rows = _by_role(results), []
     several = len({row.metric for *_, row in lines}) > 1 and any(
         title != numbers.heading(row.metric) for _, _, title, row in lines
     )
     for track, level, title, row in lines:
         cells: list[Cell] = [row.metric.title] if several else []
         cells.append(numbers.count(row.n))
-        best = found.best(track, level, row)
+        best = results.best(track, level, row)
         for system in ordered:
             if lane := row.lanes.get(system):
                 ends = (lane.low, lane.high) if noted and level == "overall" else (None, None)
@@ -208,8 +213,10 @@ def _table(
     return without_equal((*texts(*named), Column("n"), *map(Column, ordered)), rows, caption)
 
 
-def _by_role(found: Results) -> list[str]:
-    return sorted(found.systems, key=lambda system: list(ROLES).index(found.roles.get(system, "baseline")))
+def _by_role(results: Results) -> list[str]:
+    return sorted(
+        results.systems, key=lambda system: list(ROLES).index(results.roles.get(system, "baseline"))
+    )
 
 
 def _share(row: Row, value: float) -> float:
@@ -219,38 +226,38 @@ def _share(row: Row, value: float) -> float:
     return share if row.metric.higher_is_better else 1 - share
 
 
-def _forest(found: Results, number: Number) -> Plot:
+def _forest(results: Results, number: Number) -> Plot:
     """The benchmark's mean of tasks, else the headline metrics of its first tracks."""
-    card = found.card
+    card = results.card
     rows = [
         (numbers.heading(row.metric), f"{title}, n = {numbers.count(row.n)}", row.metric, row.lanes)
-        for track in found.tracks
-        for row in found.headline(track)
+        for track in results.tracks
+        for row in results.headline(track)
         for title in [initial(card.track_title(track))]
     ][:_PANELS]
-    if found.mean:
+    if results.mean:
         rows = [(number.title, f"n = {numbers.count(number.row.n)}", number.row.metric, number.row.lanes)]
     label = f"Scores of every system with {CONFIDENCE:.0%} intervals, {card.title}"
-    return kinds.forest(f"forest-{card.name}", label, rows, found.roles, 270)
+    return kinds.forest(f"forest-{card.name}", label, rows, results.roles, 270)
 
 
 # Panels of the forest plot, at most.
 _PANELS = 4
 
 
-def _details(found: Results) -> Section | None:
+def _details(results: Results) -> Section | None:
     """The tables of all tracks; None if there are none."""
-    blocks = [it for track in found.tracks for it in _detail(found, track)]
+    blocks = [it for track in results.tracks for it in _detail(results, track)]
     return Section("detail", "All metrics and tasks", blocks) if blocks else None
 
 
-def _detail(found: Results, track: str) -> list[Block]:
-    overall = [(track, "overall", numbers.heading(row.metric), row) for row in found.overall(track)]
-    tasks = [(track, "task", row.title, row) for row in found.tasks(track)]
+def _detail(results: Results, track: str) -> list[Block]:
+    overall = [(track, "overall", numbers.heading(row.metric), row) for row in results.overall(track)]
+    tasks = [(track, "task", row.title, row) for row in results.tasks(track)]
     blocks: list[Block] = []
     if len(overall) > 1:
-        blocks.append(_table("metric", overall, found))
+        blocks.append(_table("metric", overall, results))
     if tasks:
-        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, found)]))
-    title = initial(found.card.track_title(track))
+        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, results)]))
+    title = initial(results.card.track_title(track))
     return [Text(f"**{title}**"), *blocks] if blocks else []

@@ -24,25 +24,25 @@ _NOTE = (
 )
 
 
-def section(card: Benchmark, found: Results, lines: Sequence[ByCall]) -> Section | None:
+def section(card: Benchmark, results: Results, lines: Sequence[ByCall]) -> Section | None:
     """Each of the card's tables of which at least one track and metric was evaluated; None if there is none."""
     blocks: list[Block] = []
     with_intervals = False
     for table in card.papers.tables:
-        made = None
-        if not set(table.tracks) & set(found.tracks):
+        published_table = None
+        if not set(table.tracks) & set(results.tracks):
             continue
         if table.calls:
-            made = _by_call(card, table, lines)
+            published_table = _by_call(card, table, lines)
         elif not table.metrics:
-            made = _scores(card, table, found)
-        elif rows := [row for row in found.overall(table.tracks[0]) if row.metric.name in table.metrics]:
+            published_table = _scores(card, table, results)
+        elif rows := [row for row in results.overall(table.tracks[0]) if row.metric.name in table.metrics]:
             order = list(table.metrics)
             rows.sort(key=lambda row: order.index(row.metric.name))
-            made = _metrics(card, table, found, rows)
-        if made:
+            published_table = _metrics(card, table, results, rows)
+        if published_table:
             with_intervals |= not table.calls
-            blocks += [made, *([Text(table.note, note=True)] if table.note else [])]
+            blocks += [published_table, *([Text(table.note, note=True)] if table.note else [])]
     if not blocks:
         return None
     explanation = f"{_NOTE}, with {CONFIDENCE:.0%} intervals." if with_intervals else f"{_NOTE}."
@@ -53,14 +53,14 @@ def section(card: Benchmark, found: Results, lines: Sequence[ByCall]) -> Section
     )
 
 
-def _scores(card: Benchmark, table: PublishedTable, found: Results) -> Table:
-    first = {track: found.headline(track)[0] for track in table.tracks if track in found.tracks}
+def _scores(card: Benchmark, table: PublishedTable, results: Results) -> Table:
+    first = {track: results.headline(track)[0] for track in table.tracks if track in results.tracks}
     rows = []
-    for it in card.papers.rows:
-        if set(it.values) & set(table.tracks) and table.source in ("", it.source):
-            cells = (_published(first.get(track), it.values.get(track)) for track in table.tracks)
-            rows.append(Line((it.system, *cells), published=True))
-    for system in found.systems:
+    for published_row in card.papers.rows:
+        if set(published_row.values) & set(table.tracks) and table.source in ("", published_row.source):
+            cells = (_published(first.get(track), published_row.values.get(track)) for track in table.tracks)
+            rows.append(Line((published_row.system, *cells), published=True))
+    for system in results.systems:
         ours = [_ours(first.get(track), system) for track in table.tracks]
         if any(ours):
             rows.append(Line((system, *ours)))
@@ -68,7 +68,7 @@ def _scores(card: Benchmark, table: PublishedTable, found: Results) -> Table:
     return Table((Column("system", "text"), *columns), rows, table.title)
 
 
-def _metrics(card: Benchmark, table: PublishedTable, found: Results, columns: Sequence[Row]) -> Table:
+def _metrics(card: Benchmark, table: PublishedTable, results: Results, columns: Sequence[Row]) -> Table:
     """A table whose columns are metrics, with intervals and the differences of the table's reference from ours."""
     track, names = table.tracks[0], [row.metric.name for row in columns]
     rows = [
@@ -76,24 +76,24 @@ def _metrics(card: Benchmark, table: PublishedTable, found: Results, columns: Se
         for it in card.papers.rows
         if it.metrics.keys() & set(names)
     ]
-    for system in found.systems:
-        if counts := found.n(track, system, names):
+    for system in results.systems:
+        if counts := results.n(track, system, names):
             lanes = [row.lanes.get(system) for row in columns]
             few = all(it is None or it.low is None for it in lanes)
             n = _range(counts) + (f", {too_few(max(counts))}" if few else "")
             rows.append(Line((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
-    if distances := _distances(table.reference, track, found, columns):
+    if distances := _distances(table.reference, track, results, columns):
         explanation = "differences on the same instances; * is significant (by p)"
         rows += [Line((f"Distance to {table.reference}: {explanation}",), heading=True), *distances]
     heads = (Column("system", "text"), Column("n"), *(Column(table.metrics[name]) for name in names))
     return Table(heads, rows, table.title)
 
 
-def _distances(reference: str, track: str, found: Results, columns: Sequence[Row]) -> list[Line]:
+def _distances(reference: str, track: str, results: Results, columns: Sequence[Row]) -> list[Line]:
     """A row for every system with the differences of the reference from it; none if the reference was not evaluated."""
     rows = []
-    for system in found.systems:
-        lines = [found.difference(track, "overall", row, reference, system) for row in columns]
+    for system in results.systems:
+        lines = [results.difference(track, "overall", row, reference, system) for row in columns]
         if any(lines):
             few = all(line is None or line["low"] is None for line in lines)
             cells = (
@@ -107,8 +107,8 @@ def _distances(reference: str, track: str, found: Results, columns: Sequence[Row
 
 def _distance(line: Mapping[str, Any], metric: Metric, few: bool) -> tuple[str, str]:
     """A difference with its mark, and its interval, which is not there where all of a table have few instances."""
-    one = differences.texts(line, metric)
-    return one["value"] + "*" * one["significant"], "" if few else one["interval"]
+    row_texts = differences.texts(line, metric)
+    return row_texts["value"] + "*" * row_texts["significant"], "" if few else row_texts["interval"]
 
 
 def _range(counts: Iterable[int]) -> str:
@@ -143,10 +143,22 @@ def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) ->
         ours = [line for line in lines if line.track == track]
         if ours:
             metric = ours[0].metric
-            for it in table.calls:
-                if it.track == track:
-                    some = calls.values(metric, it.everything, it.with_call, it.without_call)
-                    rows.append(Line((title, it.system, *some, number(it.share, 1)), published=True))
-            rows += [Line((title, it.system, *calls.cells(it))) for it in ours]
+            for published_call in table.calls:
+                if published_call.track == track:
+                    score_cells = calls.values(
+                        metric,
+                        published_call.everything,
+                        published_call.with_call,
+                        published_call.without_call,
+                    )
+                    rows.append(
+                        Line(
+                            (title, published_call.system, *score_cells, number(published_call.share, 1)),
+                            published=True,
+                        )
+                    )
+            rows += [
+                Line((title, published_call.system, *calls.cells(published_call))) for published_call in ours
+            ]
     heads = (Column("task", "text"), Column("system", "text"), *map(Column, calls.COLUMNS))
     return Table(heads, rows, table.title)

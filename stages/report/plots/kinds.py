@@ -24,14 +24,14 @@ Roles = Mapping[str, str]
 ForestRow = tuple[str, str, Metric, Mapping[str, Interval]]
 
 
-def of(it: Intervals | Gains | Points, roles: Roles) -> Plot:
+def of(block: Intervals | Gains | Points, roles: Roles) -> Plot:
     """The plot of a block of a section."""
-    if isinstance(it, Intervals):
-        return forest(it.name, it.label, it.rows, roles)
-    return gains(it, roles) if isinstance(it, Gains) else points(it, roles)
+    if isinstance(block, Intervals):
+        return forest(block.name, block.label, block.rows, roles)
+    return gains(block, roles) if isinstance(block, Gains) else points(block, roles)
 
 
-def shown(metric: Metric, lane: Interval) -> str:
+def value_text(metric: Metric, lane: Interval) -> str:
     """`48.1 [40.2, 55.9]`; `48.1` without an interval."""
     value = numbers.value(metric, lane.value)
     return value if lane.low is None else f"{value} {numbers.interval(metric, lane.low, lane.high)}"
@@ -52,7 +52,7 @@ def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, least
             lane, colour = lanes[system], roles[system]
             if lane.low is not None and lane.high is not None:
                 segments.append({"x1": lane.low, "x2": lane.high, "y1": y, "y2": y, "colour": colour})
-            words = f"{system} ({colour if colour != 'bound' else 'upper bound'})\n{shown(metric, lane)}"
+            words = f"{system} ({colour if colour != 'bound' else 'upper bound'})\n{value_text(metric, lane)}"
             dots.append(
                 {"x": lane.value, "y": y, "colour": colour, "symbol": ROLES[colour][0], "title": words}
             )
@@ -74,27 +74,27 @@ def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, least
     return Plot(name, label, panels, ("row", "metric", "system", "value", "low", "high"), values, least)
 
 
-def gains(it: Gains, roles: Roles) -> Plot:
+def gains(block: Gains, roles: Roles) -> Plot:
     """For each system a panel with a bar a task, all panels in one order: the largest mean gain first."""
-    every = [row for rows in it.systems.values() for row in rows]
-    sign = 1 if it.metric.higher_is_better else -1
+    every = [row for rows in block.systems.values() for row in rows]
+    sign = 1 if block.metric.higher_is_better else -1
     by_task: dict[str, list[float]] = {}
     for row in every:
         by_task.setdefault(row["task_id"], []).append(sign * row["value"])
     order = sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
     places = {task: float(len(order) - at) for at, task in enumerate(order)}
     ends = [row[name] for row in every for name in ("value", "low", "high") if row[name] is not None]
-    low, high = rounded(min([*ends, 0.0]), max([*ends, 0.1 * it.metric.scale]))
+    low, high = rounded(min([*ends, 0.0]), max([*ends, 0.1 * block.metric.scale]))
     panels = []
-    for system, rows in it.systems.items():
+    for system, rows in block.systems.items():
         bars, lines = (
             [],
             [{"x1": 0, "x2": 0, "y1": 0.4, "y2": len(order) + 0.6, "colour": "muted", "width": 1}],
         )
         for row in rows:
             y, value = places[row["task_id"]], row["value"]
-            interval = numbers.signed_interval(it.metric, row["low"], row["high"], row["n"])
-            gain = f"{numbers.signed(it.metric, value)} {interval} over {row['heuristic']}"
+            interval = numbers.signed_interval(block.metric, row["low"], row["high"], row["n"])
+            gain = f"{numbers.signed(block.metric, value)} {interval} over {row['heuristic']}"
             words = f"{row['task_id']}\n{row['category']}\n{gain}"
             ends_of = {"x1": min(value, 0), "x2": max(value, 0), "y1": y - 0.35, "y2": y + 0.35}
             bars.append({**ends_of, "colour": roles[system], "title": words})
@@ -122,39 +122,62 @@ def gains(it: Gains, roles: Roles) -> Plot:
             system,
             *(row[name] for name in ("value", "low", "high", "n")),
         )
-        for system, rows in it.systems.items()
+        for system, rows in block.systems.items()
         for row in rows
     ]
-    label = f"{numbers.heading(it.metric)}: gain of every task over the best baseline"
+    label = f"{numbers.heading(block.metric)}: gain of every task over the best baseline"
     columns = ("task", "category", "best baseline", "system", "gain", "low", "high", "n")
-    return Plot(it.name, label, panels, columns, values, 460)
+    return Plot(block.name, label, panels, columns, values, 460)
 
 
-def points(it: Points, roles: Roles) -> Plot:
+def points(block: Points, roles: Roles) -> Plot:
     """A mark a point, with the line of its interval; those of a system are joined where the plot says so.
 
     Systems have the colours of their roles, and a symbol each.
     """
     links: list[Mapping[str, Any]] = []
     dots, lines, legend = [], [], []
-    for at, (system, some) in enumerate(it.systems.items()):
+    for at, (system, system_points) in enumerate(block.systems.items()):
         colour, symbol = roles[system], SYMBOLS[at % len(SYMBOLS)]
         legend.append((colour, symbol, system))
-        for one in some:
-            dots.append({"x": one.x, "y": one.y, "colour": colour, "symbol": symbol, "title": one.title})
-            if one.low is not None and one.high is not None:
+        for drawn_point in system_points:
+            dots.append(
+                {
+                    "x": drawn_point.x,
+                    "y": drawn_point.y,
+                    "colour": colour,
+                    "symbol": symbol,
+                    "title": drawn_point.title,
+                }
+            )
+            if drawn_point.low is not None and drawn_point.high is not None:
                 links.append(
-                    {"x1": one.x, "x2": one.x, "y1": one.low, "y2": one.high, "colour": colour, "width": 1}
+                    {
+                        "x1": drawn_point.x,
+                        "x2": drawn_point.x,
+                        "y1": drawn_point.low,
+                        "y2": drawn_point.high,
+                        "colour": colour,
+                        "width": 1,
+                    }
                 )
-        if it.joined and some:
-            lines.append({"x": [one.x for one in some], "y": [one.y for one in some], "colour": colour})
+        if block.joined and system_points:
+            lines.append(
+                {
+                    "x": [drawn_point.x for drawn_point in system_points],
+                    "y": [drawn_point.y for drawn_point in system_points],
+                    "colour": colour,
+                }
+            )
     dashed: list[Mapping[str, Any]] = []
-    if not it.joined and (it.x.low, it.x.high) == (it.y.low, it.y.high):
-        ends = {"x1": it.x.low, "y1": it.y.low, "x2": it.x.high, "y2": it.y.high}
+    if not block.joined and (block.x.low, block.x.high) == (block.y.low, block.y.high):
+        ends = {"x1": block.x.low, "y1": block.y.low, "x2": block.x.high, "y2": block.y.high}
         dashed = [{**ends, "colour": "muted", "width": 1, "dashed": True}]
     marks = (Mark("link", dashed), Mark("link", links), Mark("line", lines), Mark("dot", dots))
-    x, y = (Axis(axis.low, axis.high, axis.title) for axis in (it.x, it.y))
-    return Plot(it.name, it.label, [Panel("", x, y, marks, 300)], it.columns, it.rows, 620, legend)
+    x, y = (Axis(axis.low, axis.high, axis.title) for axis in (block.x, block.y))
+    return Plot(
+        block.name, block.label, [Panel("", x, y, marks, 300)], block.columns, block.rows, 620, legend
+    )
 
 
 def curves(
@@ -166,27 +189,27 @@ def curves(
     `recipes` are the (step, value) pairs by recipe and curve; `chosen` is the step whose weights were kept.
     """
     panels = []
-    for recipe, found in recipes.items():
-        values = [pair for pairs in found.values() for pair in pairs]
+    for recipe, recipe_curves in recipes.items():
+        values = [pair for pairs in recipe_curves.values() for pair in pairs]
         last = max(step for step, _ in values) or 1
         low, high = rounded(min(0.0, *(value for _, value in values)), max(value for _, value in values))
         marks = []
-        for curve, pairs in found.items():
+        for curve, pairs in recipe_curves.items():
             colour = "soft" if curve == "training" else roles.get(recipe, "treatment")
             steps, losses = ([pair[axis] for pair in pairs] for axis in (0, 1))
             marks.append(Mark("line", [{"x": steps, "y": losses, "colour": colour}]))
             dots = [
-                {"x": step, "y": value, "colour": colour, "symbol": "star" if kept else "circle",
-                 "title": f"{curve}, step {step}: {value:.3f}" + (" (kept)" if kept else "")}
+                {"x": step, "y": value, "colour": colour, "symbol": "star" if is_kept else "circle",
+                 "title": f"{curve}, step {step}: {value:.3f}" + (" (kept)" if is_kept else "")}
                 for step, value in pairs
-                for kept in [curve != "training" and step == chosen.get(recipe)]
+                for is_kept in [curve != "training" and step == chosen.get(recipe)]
             ]  # fmt: skip
             marks.append(Mark("dot", dots if len(dots) <= 60 else []))
         panels.append(Panel(recipe, Axis(0, last, "step"), Axis(low, high, heading), marks, 170))
     rows = [
         (recipe, curve, step, value, "yes" if curve != "training" and step == chosen.get(recipe) else "no")
-        for recipe, found in recipes.items()
-        for curve, pairs in found.items()
+        for recipe, recipe_curves in recipes.items()
+        for curve, pairs in recipe_curves.items()
         for step, value in pairs
     ]
     return Plot(name, label, panels, ("recipe", "curve", "step", heading, "kept"), rows, 300)
@@ -205,24 +228,33 @@ def counts(gains: Sequence[float]) -> Counter[int]:
 def histograms(name: str, tools: Sequence[tuple[str, Sequence[float], float]]) -> Plot:
     """For every tool (name, the gains of its calls in nats, its threshold) a panel; kept calls in another colour."""
     panels, rows = [], []
-    for tool, found, own in tools:
-        kept, below = (
-            counts([gain for gain in found if (gain >= own) == reached]) for reached in (True, False)
+    for tool, gains_of_tool, threshold in tools:
+        kept_counts, below = (
+            counts([gain for gain in gains_of_tool if (gain >= threshold) == reached])
+            for reached in (True, False)
         )
-        most = max((kept[at] + below[at] for at in {*kept, *below}), default=0) or 1
+        largest = max((kept_counts[at] + below[at] for at in {*kept_counts, *below}), default=0) or 1
         bars = []
-        for at in sorted({*kept, *below}):
-            start, bottom, every = LOW + at * BIN, 0, kept[at] + below[at]
-            rows.append((tool, start, start + BIN, every, kept[at]))
-            words = f"{start:g} to {start + BIN:g} nats\n{every:,} calls, {kept[at]:,} kept"
-            for count, colour in ((below[at], "soft"), (kept[at], "accent")):
+        for at in sorted({*kept_counts, *below}):
+            start, bottom, every = LOW + at * BIN, 0, kept_counts[at] + below[at]
+            rows.append((tool, start, start + BIN, every, kept_counts[at]))
+            words = f"{start:g} to {start + BIN:g} nats\n{every:,} calls, {kept_counts[at]:,} kept"
+            for count, colour in ((below[at], "soft"), (kept_counts[at], "accent")):
                 if count:
                     ends = {"x1": start, "x2": start + BIN, "y1": bottom, "y2": bottom + count}
                     bars.append({**ends, "colour": colour, "edge": "paper", "title": words})
                     bottom += count
-        line = {"x1": own, "x2": own, "y1": 0, "y2": most, "colour": "ink", "width": 1, "dashed": True}
-        reached = f"{sum(kept.values()):,} of {len(found):,} save at least {own:g}"
-        axes = Axis(LOW, HIGH, "loss saved (nats)"), Axis(0, rounded(0, most)[1], "calls")
+        line = {
+            "x1": threshold,
+            "x2": threshold,
+            "y1": 0,
+            "y2": largest,
+            "colour": "ink",
+            "width": 1,
+            "dashed": True,
+        }
+        reached = f"{sum(kept_counts.values()):,} of {len(gains_of_tool):,} save at least {threshold:g}"
+        axes = Axis(LOW, HIGH, "loss saved (nats)"), Axis(0, rounded(0, largest)[1], "calls")
         panels.append(Panel(tool, *axes, (Mark("rect", bars), Mark("link", [line])), 140, reached))
     columns = ("tool", "from", "to", "calls", "kept")
     return Plot(name, "Loss saved by sampled calls, by tool", panels, columns, rows, 300)
@@ -234,13 +266,13 @@ def bars(name: str, label: str, rows: Sequence[tuple[str, int, int]]) -> Plot:
     panels = []
     for title, column in (("tasks", 1), ("instances", 2)):
         high = rounded(0, max((int(row[column]) for row in rows), default=1))[1]
-        made = [
+        rectangles = [
             {"x1": 0, "x2": row[column], "y1": y - 0.35, "y2": y + 0.35, "colour": "accent",
              "title": f"{row[0]}\n{row[column]:,} {title}"}
             for row, (y, _) in zip(rows, places, strict=True)
         ]  # fmt: skip
         axes = Axis(0, high), Axis(0.4, len(rows) + 0.6, "", places)
-        panels.append(Panel(title, *axes, [Mark("rect", made)], _BAR * len(rows) + 10))
+        panels.append(Panel(title, *axes, [Mark("rect", rectangles)], _BAR * len(rows) + 10))
     return Plot(name, label, panels, ("value", "tasks", "instances"), rows, 460)
 
 

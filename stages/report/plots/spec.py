@@ -1,4 +1,4 @@
-"""What a plot shows: panels with axes and marks, its numbers as a table, and a legend.
+"""Contents of a plot: panels with axes and marks, its numbers as a table, and a legend.
 
 All positions are numbers in the units of the axes; an axis may name places on it. Colours are names of the style's
 custom properties, so that one specification serves light and dark pages.
@@ -77,8 +77,8 @@ class Plot:
 
     def json(self) -> str:
         """The panels as JSON for a script element."""
-        found = {"label": self.label, "least": self.least, "panels": [asdict(it) for it in self.panels]}
-        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        values = {"label": self.label, "least": self.least, "panels": [asdict(it) for it in self.panels]}
+        text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
         return text.replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
     def files(self) -> dict[str, str]:
@@ -104,6 +104,6 @@ def rounded(low: float, high: float) -> tuple[float, float]:
     return step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9)
 
 
-def shortened(text: str, most: int) -> str:
-    """At most `most` characters of `text`, the last an ellipsis where some are missing."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+def shortened(text: str, limit: int) -> str:
+    """At most `limit` characters of `text`, the last an ellipsis where some are missing."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

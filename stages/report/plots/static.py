@@ -47,8 +47,13 @@ def drawn(plot: Plot) -> str:
         above = top
         for row, height in zip(rows, heights, strict=True):
             for at, panel in enumerate(row):
-                left = _left(panel)
-                box = (_WIDTH / columns * at + left, above + 32, _WIDTH / columns - left - 24, panel.height)
+                label_width = _label_width(panel)
+                box = (
+                    _WIDTH / columns * at + label_width,
+                    above + 32,
+                    _WIDTH / columns - label_width - 24,
+                    panel.height,
+                )
                 _panel(figure, panel, box, total)
             above += height
         for at, (colour, symbol, text) in enumerate(plot.legend):
@@ -57,25 +62,27 @@ def drawn(plot: Plot) -> str:
             axes = figure.add_axes((x - 8 / _WIDTH, y - 4 / total, 8 / _WIDTH, 8 / total))
             axes.plot([0], [0], _MARKERS[symbol], color=COLOURS[colour], markersize=5)
             axes.axis("off")
-        made = io.StringIO()
-        figure.savefig(made, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
-    text = made.getvalue()
+        svg_file = io.StringIO()
+        figure.savefig(svg_file, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    text = svg_file.getvalue()
     for name, colour in COLOURS.items():
         text = text.replace(colour, f"var(--{name})")
     rules = "svg { background: var(--paper); } text { font-family: system-ui, sans-serif !important; }"
     style = f"<style>\n{_STYLE}\n{rules}\n</style>"
-    return re.sub(r"(<svg[^>]*>)", lambda found: found.group(1) + style, text[text.index("<svg") :], count=1)
+    return re.sub(
+        r"(<svg[^>]*>)", lambda svg_tag: svg_tag.group(1) + style, text[text.index("<svg") :], count=1
+    )
 
 
-def _left(panel: Panel) -> float:
+def _label_width(panel: Panel) -> float:
     """The pixels that the labels of the axis y need."""
     return min(260.0, 7 + 5.6 * max((len(text) for _, text in panel.y.labels), default=6))
 
 
 def _panel(figure: Figure, panel: Panel, box: tuple[float, float, float, float], total: float) -> None:
-    left, top, width, height = box
-    start = 4 - _left(panel)
-    axes = figure.add_axes((left / _WIDTH, 1 - (top + height) / total, width / _WIDTH, height / total))
+    x_offset, top, width, height = box
+    start = 4 - _label_width(panel)
+    axes = figure.add_axes((x_offset / _WIDTH, 1 - (top + height) / total, width / _WIDTH, height / total))
     axes.set_xlim(panel.x.low, panel.x.high)
     axes.set_ylim(panel.y.low, panel.y.high)
     above = matplotlib.transforms.Affine2D().scale(1 / width, 1 / height) + axes.transAxes
@@ -85,11 +92,13 @@ def _panel(figure: Figure, panel: Panel, box: tuple[float, float, float, float],
     axes.text(start, height + 5, printable(panel.note), transform=above, color=COLOURS["muted"])
     for side in axes.spines.values():
         side.set_visible(False)
-    for it, axis in ((panel.x, axes.xaxis), (panel.y, axes.yaxis)):
+    for axis_spec, axis in ((panel.x, axes.xaxis), (panel.y, axes.yaxis)):
         axis.set_tick_params(length=0, labelcolor=COLOURS["muted"])
-        if it.labels:
-            axis.set_ticks([at for at, _ in it.labels], [printable(text) for _, text in it.labels])
-        elif it.hidden:
+        if axis_spec.labels:
+            axis.set_ticks(
+                [at for at, _ in axis_spec.labels], [printable(text) for _, text in axis_spec.labels]
+            )
+        elif axis_spec.hidden:
             axis.set_ticks([])
         else:
             axis.grid(True, color=COLOURS["line"], linewidth=0.8)

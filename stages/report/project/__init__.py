@@ -1,1 +1,1 @@
-"""What the pages show that belong to no benchmark: data, tool calls, training, contamination, provenance."""
+"""Contents of the pages that belong to no benchmark: data, tool calls, training, contamination, provenance."""

@@ -27,7 +27,7 @@ TABLE_10 = (
 
 
 def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
-    """How many calls of each tool were kept, and examples; none without tools."""
+    """Count how many calls of each tool were kept, and examples; none without tools."""
     if not tools:
         return []
     steps = sorted({step for tool in tools for step, _ in tool.thresholds})
@@ -38,9 +38,9 @@ def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
     rows = []
     for tool in tools:
         counted = dict(tool.thresholds)
-        own = f"{tool.own_threshold:g}"
+        own_threshold = f"{tool.own_threshold:g}"
         saved = (f"{counted[it]:,}" if it in counted else None for it in steps)
-        rows.append(Row((tool.name, own, *(f"{tool.statuses[it]:,}" for it in STATUSES), *saved)))
+        rows.append(Row((tool.name, own_threshold, *(f"{tool.statuses[it]:,}" for it in STATUSES), *saved)))
     heads = [*texts("tool"), *numbered("own threshold", *(it.replace("_", " ") for it in STATUSES))]
     heads += numbered(*(f"≥ {step:g}" for step in steps))
     first: list[Block] = [
@@ -53,8 +53,10 @@ def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
             "Sampled calls by result of the filter, and those that save at least so much loss in nats",
         ),
     ]
-    kept = [Fold(f"{tool.name}: {tool.kept:,}", _kept(tool)) for tool in tools if tool.kept]
-    examples = [Section("kept", "Calls that were kept", kept)] if kept else []
+    kept_folds = [
+        Fold(f"{tool.name}: {tool.kept_count:,}", _kept_blocks(tool)) for tool in tools if tool.kept_count
+    ]
+    examples = [Section("kept", "Calls that were kept", kept_folds)] if kept_folds else []
     return [Section("calls", "", first), *_extremes(tools), *examples]
 
 
@@ -65,8 +67,8 @@ _HEADS = [
 ]
 
 
-def _cells(it: Example) -> tuple[str, ...]:
-    return f"{it.gain:.2f}", it.before, it.call, it.after, it.where
+def _cells(example: Example) -> tuple[str, ...]:
+    return f"{example.gain:.2f}", example.before, example.call, example.after, example.where
 
 
 def _extremes(tools: Sequence[Tool]) -> list[Section]:
@@ -77,12 +79,12 @@ def _extremes(tools: Sequence[Tool]) -> list[Section]:
     )
     folds = [
         Fold(
-            f"The {len(some)} that save {which}",
+            f"The {len(extreme_examples)} that save {which}",
             [Table([*_HEADS, *texts("kept", "result occurs")], [
-                Row((*_cells(it), "yes" if it.kept else "no", "yes" if it.fits else "no")) for it in some
+                Row((*_cells(it), "yes" if it.is_kept else "no", "yes" if it.fits else "no")) for it in extreme_examples
             ])],
         )
-        for which, some in (("most", best), ("least", worst))
+        for which, extreme_examples in (("most", best), ("least", worst))
     ]  # fmt: skip
     return (
         [Section("extremes", "The calls that save most and least", [Text(explanation, note=True), *folds])]
@@ -91,29 +93,32 @@ def _extremes(tools: Sequence[Tool]) -> list[Section]:
     )
 
 
-def _kept(tool: Tool) -> list[Block]:
+def _kept_blocks(tool: Tool) -> list[Block]:
     """Calls whose result occurs in the text after them, and calls whose result does not."""
-    with_text = tool.kept - tool.echo_count
+    with_text = tool.kept_count - tool.echo_count
     wrong = (
         "Many of these calls are wrong. They are kept because they repeat a part of the text that follows; the filter "
         "is the published one"
     )
     blocks: list[Block] = []
-    for title, some, n in (
+    for title, shown_examples, n in (
         (
-            f"The result occurs in the text after the call: {with_text:,} of {tool.kept:,}",
+            f"The result occurs in the text after the call: {with_text:,} of {tool.kept_count:,}",
             tool.fitting,
             with_text,
         ),
         (
-            f"The result does not occur there: {tool.echo_count:,} of {tool.kept:,}. {wrong}",
+            f"The result does not occur there: {tool.echo_count:,} of {tool.kept_count:,}. {wrong}",
             tool.echoes,
             tool.echo_count,
         ),
     ):
-        if some:
-            more = ", the best of them" if n > len(some) else ""
-            blocks += [Text(f"{title}{more}.", note=True), Table(_HEADS, [Row(_cells(it)) for it in some])]
+        if shown_examples:
+            more = ", the best of them" if n > len(shown_examples) else ""
+            blocks += [
+                Text(f"{title}{more}.", note=True),
+                Table(_HEADS, [Row(_cells(it)) for it in shown_examples]),
+            ]
     return blocks
 
 

@@ -27,7 +27,7 @@ _BEFORE, _AFTER = 110, 60
 class Example:
     """A call in its place: the text around it and the loss it saves, in nats.
 
-    `fits`: whether its result occurs in the text after it. `kept`: whether the filter kept it.
+    `fits`: whether its result occurs in the text after it. `is_kept`: whether the filter kept it.
     """
 
     tool: str
@@ -36,7 +36,7 @@ class Example:
     call: str
     after: str
     gain: float
-    kept: bool
+    is_kept: bool
     fits: bool
 
 
@@ -61,7 +61,7 @@ class Tool:
     worst: list[Example]
 
     @property
-    def kept(self) -> int:
+    def kept_count(self) -> int:
         return self.statuses.get("kept", 0)
 
 
@@ -69,35 +69,35 @@ Candidate = Mapping[str, Any]
 Texts = Mapping[tuple[str, str | None, str, int], str]
 
 
-def summarise(name: str, own: ToolParams, rows: Sequence[Candidate], texts: Texts) -> Tool:
+def summarise(name: str, tool_settings: ToolParams, rows: Sequence[Candidate], texts: Texts) -> Tool:
     """The summary of one tool from its rows of contracts.CANDIDATES and the texts of `read_texts`."""
     gains = [row["gain"] for row in rows if row["gain"] is not None]
-    kept = sorted(_kept(rows, own), key=lambda row: (-row["gain"], row["id"]))
+    kept_rows = sorted(_kept_rows(rows, tool_settings), key=lambda row: (-row["gain"], row["id"]))
     counted = Counter(row["status"] for row in rows)
-    counted["kept"], counted["below_threshold"] = len(kept), len(gains) - len(kept)
-    steps = sorted({*THRESHOLDS, own.filter_threshold})
+    counted["kept"], counted["below_threshold"] = len(kept_rows), len(gains) - len(kept_rows)
+    steps = sorted({*THRESHOLDS, tool_settings.filter_threshold})
     fitting: list[Example] = []
     echoes: list[Example] = []
-    for row in kept:
-        example = _example(row, texts.get(place(row), ""), own)
+    for row in kept_rows:
+        example = _example(row, texts.get(place(row), ""), tool_settings)
         (fitting if example.fits else echoes).append(example)
     best, worst = extremes(rows)
     return Tool(
         name,
-        own.filter_threshold,
+        tool_settings.filter_threshold,
         gains,
         {status: counted[status] for status in STATUSES},
         [(step, sum(gain >= step for gain in gains)) for step in steps],
         fitting[:EXAMPLES],
         echoes[:EXAMPLES],
         len(echoes),
-        [_example(row, texts.get(place(row), ""), own) for row in best],
-        [_example(row, texts.get(place(row), ""), own) for row in worst],
+        [_example(row, texts.get(place(row), ""), tool_settings) for row in best],
+        [_example(row, texts.get(place(row), ""), tool_settings) for row in worst],
     )
 
 
-def _kept(rows: Sequence[Candidate], own: ToolParams) -> list[Candidate]:
-    return [row for row in rows if row["gain"] is not None and own.keeps(row["gain"])]
+def _kept_rows(rows: Sequence[Candidate], tool_settings: ToolParams) -> list[Candidate]:
+    return [row for row in rows if row["gain"] is not None and tool_settings.keeps(row["gain"])]
 
 
 def extremes(rows: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
@@ -115,36 +115,36 @@ def best_and_worst(tools: Sequence[Tool]) -> tuple[list[Example], list[Example]]
 
 
 def place(row: Candidate) -> tuple[str, str | None, str, int]:
-    """What identifies the text of a candidate."""
+    """Return the key of a candidate's text."""
     return row["source"], row["task_id"], row["id"], row["target"]
 
 
-def read_texts(corpus: Path, split: Path, rows: Sequence[Candidate], own: ToolParams) -> Texts:
+def read_texts(corpus: Path, split: Path, rows: Sequence[Candidate], tool_settings: ToolParams) -> Texts:
     """The texts of the kept calls and of those with the largest and smallest gains: documents and training targets.
 
     Each has the one blank before it that the offsets of candidates count.
     """
     best, worst = extremes(rows)
-    shown = [*_kept(rows, own), *best, *worst]
+    shown_rows = [*_kept_rows(rows, tool_settings), *best, *worst]
     texts: dict[tuple[str, str | None, str, int], str] = {}
-    if ids := sorted({row["id"] for row in shown if row["source"] == "corpus"}):
-        found = tables.read(
+    if ids := sorted({row["id"] for row in shown_rows if row["source"] == "corpus"}):
+        text_table = tables.read(
             corpus, contracts.DOCUMENTS, ["id", "text"], tables.among(contracts.DOCUMENTS, "id", ids)
         )
-        for document in found.to_pylist():
+        for document in text_table.to_pylist():
             texts["corpus", None, document["id"], 0] = f" {document['text'].strip()}"
-    if ids := sorted({row["id"] for row in shown if row["source"] == "train"}):
-        found = tables.read(
+    if ids := sorted({row["id"] for row in shown_rows if row["source"] == "train"}):
+        text_table = tables.read(
             split, contracts.TRAIN, ["task_id", "id", "outputs"], tables.among(contracts.TRAIN, "id", ids)
         )
-        for instance in found.to_pylist():
+        for instance in text_table.to_pylist():
             for target, output in enumerate(instance["outputs"]):
                 texts["train", instance["task_id"], instance["id"], target] = f" {output.strip()}"
     return texts
 
 
 def occurs(result: str, after: str) -> bool:
-    """Whether a call's result occurs in the text after the call.
+    """Tell whether a call's result occurs in the text after the call.
 
     A number has to occur as a number (27 is not in 270, 1,204 is 1204). Of a sentence, as the calendar
     gives, one name or number is enough.
@@ -164,7 +164,7 @@ def _plain(text: str) -> str:
     return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
 
 
-def _example(row: Candidate, text: str, own: ToolParams) -> Example:
+def _example(row: Candidate, text: str, tool_settings: ToolParams) -> Example:
     offset = row["offset"]
     before, after = text[max(0, offset - _BEFORE) : offset], text[offset : offset + _AFTER]
     where = f"{row['task_id']}, {row['id']}" if row["task_id"] else row["id"]
@@ -175,6 +175,6 @@ def _example(row: Candidate, text: str, own: ToolParams) -> Example:
         f"{row['call'].removesuffix(']')} → {row['result']}]",
         " ".join(after.split()) + (" …" if len(text) > offset + _AFTER else ""),
         row["gain"],
-        own.keeps(row["gain"]),
+        tool_settings.keeps(row["gain"]),
         occurs(row["result"] or "", text[offset:]),
     )

@@ -29,7 +29,7 @@ def read(path: Path) -> Mapping[str, Any] | None:
     if not path.is_dir():
         return None
     by_task = tables.read_rows(path, contracts.TASK_OVERLAPS)
-    wanted = [
+    column_names = [
         "benchmark",
         "task_id",
         "id",
@@ -42,25 +42,31 @@ def read(path: Path) -> Mapping[str, Any] | None:
         "source_task_id",
         "source_id",
     ]
-    overlaps = tables.read(path, contracts.OVERLAPS, wanted).to_pylist()
+    overlaps = tables.read(path, contracts.OVERLAPS, column_names).to_pylist()
     evidence = tables.read_rows(path, contracts.EVIDENCE_OVERLAPS)
     return {"tasks": by_task, "overlaps": overlaps, "evidence": evidence}
 
 
 def sections(
-    found: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequence[Benchmark]
+    overlap_tables: Mapping[str, Any] | None, nodes: Sequence[Node], cards: Sequence[Benchmark]
 ) -> list[Section]:
     """The shares of all benchmarks, then tasks and examples; none if the stage did not run."""
     facts = next((node.details for node in nodes if node.name == "contamination"), None)
-    if found is None or facts is None:
+    if overlap_tables is None or facts is None:
         return []
-    shown = {card.name: card for card in cards if card.name in facts["benchmarks"]}
-    counts = {name: facts["benchmarks"][name] for name in shown}
+    shown_cards = {card.name: card for card in cards if card.name in facts["benchmarks"]}
+    counts = {name: facts["benchmarks"][name] for name in shown_cards}
     return [
         Section("about", "", [Text(_EXPLANATION.format(ngram=facts["ngram"])), Text(_NOT_CHECKED)]),
-        Section("training", "Training texts", _training(shown, counts, facts["texts"])),
-        Section("passages", "Retrieved passages", [Text(_COPIED, note=True), *_passages(found, shown)]),
-        Section("more", "Tasks and examples", [*_tasks(found, shown), *_examples(found)]),
+        Section("training", "Training texts", _training(shown_cards, counts, facts["texts"])),
+        Section(
+            "passages",
+            "Retrieved passages",
+            [Text(_COPIED, note=True), *_passages(overlap_tables, shown_cards)],
+        ),
+        Section(
+            "more", "Tasks and examples", [*_tasks(overlap_tables, shown_cards), *_examples(overlap_tables)]
+        ),
     ]
 
 
@@ -83,16 +89,18 @@ _COPIED = (
 
 
 def _training(
-    shown: Mapping[str, Benchmark], counts: Mapping[str, Mapping[str, Any]], texts_of: Mapping[str, int]
+    shown_cards: Mapping[str, Benchmark], counts: Mapping[str, Mapping[str, Any]], texts_of: Mapping[str, int]
 ) -> list[Block]:
     """Questions with an overlap, by where it was found, and by what of the question it is."""
     by_side, by_part = [], []
-    for name, it in counts.items():
-        n, some = it["questions"], it["sides"]
-        shares = (_share(some[side]["overlapping"], n) for side in _SIDES)
-        by_side.append(Row((shown[name].title, numbers.count(n), *shares)))
-        parts = (_share(some["any"][part], n) for part in ("by_input", "by_reference", "mostly", "short"))
-        by_part.append(Row((shown[name].title, *parts)))
+    for name, benchmark_counts in counts.items():
+        n, side_counts = benchmark_counts["questions"], benchmark_counts["sides"]
+        shares = (_share(side_counts[side]["overlapping"], n) for side in _SIDES)
+        by_side.append(Row((shown_cards[name].title, numbers.count(n), *shares)))
+        parts = (
+            _share(side_counts["any"][part], n) for part in ("by_input", "by_reference", "mostly", "short")
+        )
+        by_part.append(Row((shown_cards[name].title, *parts)))
     sides = (
         f"{title} (n = {numbers.count(texts_of[side])})" if side in texts_of else title
         for side, title in _SIDES.items()
@@ -109,7 +117,7 @@ def _training(
     ]
 
 
-def _passages(found: Mapping[str, Any], shown: Mapping[str, Benchmark]) -> list[Block]:
+def _passages(overlap_tables: Mapping[str, Any], shown_cards: Mapping[str, Benchmark]) -> list[Block]:
     """The questions whose passages have their words or a reference, a row a benchmark; folded, a row a track."""
     heads = numbered("questions", "passages, at most")
     heads += numbered(
@@ -118,11 +126,11 @@ def _passages(found: Mapping[str, Any], shown: Mapping[str, Benchmark]) -> list[
     tables = []
     for titles in (("benchmark",), ("benchmark", "track")):
         grouped: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-        for row in found["evidence"]:
-            if card := shown.get(row["benchmark"]):
+        for row in overlap_tables["evidence"]:
+            if card := shown_cards.get(row["benchmark"]):
                 names = {"benchmark": card.title, "track": card.track_title(row["track"])}
                 grouped.setdefault(tuple(names[it] for it in titles), []).append(row)
-        rows = [Row((*names, *_ranked(some))) for names, some in grouped.items()]
+        rows = [Row((*names, *_ranked(track_rows))) for names, track_rows in grouped.items()]
         tables.append(without_equal([*texts(*titles), *heads], rows))
     if not tables[0].rows:
         return [Text("No passages are retrieved for these questions.", note=True)]
@@ -132,25 +140,25 @@ def _passages(found: Mapping[str, Any], shown: Mapping[str, Benchmark]) -> list[
 def _ranked(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ranks = ([row[f"{part}_rank"] for row in rows] for part in ("question", "reference"))
     counts = [count for of in ranks for count in (of.count(1), len(of) - of.count(None))]
-    most = max(row["passages"] for row in rows)
-    return [numbers.count(len(rows)), numbers.count(most), *(_share(it, len(rows)) for it in counts)]
+    largest = max(row["passages"] for row in rows)
+    return [numbers.count(len(rows)), numbers.count(largest), *(_share(it, len(rows)) for it in counts)]
 
 
 def _share(count: int, n: int) -> str:
     return f"{numbers.count(count)} ({100 * count / n:.0f}%)" if count else "0"
 
 
-def _tasks(found: Mapping[str, Any], shown: Mapping[str, Benchmark]) -> list[Block]:
+def _tasks(overlap_tables: Mapping[str, Any], shown_cards: Mapping[str, Benchmark]) -> list[Block]:
     """The test tasks with an overlap, those with the largest shares first."""
     by_task = [
         row
-        for row in found["tasks"]
-        if row["side"] == "any" and row["overlapping"] and row["benchmark"] in shown
+        for row in overlap_tables["tasks"]
+        if row["side"] == "any" and row["overlapping"] and row["benchmark"] in shown_cards
     ]
     by_task.sort(key=lambda row: (-row["share"], row["benchmark"], row["task_id"]))
     rows = []
     for row in by_task:
-        card = shown[row["benchmark"]]
+        card = shown_cards[row["benchmark"]]
         of = ", ".join(filter(None, (row["category"], card.track_title(row["track"]))))
         counts = f"{row['instances']}", f"{row['overlapping']}", f"{100 * row['share']:.0f}%"
         rows.append(Row((row["task_id"], card.title, of, *counts)))
@@ -162,9 +170,11 @@ def _tasks(found: Mapping[str, Any], shown: Mapping[str, Benchmark]) -> list[Blo
     return [Fold(title, [Table(heads, rows)])] if rows else []
 
 
-def _examples(found: Mapping[str, Any]) -> list[Block]:
+def _examples(overlap_tables: Mapping[str, Any]) -> list[Block]:
     """Overlaps, those that cover most of their text first."""
-    overlaps = [row for row in found["overlaps"] if row["side"] != "supervised" and row["kind"] != "short"]
+    overlaps = [
+        row for row in overlap_tables["overlaps"] if row["side"] != "supervised" and row["kind"] != "short"
+    ]
     overlaps.sort(key=lambda row: (-_covered(row), row["task_id"], row["id"], row["part"], row["side"]))
     heads = [*texts("test question", "benchmark", "part"), *numbered("shared")]
     heads += [Column("first shared run of words", "words"), *texts("found in")]

@@ -38,7 +38,7 @@ def sections(
 
 
 def _rule(split: Mapping[str, Any], track_title: Callable[[str], str]) -> Section:
-    """Where the published lists and the rule disagree."""
+    """Return where the published lists and the rule disagree."""
     lines = split.get("disagreements") or ()
     blocks: list[Block]
     if lines:
@@ -63,12 +63,12 @@ def _rule(split: Mapping[str, Any], track_title: Callable[[str], str]) -> Sectio
     return Section("rule", "Published lists and the rule", blocks)
 
 
-def _dataset(name: str, paper: Collection, found: Mapping[str, Any]) -> Section:
+def _dataset(name: str, paper: Collection, statistics: Mapping[str, Any]) -> Section:
     figures = [
         Row(
             (
                 it.title,
-                f"{found[it.name]:,.{it.decimals}f}",
+                f"{statistics[it.name]:,.{it.decimals}f}",
                 None if it.published is None else f"{it.published:,.{it.decimals}f}",
             )
         )
@@ -77,7 +77,7 @@ def _dataset(name: str, paper: Collection, found: Mapping[str, Any]) -> Section:
     caption = f"The ingested dataset {name} beside the published one: {paper.source}"
     blocks: list[Block] = [Table([*texts(""), *numbered("here", "published")], figures, caption)]
     blocks += [Text(paper.notes, note=True)] if paper.notes else []
-    every = found["distributions"]
+    every = statistics["distributions"]
     for key in [it.name for it in paper.figures if it.name in every and not it.name.endswith(_IN_FULL)]:
         full = every.get(key + _IN_FULL, every[key])
         rows = [Row((value, numbers.count(tasks), numbers.count(of))) for value, tasks, of in full]
@@ -94,11 +94,11 @@ def _dataset(name: str, paper: Collection, found: Mapping[str, Any]) -> Section:
     return Section(f"data-{name}", "", blocks)
 
 
-def fold(counts: Sequence[Sequence[Any]], most: int = BARS) -> list[tuple[str, int, int]]:
+def fold(counts: Sequence[Sequence[Any]], limit: int = BARS) -> list[tuple[str, int, int]]:
     """The values that most tasks have, and the others added up; a single other one keeps its name."""
-    shown = most if len(counts) > most + 1 else len(counts)
-    listed = [(name, tasks, instances) for name, tasks, instances in counts[:shown]]
-    if rest := counts[shown:]:
-        tasks, instances = (sum(count[at] for count in rest) for at in (1, 2))
-        listed.append((f"other, {len(rest)} values", tasks, instances))
+    shown_count = limit if len(counts) > limit + 1 else len(counts)
+    listed = [(name, tasks, instances) for name, tasks, instances in counts[:shown_count]]
+    if smaller_counts := counts[shown_count:]:
+        tasks, instances = (sum(count[at] for count in smaller_counts) for at in (1, 2))
+        listed.append((f"other, {len(smaller_counts)} values", tasks, instances))
     return listed

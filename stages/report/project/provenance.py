@@ -1,4 +1,4 @@
-"""Where the results come from: models, code, parameters, recipes, what each system is, data, machines, libraries.
+"""Origins of the results: models, code, parameters, recipes, what each system is, data, machines, libraries.
 
 All of it follows from what the stage reads. A stage that runs a model records its machine, so these facts are of the
 machine that computed the results, also where DVC restored them on another.
@@ -40,7 +40,7 @@ _SAMPLE = "the sample written for this project: invented, not a benchmark"
 
 @dataclass(frozen=True)
 class Origin:
-    """What the overview says of the run: its model and profile, the data, the machines, and the Git trees of the code.
+    """Origin of a run, for the overview: its model and profile, the data, the machines, and the Git trees of the code.
 
     `systems` has a line a system: `name`, `benchmarks` and `sentence`. `sections` are those of the page.
     """
@@ -54,7 +54,7 @@ class Origin:
 
 
 def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], root: Path = Path()) -> Origin:
-    """Where the results come from; `root` is the project's folder, which holds the profiles."""
+    """Return where the results come from; `root` is the project's folder, which holds the profiles."""
     # As params.yaml has them: a profile does not name defaults either.
     values = {group: params.model_dump(exclude_unset=True)[group] for group in GROUPS}
     profile, changes, unreadable = profiles.nearest(root, values)
@@ -118,7 +118,9 @@ def _profile(
     changes: Sequence[profiles.Change],
     unreadable: Sequence[str],
 ) -> Section:
-    parameters = [Row((it.key, _shown(it.new))) for it in profiles.changes({}, values) if it.new != {}]
+    parameters = [
+        Row((it.key, _parameter_text(it.new))) for it in profiles.changes({}, values) if it.new != {}
+    ]
     near, n = f"params.yaml is nearest to the profile **{profile}**", len(parameters)
     blocks: list[Block] = [Text("There is no profile to compare params.yaml with.")]
     if profile and not changes:
@@ -128,8 +130,8 @@ def _profile(
             Row(
                 (
                     one.key,
-                    None if one.kind == "added" else _shown(one.old),
-                    None if one.kind == "removed" else _shown(one.new),
+                    None if one.kind == "added" else _parameter_text(one.old),
+                    None if one.kind == "removed" else _parameter_text(one.new),
                 )
             )
             for one in changes
@@ -183,10 +185,10 @@ def _ran_on(nodes: Sequence[Node], machines: Sequence[Mapping[str, str]]) -> Sec
 
 
 def _models(params: Params, by_name: Mapping[str, Node]) -> list[tuple[str, ...]]:
-    made = by_name["base_model"].details if "base_model" in by_name else {}
+    model_facts = by_name["base_model"].details if "base_model" in by_name else {}
     lines = []
     for key, source in params.models:
-        facts = made.get(key) or {}
+        facts = model_facts.get(key) or {}
         files = ", ".join([*(facts.get("files") or ()), facts.get("architecture") or ""]).strip(", ")
         hashes = (facts.get(name) or NOT_RECORDED for name in ("source_sha256", "sha256"))
         pinned = "yes" if source.sha256 else "no"
@@ -207,7 +209,7 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
     """A row a hyper-parameter, a cell a recipe; then what the training reports of itself."""
     names = list(params.train.recipes)
     rows = [
-        Row((key, *(_shown(getattr(params.train.recipe(name), key)) for name in names)))
+        Row((key, *(_parameter_text(getattr(params.train.recipe(name), key)) for name in names)))
         for key in Recipe.model_fields
     ]
     nodes = [by_name.get(f"train@{name}") for name in names]
@@ -218,9 +220,17 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
         ("target_tokens", "target tokens"),
         ("sha256", "sha256 of the weights"),
     ):
-        found = [node.details.get(key) if node else None for node in nodes]
+        recipe_facts = [node.details.get(key) if node else None for node in nodes]
         rows.append(
-            Row((title, *(f"{one:,}" if isinstance(one, int) else str(one or NOT_RECORDED) for one in found)))
+            Row(
+                (
+                    title,
+                    *(
+                        f"{one:,}" if isinstance(one, int) else str(one or NOT_RECORDED)
+                        for one in recipe_facts
+                    ),
+                )
+            )
         )
     return Section("recipes", "Training recipes", [Table(texts("hyper-parameter", *names), rows)])
 
@@ -252,7 +262,7 @@ def _data(nodes: Iterable[Node], cards: Sequence[Benchmark]) -> list[dict[str, A
 
 
 def _kind(node: Node) -> str:
-    """What the data are that a stage `ingest` read."""
+    """Return the kind of the data that a stage `ingest` read."""
     if all(paths.SAMPLE in (Path(path), *Path(path).parents) for path in node.inputs):
         return _SAMPLE
     if node.details.get("source") == "training inputs":
@@ -298,13 +308,13 @@ def _hardware(machines: Sequence[Mapping[str, str]]) -> str:
 
 def _libraries(nodes: Iterable[Node]) -> list[dict[str, str]]:
     """A line a library with its version; where stages ran with several, each version with its stages."""
-    found: dict[str, dict[str, list[str]]] = {}
+    library_versions: dict[str, dict[str, list[str]]] = {}
     for node in nodes:
         for library, version in (node.details.get("versions") or {}).items():
-            found.setdefault(library, {}).setdefault(version, []).append(node.name)
+            library_versions.setdefault(library, {}).setdefault(version, []).append(node.name)
     lines = []
-    for library in sorted(found):
-        versions = found[library]
+    for library in sorted(library_versions):
+        versions = library_versions[library]
         version = (
             next(iter(versions))
             if len(versions) == 1
@@ -314,13 +324,13 @@ def _libraries(nodes: Iterable[Node]) -> list[dict[str, str]]:
     return lines
 
 
-def _shown(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     """A value as params.yaml may have it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def identifier(folder: Path) -> str:
-    """What `git rev-parse COMMIT:FOLDER` prints for a commit that holds `folder` as it is; compiled Python is left out.
+    """Return the output of `git rev-parse COMMIT:FOLDER` for a commit that holds `folder` as it is, but for *.pyc.
 
     Raises OSError for a file that cannot be read.
     """
@@ -329,15 +339,15 @@ def identifier(folder: Path) -> str:
 
 def tree(folder: Path) -> Tree:
     """The folder as Git's tree."""
-    found = Tree()
+    git_tree = Tree()
     for path in folder.iterdir():
         name = os.fsencode(path.name)
         if path.is_symlink():
-            found.add(name, 0o120000, Blob.from_string(os.fsencode(path.readlink())).id)
+            git_tree.add(name, 0o120000, Blob.from_string(os.fsencode(path.readlink())).id)
         elif path.is_dir():
             if path.name != "__pycache__" and any(path.iterdir()):
-                found.add(name, 0o040000, tree(path).id)
+                git_tree.add(name, 0o040000, tree(path).id)
         elif path.suffix != ".pyc":
             mode = 0o100755 if path.stat().st_mode & 0o100 else 0o100644
-            found.add(name, mode, Blob.from_string(path.read_bytes()).id)
-    return found
+            git_tree.add(name, mode, Blob.from_string(path.read_bytes()).id)
+    return git_tree

@@ -1,4 +1,4 @@
-"""What ran: the graph of the stages, rejected rows, what made the report, and what trainings recorded on the way."""
+"""Runs of the stages: their graph, rejected rows, what made the report, and what trainings recorded on the way."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sections(nodes: Sequence[Node]) -> list[Section]:
             ),
             Table([*texts("stage", "reason"), *numbered("rows"), *texts("kept in")], rejected),
         ]
-    found = [Section("graph", "", blocks), Section("rejected", "Rejected rows", rejection)]
+    page_sections = [Section("graph", "", blocks), Section("rejected", "Rejected rows", rejection)]
     remarks = [
         Row((node.name, remark, numbers.count(count)))
         for node in nodes
@@ -55,8 +55,8 @@ def sections(nodes: Sequence[Node]) -> list[Section]:
     if remarks:
         table = Table([*texts("stage", "remark"), *numbered("rows")], remarks)
         text = Text("Labels and what is odd in a row. A row may have several remarks.")
-        found.append(Section("remarks", "Rows that were kept with a remark", [text, table]))
-    return found
+        page_sections.append(Section("remarks", "Rows that were kept with a remark", [text, table]))
+    return page_sections
 
 
 def _counts(node: Node) -> list[str]:
@@ -74,7 +74,10 @@ def graph(nodes: Sequence[Node]) -> Plot:
     grouped: dict[str, list[Node]] = {}
     for node in nodes:
         grouped.setdefault(node.stage, []).append(node)
-    first = {stage: (min(level[node.name] for node in some), stage) for stage, some in grouped.items()}
+    first = {
+        stage: (min(level[node.name] for node in stage_nodes), stage)
+        for stage, stage_nodes in grouped.items()
+    }
     between = {tuple(name.partition("@")[0] for name in edge) for edge in every.edges}
     reads = networkx.DiGraph([edge for edge in between if edge[0] != edge[1]])
     reads.add_nodes_from(grouped)
@@ -85,9 +88,9 @@ def graph(nodes: Sequence[Node]) -> Plot:
     ]
     reads.remove_edges_from(back)
     boxes = {}
-    for stage, some in grouped.items():
-        into, out = (sum(getattr(node, f"rows_{name}") for node in some) for name in ("in", "out"))
-        items = f"{len(some)} items" if len(some) > 1 else some[0].item
+    for stage, stage_nodes in grouped.items():
+        into, out = (sum(getattr(node, f"rows_{name}") for node in stage_nodes) for name in ("in", "out"))
+        items = f"{len(stage_nodes)} items" if len(stage_nodes) > 1 else stage_nodes[0].item
         boxes[stage] = [it for it in (items, f"{into:,} → {out:,}") if it]
     rows = [
         (it.name, it.rows_in, it.rows_out, it.rows_rejected, " ".join(sorted(reduced.predecessors(it.name))))
@@ -107,13 +110,13 @@ def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, str, str]]:
             reasons = {
                 status.replace("_", " "): n for status, n in candidates.items() if status != "measured"
             }
-        rest = node.rows_rejected - sum(reasons.values())
+        other_count = node.rows_rejected - sum(reasons.values())
         ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         if len(ordered) > _REASONS:
-            rest += sum(count for _, count in ordered[_REASONS:])
+            other_count += sum(count for _, count in ordered[_REASONS:])
             ordered = ordered[:_REASONS]
-        if rest > 0:
-            ordered.append(("other reasons" if reasons else "see the artifact", rest))
+        if other_count > 0:
+            ordered.append(("other reasons" if reasons else "see the artifact", other_count))
         for reason, count in ordered:
             yield node.name, reason, numbers.count(count), ", ".join(node.outputs)
 
@@ -124,48 +127,48 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
     losses: dict[str, Mapping[str, Sequence[tuple[int, float]]]] = {}
     for recipe, node in trained.items():
         curves = {"training": _steps(paths.TRAINED / recipe), "dev": _values(node, "dev_losses", "loss")}
-        if found := {name: pairs for name, pairs in curves.items() if pairs}:
-            losses[recipe] = found
+        if recorded := {name: pairs for name, pairs in curves.items() if pairs}:
+            losses[recipe] = recorded
     perplexity = {
         recipe: {"held-out documents": pairs}
         for recipe, node in trained.items()
         if (pairs := _values(node, "perplexities", "perplexity"))
     }
-    kept = {recipe: node.details.get("chosen_step") for recipe, node in trained.items()}
-    made: list[Section] = []
+    chosen_steps = {recipe: node.details.get("chosen_step") for recipe, node in trained.items()}
+    curve_sections: list[Section] = []
     if losses:
         explanation = (
             "Mean loss a target token: of every step of training in grey, on the dev split in colour. The star is the "
             "step whose weights were kept."
         )
         label = "Loss of every step of training, and on the dev split, by recipe"
-        plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, kept)
-        made.append(Section("losses", "", [Text(explanation), plot]))
+        plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, chosen_steps)
+        curve_sections.append(Section("losses", "", [Text(explanation), plot]))
     if perplexity:
         explanation = (
             "Perplexity of the held-out documents, without calls, by step: exp of the mean loss a token. Step 0 is the "
             "model before the training. The star is the step whose weights were kept."
         )
         label = "Perplexity of the held-out documents by step"
-        plot = kinds.curves("perplexities", label, "perplexity", perplexity, roles, kept)
+        plot = kinds.curves("perplexities", label, "perplexity", perplexity, roles, chosen_steps)
         heads = [
             *texts("recipe"),
             *numbered("texts", "held-out texts", "before", "kept", "at the end", "step kept"),
         ]
         rows = [_perplexities(recipe, trained[recipe].details) for recipe in perplexity]
-        made.append(Section("perplexity", "", [Text(explanation), plot, Table(heads, rows)]))
-    return made
+        curve_sections.append(Section("perplexity", "", [Text(explanation), plot, Table(heads, rows)]))
+    return curve_sections
 
 
 def _perplexities(recipe: str, facts: Mapping[str, Any]) -> Row:
     """Before the training, at the chosen step, and after the last."""
     last = facts["perplexities"][-1]["perplexity"]
-    shown = [
+    perplexity_texts = [
         None if it is None else f"{it:,.2f}"
         for it in (facts.get("perplexity_before"), facts.get("perplexity"), last)
     ]
     counts = (numbers.count(facts.get(name)) for name in ("train_instances", "dev_instances"))
-    return Row((recipe, *counts, *shown, f"{facts.get('chosen_step')}"))
+    return Row((recipe, *counts, *perplexity_texts, f"{facts.get('chosen_step')}"))
 
 
 def steps_files(nodes: Iterable[Node]) -> list[Path]:

@@ -1,1 +1,1 @@
-"""What the report reads: facts of stages, scores, systems, rankings and the code."""
+"""Sources of the report: facts of stages, scores, systems, rankings and the code."""

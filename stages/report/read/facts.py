@@ -1,4 +1,4 @@
-"""What ran: the facts of every stage in data/metrics, and the graph that their inputs and outputs make."""
+"""Runs of the stages: the facts of every stage in data/metrics, and the graph that their inputs and outputs make."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def of(folder: Path) -> list[Node]:
     """The nodes of a run in `folder`, and of the project's stages that an evaluation of a model in a folder of its own
     reads from.
     """
-    own = read(folder / paths.METRICS)
+    run_nodes = read(folder / paths.METRICS)
     if folder == Path():
-        return own
-    named = {node.name for node in own}
+        return run_nodes
+    named = {node.name for node in run_nodes}
     of_project = [node for node in read(paths.METRICS) if node.stage in _READ and node.name not in named]
-    return sorted(own + of_project, key=lambda node: node.name)
+    return sorted(run_nodes + of_project, key=lambda node: node.name)
 
 
 def present(nodes: Iterable[Node], params: Params) -> list[Node]:
@@ -72,24 +72,24 @@ def present(nodes: Iterable[Node], params: Params) -> list[Node]:
 
 def graph(nodes: Iterable[Node]) -> networkx.DiGraph:
     """The names of the nodes, with an edge to each from those whose output is its input, or lies above or below it."""
-    found, listed = networkx.DiGraph(), list(nodes)
-    found.add_nodes_from(node.name for node in listed)
-    found.add_edges_from(
-        (other.name, node.name)
-        for node in listed
-        for other in listed
-        if other is not node and any(_touch(a, b) for a in node.inputs for b in other.outputs)
+    node_graph, node_list = networkx.DiGraph(), list(nodes)
+    node_graph.add_nodes_from(node.name for node in node_list)
+    node_graph.add_edges_from(
+        (upstream.name, node.name)
+        for node in node_list
+        for upstream in node_list
+        if upstream is not node and any(_touch(a, b) for a in node.inputs for b in upstream.outputs)
     )
-    return found
+    return node_graph
 
 
 def levels(graph: networkx.DiGraph) -> dict[str, int]:
-    """How many nodes at most are one after the other above each node; there is no circle."""
+    """Count how many nodes at most are one after the other above each node; there is no circle."""
     generations = enumerate(networkx.topological_generations(graph))
-    return {node: level for level, some in generations for node in some}
+    return {node: level for level, level_nodes in generations for node in level_nodes}
 
 
 def _touch(a: str, b: str) -> bool:
-    """Whether one path is the other or lies in it."""
+    """Tell whether one path is the other or lies in it."""
     first, second = f"{a}/", f"{b}/"
     return first.startswith(second) or second.startswith(first)

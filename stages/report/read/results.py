@@ -42,14 +42,14 @@ class Row:
 
     def ranked(self, roles: Mapping[str, str]) -> list[str]:
         """The systems that compete, the best first: not people, and not the upper bound."""
-        some = [system for system in self.lanes if roles.get(system) not in ("human", "bound")]
+        competing = [system for system in self.lanes if roles.get(system) not in ("human", "bound")]
         sign = -1 if self.metric.higher_is_better else 1
-        return sorted(some, key=lambda system: sign * self.lanes[system].value)
+        return sorted(competing, key=lambda system: sign * self.lanes[system].value)
 
 
 def turned(row: Mapping[str, Any]) -> dict[str, Any]:
     """The same difference the other way round."""
-    low, high = (None if row[end] is None else -row[end] for end in ("high", "low"))
+    low, high = (None if row[bound] is None else -row[bound] for bound in ("high", "low"))
     ends = {
         "system": row["baseline"],
         "baseline": row["system"],
@@ -104,11 +104,11 @@ class Results:
         self, track: str, level: str, row: Row, system: str, baseline: str
     ) -> dict[str, Any] | None:
         """The row of contracts.COMPARISONS of system - baseline in this row of a table; None if there is none."""
-        for one in self._compared.get((track, level, row.name, row.metric.name), ()):
-            if (one["system"], one["baseline"]) == (system, baseline):
-                return dict(one)
-            if (one["system"], one["baseline"]) == (baseline, system):
-                return turned(one)
+        for compared_row in self._compared.get((track, level, row.name, row.metric.name), ()):
+            if (compared_row["system"], compared_row["baseline"]) == (system, baseline):
+                return dict(compared_row)
+            if (compared_row["system"], compared_row["baseline"]) == (baseline, system):
+                return turned(compared_row)
         return None
 
     def best(self, track: str, level: str, row: Row) -> str:
@@ -116,8 +116,10 @@ class Results:
         ranked = row.ranked(self.roles)
         if row.n < MINIMUM or len(ranked) < 2:
             return ""
-        found = [self.difference(track, level, row, ranked[0], other) for other in ranked[1:]]
-        return ranked[0] if all(it and it["significant"] for it in found) else ""
+        differences = [
+            self.difference(track, level, row, ranked[0], lower_system) for lower_system in ranked[1:]
+        ]
+        return ranked[0] if all(it and it["significant"] for it in differences) else ""
 
     def n(self, track: str, system: str, metrics: Sequence[str]) -> list[int]:
         """The numbers of instances that a system's overall values of these metrics are of, those that it has."""

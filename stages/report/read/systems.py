@@ -1,4 +1,4 @@
-"""What each system is: a baseline of a card, the untuned model, or a model trained by a recipe."""
+"""Descriptions of the systems: a baseline of a card, the untuned model, or a model trained by a recipe."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ _PEOPLE = ("human", "people")
 
 
 def _role(params: Params, benchmark: str, system: str) -> str:
-    own = params.predict.systems[f"{benchmark}-{system}"]
+    system_settings = params.predict.systems[f"{benchmark}-{system}"]
     if system == BOUND:
         return "bound"
-    if own.kind == "file" and system in _PEOPLE:
+    if system_settings.kind == "file" and system in _PEOPLE:
         return "human"
     if weights(params, benchmark, system).parent not in (paths.TRAINED, paths.READERS):
         return "baseline"
-    adds = _calls(params, benchmark, system) == "on" or own.evidence is not None
+    adds = _calls(params, benchmark, system) == "on" or system_settings.evidence is not None
     return "treatment" if adds else "control"
 
 
@@ -89,33 +89,37 @@ def recipe(params: Params, benchmark: str, system: str) -> str:
 
 
 def may_call(params: Params, benchmark: str, system: str) -> bool:
-    """Whether the system's decoding calls tools."""
+    """Tell whether the system's decoding calls tools."""
     settings = params.predict.benchmark(benchmark)
     return bool(_calls(params, benchmark, system) == "on" and settings.call_top_k and settings.max_calls)
 
 
 def _calls(params: Params, benchmark: str, system: str) -> str:
-    """Whether a system's calls are on, disabled or off: as the system says, or by its recipe."""
+    """Tell whether a system's calls are on, disabled or off: as the system says, or by its recipe."""
     name = recipe(params, benchmark, system)
-    own = params.predict.systems[f"{benchmark}-{system}"].calls
-    return own or ("on" if name and params.train.recipe(name).calls else "off")
+    own_calls = params.predict.systems[f"{benchmark}-{system}"].calls
+    return own_calls or ("on" if name and params.train.recipe(name).calls else "off")
 
 
 def sentences(
     params: Params, benchmarks: Sequence[Systems], by_name: Mapping[str, Node]
 ) -> list[dict[str, str]]:
     """A line a system: its name, the benchmarks where it is this, and what it is."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in benchmarks:
-        for name, answer in one.baselines.items():
-            found.setdefault((name, _baseline(answer)), []).append(one.card.title)
-        for name in one.models:
-            chat = f" Asked through the {one.chats[name]}." if name in one.chats else ""
-            sentence = _model(params, one.card.name, name, by_name) + chat
-            found.setdefault((name, sentence), []).append(one.card.title)
+    described: dict[tuple[str, str], list[str]] = {}
+    for benchmark_systems in benchmarks:
+        for name, answer in benchmark_systems.baselines.items():
+            described.setdefault((name, _baseline(answer)), []).append(benchmark_systems.card.title)
+        for name in benchmark_systems.models:
+            chat = (
+                f" Asked through the {benchmark_systems.chats[name]}."
+                if name in benchmark_systems.chats
+                else ""
+            )
+            sentence = _model(params, benchmark_systems.card.name, name, by_name) + chat
+            described.setdefault((name, sentence), []).append(benchmark_systems.card.title)
     return [
         {"name": name, "sentence": sentence, "benchmarks": ", ".join(titles)}
-        for (name, sentence), titles in found.items()
+        for (name, sentence), titles in described.items()
     ]
 
 
@@ -164,17 +168,21 @@ _KINDS = {
 
 def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, Node]) -> str:
     model = params.models.language_model.source
-    own = params.predict.systems[f"{benchmark}-{system}"]
-    if own.kind in _KINDS:
-        passages = ", with retrieved passages" if own.evidence and own.kind == "reader" else ""
-        return _KINDS[own.kind].format(own.weights) + passages + "."
+    system_settings = params.predict.systems[f"{benchmark}-{system}"]
+    if system_settings.kind in _KINDS:
+        passages = (
+            ", with retrieved passages"
+            if system_settings.evidence and system_settings.kind == "reader"
+            else ""
+        )
+        return _KINDS[system_settings.kind].format(system_settings.weights) + passages + "."
     disabled = " It must not begin a call." if _calls(params, benchmark, system) == "disabled" else ""
     if weights(params, benchmark, system) == paths.LANGUAGE_MODEL:
         if may_call(params, benchmark, system):
             return f"The language model {model} as it is, without fine-tuning or evidence. It may call tools."
         return f"The language model {model} as it is, without fine-tuning, tool calls or evidence.{disabled}"
     if not (name := recipe(params, benchmark, system)):
-        return f"The weights {own.weights}.{disabled}"
+        return f"The weights {system_settings.weights}.{disabled}"
     trained = params.train.recipe(name)
     node = by_name.get(f"train@{name}")
     instances = node.details.get("train_instances") if node else None

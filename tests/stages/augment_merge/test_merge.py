@@ -68,7 +68,7 @@ def test_the_limit_counts_texts_of_one_tool_by_their_largest_gain() -> None:
     bodies = {("corpus", None, str(n), 0): Body("a text of five words") for n in range(4)}
     rows = [row(id=str(n), gain=float(n)) for n in range(4)] + [row(id="0", offset=9, gain=8.0)]
     rows.append(row(id="1", offset=2, tool="calendar", call="[Calendar()]", gain=0.1))
-    chosen = choose(rows, bodies, Rules(most=2))
+    chosen = choose(rows, bodies, Rules(max_texts=2))
     assert {r["id"] for r in chosen.calls if r["tool"] == "calculator"} == {"0", "3"}
     assert [r["id"] for r in chosen.calls if r["tool"] == "calendar"] == ["1"]
     assert Counter(reason for _, reason in chosen.rejected) == {LIMIT: 2}

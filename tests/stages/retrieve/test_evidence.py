@@ -26,7 +26,7 @@ from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.rankings import read_rankings
 from nightjar.search.words import words
 from stages.index.build import build
-from stages.retrieve.evidence import Facts, sources, write_found
+from stages.retrieve.evidence import Facts, sources, write_evidence
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
@@ -75,7 +75,7 @@ def wanted(passages: int, **more: Any) -> Retrieval:
 
 def write(retriever: Retriever, made: Path, output: Path, passages: int, **per_part: int) -> Facts:
     sides = sources(BENCHMARK, made / "questions", made / "split")
-    return write_found(retriever, BENCHMARK, sides, output, wanted(passages), **per_part)
+    return write_evidence(retriever, BENCHMARK, sides, output, wanted(passages), **per_part)
 
 
 def numbers(retriever: Retriever, texts: list[str], k: int, beside: float = 0) -> list[list[int]]:
@@ -258,7 +258,7 @@ def test_no_label_leaks_from_a_corpus_with_the_test_sentences(
     retriever = Retriever(leaking / "index", made / "encoder", kind)
     sides = sources(card, leaking / "questions", None)
     with caplog.at_level(logging.WARNING, "nightjar"):
-        facts = write_found(retriever, card, sides, tmp_path / "out", wanted(50))
+        facts = write_evidence(retriever, card, sides, tmp_path / "out", wanted(50))
     assert [record.getMessage() for record in caplog.records] == [
         "retrieve: 50 passages are wanted, the index has 6: no text gets more",
         "retrieve: passages that are equal to test texts, and left out there: 1",
@@ -296,7 +296,7 @@ def test_a_natural_passage_of_a_short_phrase_is_kept(
     retriever = Retriever(leaking / "index", made / "encoder", "dense")
     card = registry.load_benchmark("classification")
     settings = wanted(50, leaves_out=leaves_out)
-    write_found(retriever, card, sources(card, tmp_path / "questions", None), tmp_path / "out", settings)
+    write_evidence(retriever, card, sources(card, tmp_path / "questions", None), tmp_path / "out", settings)
     numbers, _ = read_rankings(tmp_path / "out", "test")["mpqa", "1"]
     # Passage 2 is a part of the phrase. Passage 0 is the phrase and two words more, passage 1 has three more.
     assert set(numbers.tolist()) == kept

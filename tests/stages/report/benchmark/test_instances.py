@@ -29,11 +29,11 @@ def found(evidence: str = "data/none") -> Evaluated:
                      Path(), lambda path: None)  # fmt: skip
 
 
-def shown(of: Evaluated, **most: int) -> dict[str, dict[str, Any]]:
+def shown(of: Evaluated, **limit: int) -> dict[str, dict[str, Any]]:
     """What is shown of every instance, by its id."""
     roles = dict.fromkeys(of.systems, "control") | {"combined": "treatment"}
     made = instances.files(
-        of, {name: {"role": role, "text": f"{name}!"} for name, role in roles.items()}, **most
+        of, {name: {"role": role, "text": f"{name}!"} for name, role in roles.items()}, **limit
     )
     values = {name: json.loads(text.partition(" = ")[2].rstrip(";\n")) for name, text in made.items()}
     listed = values.pop(f"instances/{NAME}/list.js")
@@ -45,9 +45,9 @@ def shown(of: Evaluated, **most: int) -> dict[str, dict[str, Any]]:
 def test_of_more_the_seed_draws(reported: Path) -> None:
     every = shown(found())
     assert list(every) == [one.id for one in asked()]
-    few = shown(found(), most=9)
+    few = shown(found(), limit=9)
     assert len(few) == 9 and all(few[id]["systems"] == every[id]["systems"] for id in few)
-    told = instances.context(found(), most=9)
+    told = instances.context(found(), limit=9)
     assert (told["shown"], told["total"]) == (9, len(asked()))
 
 

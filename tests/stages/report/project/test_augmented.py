@@ -52,7 +52,7 @@ def test_the_best_and_worst_are_of_all_tools() -> None:
     assert [(one.tool, one.gain) for one in best[:2]] == [("calendar", 9.0), ("calculator", 2.9)]
     assert [(one.tool, one.gain) for one in worst[:2]] == [("calendar", -1.0), ("calculator", 0.0)]
     assert [one.gain for one in best] == sorted((one.gain for one in best), reverse=True)
-    assert best[0].kept and not worst[0].kept
+    assert best[0].is_kept and not worst[0].is_kept
 
 
 def test_the_page_has_them(reported: Path) -> None:

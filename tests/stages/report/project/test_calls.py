@@ -62,10 +62,10 @@ def test_thresholds_are_inclusive_and_hold_the_tools_own() -> None:
     for step, count in tool.thresholds:
         assert count == len([gain for gain in gains if gain >= step])
     assert sum(tool.statuses.values()) == 206 and tool.statuses["malformed"] == 3
-    assert dict(tool.thresholds)[0.7] == tool.kept == tool.echo_count
-    assert tool.statuses["below_threshold"] == 203 - tool.kept
+    assert dict(tool.thresholds)[0.7] == tool.kept_count == tool.echo_count
+    assert tool.statuses["below_threshold"] == 203 - tool.kept_count
     dear = calls.summarise("calculator", own(0.7, price=0.3), rows, {})
-    assert dict(dear.thresholds)[1.0] >= dear.kept == sum(gain - 0.3 >= 0.7 for gain in gains) > 0
+    assert dict(dear.thresholds)[1.0] >= dear.kept_count == sum(gain - 0.3 >= 0.7 for gain in gains) > 0
 
 
 def test_examples_show_the_call_in_its_place() -> None:
