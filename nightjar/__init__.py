@@ -3,6 +3,7 @@
 core         errors, files, Parquet tables, contracts
 params       the settings of params.yaml, one file a group
 statistics   intervals and paired tests
+text         ROUGE, exact match and F1 of texts
 prompts      text templates and encodings
 models       language models: load, score, generate
 search       sentence encoders, dense and lexical index
@@ -20,7 +21,19 @@ from typing import TYPE_CHECKING, Any
 from nightjar.core.startup import lazy, wait_asleep
 
 if TYPE_CHECKING:
-    from nightjar import benchmarks, core, judge, models, params, predict, prompts, search, statistics, tools
+    from nightjar import (
+        benchmarks,
+        core,
+        judge,
+        models,
+        params,
+        predict,
+        prompts,
+        search,
+        statistics,
+        text,
+        tools,
+    )
     from nightjar.predict.evaluation import evaluate as evaluate
 
 __all__ = [
@@ -34,6 +47,7 @@ __all__ = [
     "prompts",
     "search",
     "statistics",
+    "text",
     "tools",
 ]
 

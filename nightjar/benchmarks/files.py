@@ -10,11 +10,12 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks import question_registry, submission
+from nightjar.benchmarks import question_registry
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.question_set import OTHERS, QuestionSet
 from nightjar.benchmarks.readers import once, predicted_rows, read_own_references, unknown_id
 from nightjar.benchmarks.records import read_questions
+from nightjar.benchmarks.submission import AnswerTable
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
@@ -95,19 +96,20 @@ def read_answers(card: QuestionSet, path: Path, questions: Sequence[Question]) -
         return _matched(card, path, predicted_rows(path), questions)
     wanted = _named(card, questions)
     given: list[Answers] = [None] * len(questions)
-    for where, name, answers in _predicted(card, path, {question.task_id for question in questions}):
+    for where, name, answers in predicted(card, path, {question.task_id for question in questions}):
         if name not in wanted:
             raise unknown_id(name if isinstance(name, str) else name[1], where)
         given[wanted[name]] = answers
     return given
 
 
-def _predicted(card: QuestionSet, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
+def predicted(card: QuestionSet, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
     """The place, the key and the answers of each prediction in a file."""
     form, readers = card.submission, card.readers
-    if isinstance(form, submission.Submission) and path.suffix == form.ending:
-        found = submission.read(form, path)
-        yield from ((where, one[:2], [one.prediction]) for where, one in found if one.task in tasks)
+    if isinstance(form, AnswerTable) and path.suffix in form.endings:
+        for where, answer in form.read(path):
+            if answer.task in tasks:
+                yield where, answer[:2], list(answer.predictions)
     elif readers:
         yield from once(readers.predictions(path))
     else:

@@ -17,7 +17,7 @@ from nightjar.core.config import Limit, Model, Name
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.readers import Lists, Readers
+    from nightjar.benchmarks.readers import Readers
     from nightjar.benchmarks.submission import Submission
     from nightjar.params.predict import PredictBenchmark
 
@@ -147,7 +147,7 @@ class QuestionSet(ABC):
     Settings: type[Model] = NoSettings
     tasks: Mapping[str, Task] = {}
     readers: Readers | None = None
-    submission: Submission | Lists | None = None
+    submission: Submission | None = None
     # None but for a benchmark that a task file describes.
     task_source: TaskSource | None = None
     # The forms of a question that a reader reads, an encoder-decoder that answers by one of a task's words.

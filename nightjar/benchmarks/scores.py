@@ -111,7 +111,7 @@ def nothing_to_score(
         return None
     fix = "ask questions with references"
     if form := card.submission:
-        given = f" --predictions {predictions} --output {card.name}{form.ending}" if predictions else ""
+        given = f" --predictions {predictions} --output {card.name}{form.endings[0]}" if predictions else ""
         fix = f"hand the predictions in: nightjar submission --benchmark {card.name}{given}"
     return NightjarError("nothing to score: no question has a reference", card.name, fix)
 

@@ -34,7 +34,6 @@ def _print(result: dict[str, Any]) -> None:
     "--predictions", type=FILE, help="JSON Lines in the benchmark's form, or a folder of data/predict."
 )
 @click.option("--output", type=OUTPUT, help="The file to write: a CSV; of ranked lists .jsonl or .json.")
-@click.option("--by-task", type=OUTPUT, help="Also write files TASK.json {id: prediction} into this folder.")
 @click.option("--check", "file", type=FILE, help="Check this file of anybody's instead of writing one.")
 @click.option(
     "--questions",
@@ -46,7 +45,6 @@ def submission(
     benchmark: str,
     predictions: Path | None,
     output: Path | None,
-    by_task: Path | None,
     file: Path | None,
     questions: Path | None,
 ) -> dict[str, Any]:
@@ -63,12 +61,10 @@ def submission(
       nightjar submission --benchmark zeroscrolls --check theirs.csv --questions data/questions/zeroscrolls
     """
     if file is not None:
-        if predictions or output or by_task:
-            raise NightjarError(
-                "it is given with --predictions, --output or --by-task", "--check", "give it alone"
-            )
+        if predictions or output:
+            raise NightjarError("it is given with --predictions or --output", "--check", "give it alone")
         return check_submission(benchmark, file, questions)
     if predictions is None or output is None:
         what = "--predictions and --output are needed, or --check"
         raise NightjarError(what, "nightjar submission", "see nightjar submission --help")
-    return submit(benchmark, predictions, output, questions, by_task)
+    return submit(benchmark, predictions, output, questions)

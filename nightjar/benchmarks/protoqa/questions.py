@@ -14,8 +14,9 @@ from nightjar.benchmarks.protoqa.formats import NAME, load
 from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
 from nightjar.benchmarks.question_set import OTHERS, Files, QuestionSet, Task, TrainingSide
-from nightjar.benchmarks.readers import Lists, Readers
+from nightjar.benchmarks.readers import Readers
 from nightjar.benchmarks.sides import Sides
+from nightjar.benchmarks.submission import RankedLists
 from nightjar.core import contracts
 from nightjar.core.config import Limit
 from nightjar.core.errors import NightjarError
@@ -140,7 +141,12 @@ class ProtoQAQuestions(QuestionSet):
     tasks = {OTHERS: Task(kind="sample")}  # noqa: RUF012
     readers = Readers(formats.predictions, formats.references, formats.reference, formats.questions)
     # As the published predictions (protoqa-evaluator).
-    submission = Lists("https://github.com/iesl/protoqa-data", ("question_id", "ranked_answers"))
+    submission = RankedLists(
+        (NAME,),
+        "https://github.com/iesl/protoqa-data",
+        ("question_id", "ranked_answers"),
+        formats.predictions,
+    )
     Settings = ProtoQASettings
 
     def questions(self, sources: Sources, settings: ProtoQASettings, seed: int) -> Iterator[Question]:

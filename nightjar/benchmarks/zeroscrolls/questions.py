@@ -12,7 +12,7 @@ from pydantic import Field
 from nightjar.benchmarks import records
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.question_set import Baseline, DescribedBaseline, QuestionSet, Task
-from nightjar.benchmarks.submission import Submission
+from nightjar.benchmarks.submission import AnswerTable
 from nightjar.benchmarks.zeroscrolls import prompts
 from nightjar.benchmarks.zeroscrolls.formats import load
 from nightjar.benchmarks.zeroscrolls.prompts import LongExample, Style, highlighted, of_parts
@@ -90,10 +90,10 @@ class ZeroScrollsQuestions(QuestionSet):
     title = "ZeroSCROLLS"
     source = "Shaham et al. 2023, arXiv 2305.14196"
     tasks = {name: Task(task.title, max_new_tokens=task.reserved) for name, task in TASKS.items()}  # noqa: RUF012
-    submission = Submission(
-        ("Task", "ID", "Prediction"),
+    submission = AnswerTable(
         tuple(TASKS),
         "https://zero.scrolls-benchmark.com/submission",
+        ("Task", "ID", "Prediction"),
         "!@#$%^&*()",
         lambda task, answer: highlighted(TASKS[task], answer),
     )

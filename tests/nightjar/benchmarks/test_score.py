@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nightjar.benchmarks import files as readers
 from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import put as write
@@ -182,23 +181,6 @@ def test_a_pipe_is_read_once_and_a_device_not_at_all(files: tuple[Path, Path], t
         score_files("supernatinst", pipes[1], pipes[1])
     with pytest.raises(NightjarError, match="two: this pipe is named twice"):
         compare_files("supernatinst", pipes[1], pipes[1], files[1])
-
-
-@pytest.mark.parametrize("block", [1, 90, 2**20])
-def test_lines_are_numbered_whatever_is_read_at_a_time(
-    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    wanted = score_files("supernatinst", *files, samples=0)
-    monkeypatch.setattr(readers, "_BLOCK", block)
-    lines = files[0].read_bytes().splitlines()
-    escaped = b'{"id": "a\\u0031", "prediction": "Yes.", "note": "\\u0022"}'  # needs the strict reader
-    blank = b"\xef\xbb\xbf\n\n" + lines[0] + b"\r\n \n" + escaped
-    files[0].write_bytes(blank)
-    assert score_files("supernatinst", *files, samples=0) == wanted
-    for bad in (b'{"id": "a2", "id": "a2"}', b'{"id": "zz", "prediction": ""}', b'{"id": 1e400}', b"\xff"):
-        files[0].write_bytes(blank + b"\n\n" + bad)
-        with pytest.raises(NightjarError, match=r"p\.jsonl:7: "):
-            score_files("supernatinst", *files)
 
 
 def test_tasks_with_different_metrics(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.submission import Answer, Submission, check, read, write
+from nightjar.benchmarks.submission import AnswerTable, SubmittedAnswer
 from nightjar.core.errors import NightjarError
 
-FORM = Submission(("Task", "ID", "Prediction"), ("one", "two"), "https://nowhere", "!@#$%^&*()")
+FORM = AnswerTable(("one", "two"), "https://nowhere", ("Task", "ID", "Prediction"), "!@#$%^&*()")
 HEAD = "Task,ID,Prediction\n"
 texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
 odd = st.sampled_from(
@@ -43,37 +43,41 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def answers(path: Path) -> list[Answer]:
-    return [answer for _, answer in read(FORM, path)]
+def answer(task: str, id: str, prediction: str) -> SubmittedAnswer:
+    return SubmittedAnswer(task, id, [prediction])
+
+
+def answers(path: Path) -> list[SubmittedAnswer]:
+    return [answer for _, answer in FORM.read(path)]
 
 
 @given(st.lists(st.tuples(odd | texts, odd | texts), min_size=1, max_size=5, unique_by=lambda pair: pair[0]))
 def test_what_is_written_is_read_again(tmp_path_factory: Any, pairs: list[tuple[str, str]]) -> None:
     path = tmp_path_factory.mktemp("out") / "mine.csv"
-    rows = [Answer(task, id, text) for task in FORM.tasks for id, text in pairs]
+    rows = [answer(task, id, text) for task in FORM.tasks for id, text in pairs]
     try:
-        assert write(FORM, path, rows) == len(rows)
+        assert FORM.write(path, rows) == len(rows)
     except NightjarError as error:
         # pandas does not read a NUL, and rarely other control characters: that is refused before it is written.
         assert "leaderboard" in str(error) and not path.exists()
         return
     assert answers(path) == rows
     table = pd.read_csv(path, dtype=object, keep_default_na=False, na_values=["!@#$%^&*()"])
-    assert [tuple(row) for row in table.values] == [tuple(row) for row in rows]
+    assert [tuple(row) for row in table.values] == [(row.task, row.id, *row.predictions) for row in rows]
 
 
 def test_columns_in_any_order_and_a_byte_order_mark(tmp_path: Path) -> None:
     path = put(tmp_path / "p.csv", '\ufeffID,Task,Prediction\r\n1,one,"a ""b"",\n\nc"\r\n\r\n2,two,NA\r\n')
-    assert list(read(FORM, path)) == [
-        (f"{path}:2", Answer("one", "1", 'a "b",\n\nc')),
-        (f"{path}:6", Answer("two", "2", "NA")),
+    assert list(FORM.read(path)) == [
+        (f"{path}:2", answer("one", "1", 'a "b",\n\nc')),
+        (f"{path}:6", answer("two", "2", "NA")),
     ]
 
 
 def test_an_answer_of_a_megabyte(tmp_path: Path) -> None:
     limit = csv.field_size_limit()
-    rows = [Answer(task, "1", 'a "b"\n' * 200_000) for task in FORM.tasks]
-    write(FORM, tmp_path / "p.csv", rows)
+    rows = [answer(task, "1", 'a "b"\n' * 200_000) for task in FORM.tasks]
+    FORM.write(tmp_path / "p.csv", rows)
     assert answers(tmp_path / "p.csv") == rows
     assert csv.field_size_limit() == limit
 
@@ -128,10 +132,10 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_not_whole(rows: list[Any], ids: dict[str, list[str]], reason: str) -> None:
     with pytest.raises(NightjarError, match=reason.replace("(", r"\(")):
-        check(FORM, [Answer(*row) for row in rows], "p.csv", ids)
+        FORM.check([answer(*row) for row in rows], "p.csv", ids)
 
 
 def test_a_faulty_file_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no predictions for two"):
-        write(FORM, tmp_path / "p.csv", [Answer("one", "1", "a")])
+        FORM.write(tmp_path / "p.csv", [answer("one", "1", "a")])
     assert not (tmp_path / "p.csv").exists()

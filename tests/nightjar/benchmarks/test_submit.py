@@ -77,29 +77,3 @@ def test_a_file_is_scored_by_the_tasks_that_have_references(tmp_path: Path) -> N
     put(tmp_path / "r.jsonl", row % "1")
     with pytest.raises(NightjarError, match=r"mine.csv:17: no reference has the id '2'"):
         score_files("zeroscrolls", tmp_path / "mine.csv", tmp_path / "r.jsonl")
-
-
-def test_files_by_task_round_trip(tmp_path: Path) -> None:
-    mine = json_lines(tmp_path / "mine.jsonl", "prediction", '"NA \\"é\\"\\n"')
-    submit("zeroscrolls", mine, tmp_path / "mine.csv", by_task=tmp_path / "tasks")
-    assert sorted(path.stem for path in (tmp_path / "tasks").iterdir()) == sorted(TASKS)
-    submit("zeroscrolls", tmp_path / "tasks", tmp_path / "again.csv")
-    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "mine.csv").read_bytes()
-    (tmp_path / "tasks" / "qmsum.json").unlink()
-    with pytest.raises(NightjarError, match="no predictions for qmsum"):
-        submit("zeroscrolls", tmp_path / "tasks", tmp_path / "again.csv")
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"1": 3}', "the prediction of '1' is not a text"),
-        ("[1]", "not a JSON object"),
-        ('{"1": "a", "1": "b"}', "occurs twice"),
-    ],
-)
-def test_files_by_task_that_are_refused(tmp_path: Path, text: str, reason: str) -> None:
-    (tmp_path / "tasks").mkdir()
-    put(tmp_path / "tasks" / "qmsum.json", text)
-    with pytest.raises(NightjarError, match=reason):
-        submit("zeroscrolls", tmp_path / "tasks", tmp_path / "out.csv")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import shutil
 import subprocess
@@ -18,7 +17,7 @@ from nightjar.core.files import folder_output
 from pipelines.cli import COMMANDS, MODULES
 from pipelines.commands.options import OUTPUT
 from tests.conftest import ROOT
-from tests.in_process import nightjar, refused
+from tests.in_process import refused
 
 # Every command that writes where it is told to, the place last.
 WRITERS = {
@@ -30,11 +29,10 @@ WRITERS = {
     "references": "--benchmark supernatinst --output",
     "prompts": "--benchmark supernatinst --output",
     "submission": "--benchmark zeroscrolls --predictions none --output",
-    "submission --by-task": "--benchmark zeroscrolls --predictions none --output x.csv --by-task",
     "judge": "export --a none --b references --output",
     "report": "--against none --output",
 }
-FOLDERS = ("ingest", "evaluate", "export", "submission --by-task", "report")
+FOLDERS = ("ingest", "evaluate", "export", "report")
 OWN = "the project's own files are there"
 TOOL = "a folder of Git, DVC, Python or Nightjar"
 REFUSED = {
@@ -98,7 +96,7 @@ def test_every_place_that_a_command_writes_to_is_under_the_rule() -> None:
         command = getattr(importlib.import_module(f"pipelines.commands.{MODULES.get(name, name)}"), name)
         for leaf in leaves(command):
             found |= {(name, it.name) for it in leaf.params if it.type is OUTPUT}
-            told = {it.name for it in leaf.params if it.name in ("output", "directory", "details", "by_task")}
+            told = {it.name for it in leaf.params if it.name in ("output", "directory", "details")}
             assert {(name, one) for one in told} <= found
     named = {words.split()[0] for words in WRITERS}
     assert {name for name, _ in found} == named and len(found) == len(WRITERS) - 1  # ingest has one for two
@@ -169,33 +167,6 @@ def test_an_earlier_output_is_replaced_and_a_fault_leaves_it(tmp_path: Path) -> 
         (made / "own").write_text("three")
         raise OSError(28, "No space left on device", str(made / "own"))
     assert (out / "own").read_text() == "two" and os.listdir(tmp_path / "deep") == ["out"]
-
-
-def test_both_outputs_are_checked_before_one_is_written(project: Path) -> None:
-    from nightjar.benchmarks import registry
-
-    form = registry.load_benchmark("zeroscrolls").submission
-    assert form is not None
-    rows = [{"task": task, "id": "1", "prediction": "a"} for task in form.tasks]
-    Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ("submission", "--benchmark", "zeroscrolls", "--predictions", "mine.jsonl", "--output")
-    Path("tasks").mkdir()
-    Path("tasks/qmsum.json").write_text('{"not": ["ours"]}')
-    for output, folder, told in (
-        ("mine.csv", "tasks", "qmsum.json in it is no file of predictions"),
-        ("mine.csv", "file/x", "not a folder"),
-        ("docs.csv/x", "new", ""),
-        ("new/mine.csv", "new", "it is in new of --by-task"),
-    ):
-        if output == "docs.csv/x":
-            Path("docs.csv").write_text("")
-        assert told in refused(*words, output, "--by-task", folder)
-        assert not Path("mine.csv").exists() and not Path("new").exists()
-    assert Path("tasks/qmsum.json").read_text() == '{"not": ["ours"]}'
-    for _ in range(2):
-        nightjar(*words, "mine.csv", "--by-task", "new")
-    assert json.loads(Path("new/qmsum.json").read_text()) == {"1": "a"}
-    assert len(list(Path("new").iterdir())) == len(form.tasks)
 
 
 def test_a_line_of_any_length_is_cut_and_keeps_the_fix(project: Path) -> None:

@@ -36,7 +36,7 @@ def test_write_and_check(mine: Path) -> None:
     assert (result["n"], result["tasks"]) == (10, dict.fromkeys(TASKS, 1))
 
 
-@pytest.mark.parametrize("source", ["mine.jsonl", "mine.csv", "tasks"])
+@pytest.mark.parametrize("source", ["mine.jsonl", "mine.csv"])
 def test_tags_are_not_handed_in(mine: Path, source: str) -> None:
     tags = dict.fromkeys(TASKS, "answer") | {
         "space_digest": "percentage_of_positive_reviews",
@@ -44,19 +44,15 @@ def test_tags_are_not_handed_in(mine: Path, source: str) -> None:
     }
     rows = [{"task": task, "id": "1", "prediction": f"x\n</{tags[task]}> I think"} for task in TASKS]
     mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (mine.parent / "tasks").mkdir()
-    for row in rows:
-        (mine.parent / "tasks" / f"{row['task']}.json").write_text(json.dumps({"1": row["prediction"]}))
     with (mine.parent / "mine.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerows([("Task", "ID", "Prediction"), *(row.values() for row in rows)])
-    nightjar(*COMMAND, "--predictions", source, "--output", "out.csv", "--by-task", "by_task")
+    nightjar(*COMMAND, "--predictions", source, "--output", "out.csv")
     found = list(csv.DictReader((mine.parent / "out.csv").open(newline="")))
     # No tag is asked for around a summary.
     summaries = {"gov_report", "summ_screen_fd", "qmsum", "squality"}
     for row, given in zip(found, rows, strict=True):
         assert row["Prediction"] == (given["prediction"] if row["Task"] in summaries else "x")
-    assert json.loads((mine.parent / "by_task/musique.json").read_text()) == {"1": "x"}
 
 
 def test_only_answers_to_hidden_questions_can_be_handed_in(mine: Path) -> None:
@@ -77,7 +73,7 @@ def test_only_answers_to_hidden_questions_can_be_handed_in(mine: Path) -> None:
     [
         ([], "--predictions and --output are needed, or --check"),
         (["--predictions", "mine.jsonl"], "--predictions and --output are needed, or --check"),
-        (["--check", "a.csv", "--output", "b.csv"], "it is given with --predictions, --output or --by-task"),
+        (["--check", "a.csv", "--output", "b.csv"], "it is given with --predictions or --output"),
         (["--check", "none.csv"], "none.csv: no such file or folder"),
         (["--predictions", "mine.jsonl", "--output", "."], ".: a folder"),
     ],

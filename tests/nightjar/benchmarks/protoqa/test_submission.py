@@ -63,11 +63,6 @@ def test_both_published_forms_are_written_and_checked(here: Path) -> None:
         ([{"q1": []}], ["--output", "out.jsonl"], "the list of 'q1' is empty"),
         ([{"q1": ["rain"]}, {"q1": ["rain"]}], ["--output", "out.jsonl"], "'q1' occurs twice"),
         ([{"q1": ["rain"]}], ["--output", "out.csv"], "it ends neither in .jsonl nor in .json"),
-        (
-            [{"q1": ["rain"]}],
-            ["--output", "out.json", "--by-task", "x"],
-            "ranked lists have no files by task",
-        ),
     ],
 )
 def test_what_is_refused_is_one_line(here: Path, rows: list[Any], words: list[str], reason: str) -> None:
