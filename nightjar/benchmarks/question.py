@@ -74,16 +74,16 @@ class Question(NamedTuple):
 
 
 def questions_of(rows: Iterable[Row]) -> list[Question]:
-    """Questions from rows of contracts.QUESTIONS; equal `shared` texts are parsed once."""
+    """Make questions from rows of contracts.QUESTIONS; equal `shared` texts are parsed once."""
     parsed: dict[str, Mapping[str, Any]] = {}
-    found = []
+    questions = []
     for row in rows:
         shared = parsed.setdefault(row["shared"], {}) or json.loads(row["shared"])
         parsed[row["shared"]] = shared
-        known = {name: row[name] for name in ("benchmark", "track", "category", "task_id", "id", "day")}
-        found.append(
+        columns = {name: row[name] for name in ("benchmark", "track", "category", "task_id", "id", "day")}
+        questions.append(
             Question(
-                **known,
+                **columns,
                 dataset=row["dataset"],
                 file=row["file"],
                 shared=shared,
@@ -91,25 +91,25 @@ def questions_of(rows: Iterable[Row]) -> list[Question]:
                 references=tuple(row["references"]),
             )
         )
-    return found
+    return questions
 
 
 def drawn(
-    members: Sequence[T], most: int | None, seed: int, key: Callable[[T], tuple[str, str]]
+    members: Sequence[T], limit: int | None, seed: int, key: Callable[[T], tuple[str, str]]
 ) -> Sequence[T]:
-    """At most `most` of `members`, in their order; None: all. `key` gives the task and the id of a member.
+    """Return at most `limit` of `members`, in their order; None: all. `key` gives the task and the id of a member.
 
-    Whether one is drawn depends on the seed and its key alone, so a larger number keeps the members of a smaller one.
+    The draw of a member depends on the seed and its key alone, so a larger number keeps the members of a smaller one.
     """
-    if most is None or len(members) <= most:
+    if limit is None or len(members) <= limit:
         return members
-    ranks = [random.Random("\x1f".join((str(seed), *key(one)))).random() for one in members]
-    return [members[place] for place in sorted(sorted(range(len(members)), key=ranks.__getitem__)[:most])]
+    ranks = [random.Random("\x1f".join((str(seed), *key(it)))).random() for it in members]
+    return [members[place] for place in sorted(sorted(range(len(members)), key=ranks.__getitem__)[:limit])]
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How a question is asked: the encoding's settings, the model's tokenizer, and retrieved passages, best first.
+    """The way a question is asked: the encoding's settings, the model's tokenizer, and retrieved passages, best first.
 
     `evidence` rows have `title` and `text`.
     """

@@ -48,10 +48,10 @@ def draw(questions: Iterable[Question], tasks: Iterable[str], limit: int | None,
     A larger limit keeps the questions of a smaller one.
     """
     of_task: dict[str, list[Question]] = {task: [] for task in tasks}
-    for one in questions:
-        if one.task_id in of_task:
-            of_task[one.task_id].append(one)
-    return [one for members in of_task.values() for one in drawn(members, limit, seed, attrgetter("key"))]
+    for question in questions:
+        if question.task_id in of_task:
+            of_task[question.task_id].append(question)
+    return [it for members in of_task.values() for it in drawn(members, limit, seed, attrgetter("key"))]
 
 
 def one_of(tasks: Collection[str]) -> AfterValidator:

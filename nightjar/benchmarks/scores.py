@@ -25,7 +25,7 @@ Places = Sequence[int] | NDArray[np.int64]
 
 
 class Key(NamedTuple):
-    """What an instance is counted under, and its name."""
+    """The groups that an instance is counted under, and its name."""
 
     track: str
     category: str
@@ -55,14 +55,14 @@ class SystemScores:
         lacking = np.isnan(values).any(axis=1)
         return values[~lacking] if lacking.any() else values
 
-    def both(self, other: SystemScores, metric: Metric, places: Places) -> tuple[Floats, Floats]:
+    def both(self, reference: SystemScores, metric: Metric, places: Places) -> tuple[Floats, Floats]:
         """The parts of a metric of the instances at `places` of which both systems have them; instances as in `of`."""
-        known = [one.parts[name] for one in (self, other) for name in metric.parts if name in one.parts]
-        if len(known) < 2 * len(metric.parts):
+        present = [one.parts[name] for one in (self, reference) for name in metric.parts if name in one.parts]
+        if len(present) < 2 * len(metric.parts):
             return self.of(metric, []), self.of(metric, [])
-        chosen = np.asarray(places, dtype=np.int64)
-        chosen = chosen[~np.isnan(np.stack(known)[:, chosen]).any(axis=0)]
-        return self.of(metric, chosen), other.of(metric, chosen)
+        places_of_both = np.asarray(places, dtype=np.int64)
+        places_of_both = places_of_both[~np.isnan(np.stack(present)[:, places_of_both]).any(axis=0)]
+        return self.of(metric, places_of_both), reference.of(metric, places_of_both)
 
     def tracks(self) -> list[str]:
         """The tracks of the instances, sorted."""
@@ -79,20 +79,22 @@ class SystemScores:
 
 
 def score(
-    card: Benchmark, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
+    benchmark: Benchmark, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
 ) -> SystemScores:
     """The scores of the answers to all questions, one list of answers a question.
 
-    None is no prediction: it scores as an empty list, or is NaN where the card leaves such questions out. NaN is left
-    out of every number (`SystemScores.of`). Raises NightjarError if an answer is not a list of texts, or the card gives
-    other than one number a question and part; NaN where a part does not apply.
+    None is no prediction: it scores as an empty list, or is NaN where the benchmark leaves such questions out. NaN is
+    left out of every number (`SystemScores.of`). Raises NightjarError if an answer is not a list of texts, or the
+    benchmark gives other than one number a question and part; NaN where a part does not apply.
     """
     check_lists([texts or [] for texts in answers], "answers")
     if len(answers) != len(questions):
         what = f"{len(answers)} lists of answers for {len(questions)} questions"
         raise NightjarError(what, "answers", "give one for each question")
-    parts = _checked_parts(card, questions, card.score(questions, [texts or [] for texts in answers]))
-    if card.files.unanswered == "left out":
+    parts = _checked_parts(
+        benchmark, questions, benchmark.score(questions, [texts or [] for texts in answers])
+    )
+    if benchmark.files.unanswered == "left out":
         missing = [place for place, texts in enumerate(answers) if texts is None]
         for values in parts.values():
             values[missing] = np.nan
@@ -101,19 +103,20 @@ def score(
 
 
 def nothing_to_score(
-    card: Benchmark, questions: Sequence[Question], predictions: str = ""
+    benchmark: Benchmark, questions: Sequence[Question], predictions: str = ""
 ) -> NightjarError | None:
-    """What is wrong if no question has a reference, as in a test set whose references are not published; else None.
+    """Return the error of questions without a reference, as in a test set whose references are not published; or None.
 
     `predictions` is what the fix hands in, with the further options of `nightjar submission`.
     """
     if not questions or any(question.references for question in questions):
         return None
     fix = "ask questions with references"
-    if form := card.submission:
-        given = f" --predictions {predictions} --output {card.name}{form.endings[0]}" if predictions else ""
-        fix = f"hand the predictions in: nightjar submission --benchmark {card.name}{given}"
-    return NightjarError("nothing to score: no question has a reference", card.name, fix)
+    if submission := benchmark.submission:
+        output = f"{benchmark.name}{submission.endings[0]}"
+        options = f" --predictions {predictions} --output {output}" if predictions else ""
+        fix = f"hand the predictions in: nightjar submission --benchmark {benchmark.name}{options}"
+    return NightjarError("nothing to score: no question has a reference", benchmark.name, fix)
 
 
 def _checked_parts(benchmark: Benchmark, questions: Sequence[Question], arrays: Any) -> dict[str, Floats]:
@@ -152,13 +155,13 @@ def _checked_parts(benchmark: Benchmark, questions: Sequence[Question], arrays: 
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
-    """The scores of every system from rows of contracts.INSTANCE_SCORES, in the order in which they come."""
-    found: dict[str, dict[Key, dict[str, float]]] = {}
+    """Make the scores of every system from rows of contracts.INSTANCE_SCORES, in the order in which they come."""
+    by_system: dict[str, dict[Key, dict[str, float]]] = {}
     for row in rows:
         key = Key(row["track"], row["category"], row["task_id"], row["id"])
-        found.setdefault(row["system"], {}).setdefault(key, {})[row["part"]] = row["unscaled"]
+        by_system.setdefault(row["system"], {}).setdefault(key, {})[row["part"]] = row["unscaled"]
     scores = []
-    for system, instances in found.items():
+    for system, instances in by_system.items():
         names = dict.fromkeys(name for values in instances.values() for name in values)
         parts = {
             name: np.array([values.get(name, np.nan) for values in instances.values()]) for name in names
@@ -168,16 +171,16 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
 
 
 def match_rows(
-    card: Benchmark, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
+    benchmark: Benchmark, system: str, questions: Sequence[Question], answers: Sequence[Sequence[str] | None]
 ) -> Iterator[dict[str, Any]]:
-    """Rows of contracts.MATCHES for one system, by question; none for a benchmark without `similarities`.
+    """Yield rows of contracts.MATCHES for one system, by question; none for a benchmark without `similarities`.
 
     `answers` has a list for each question, None for one without a prediction.
     """
-    if not card.similarities:
+    if not benchmark.similarities:
         return
-    for question, given in zip(questions, answers, strict=True):
-        key = {"benchmark": card.name, "system": system, "task_id": question.task_id, "id": question.id}
-        for similarity, found in card.match_answers(question, given or ()).items():
-            for rank, match in enumerate(found, start=1):
+    for question, texts in zip(questions, answers, strict=True):
+        key = {"benchmark": benchmark.name, "system": system, "task_id": question.task_id, "id": question.id}
+        for similarity, matches in benchmark.match_answers(question, texts or ()).items():
+            for rank, match in enumerate(matches, start=1):
                 yield {**key, "similarity": similarity, "rank": rank, **match._asdict()}

@@ -42,17 +42,17 @@ class ClassificationSettings(Model):
 
 
 def _sentences(sources: Sources, settings: ClassificationSettings) -> dict[str, list[Question]]:
-    """The ingested sentences by task, tasks in the order of LABELS; their parts are `text` and `side`, the split."""
-    found: dict[str, list[Question]] = {task: [] for task in LABELS}
-    for one in records.questions(NAME, sources.data, settings.tasks or LABELS):
-        found[one.task_id].append(one)
-    return {task: sentences for task, sentences in found.items() if sentences}
+    """Return the ingested sentences by task, in the order of LABELS; their parts are `text` and `side`, the split."""
+    by_task: dict[str, list[Question]] = {task: [] for task in LABELS}
+    for sentence in records.questions(NAME, sources.data, settings.tasks or LABELS):
+        by_task[sentence.task_id].append(sentence)
+    return {task: sentences for task, sentences in by_task.items() if sentences}
 
 
-def _split(sentences: Sequence[Question], split: Split, most: int | None, seed: int) -> Sequence[Question]:
-    """At most so many sentences of a split, in their order; a smaller number takes a part of a larger one's."""
+def _split(sentences: Sequence[Question], split: Split, limit: int | None, seed: int) -> Sequence[Question]:
+    """Draw at most `limit` sentences of a split, in their order; a smaller limit draws a part of a larger one's."""
     members = [one for one in sentences if one.parts["side"] == split]
-    return drawn(members, most, seed, attrgetter("key"))
+    return drawn(members, limit, seed, attrgetter("key"))
 
 
 def _shared(
@@ -62,8 +62,8 @@ def _shared(
         Labelled(task, one.id, one.parts["text"], one.references[0])
         for one in _split(sentences, "train", settings.train_per_task, seed)
     )
-    found = demonstrations(train, task, settings.shots, seed)
-    return {"demonstrations": [{"id": it.id, "text": it.text, "label": it.label} for it in found]}
+    chosen = demonstrations(train, task, settings.shots, seed)
+    return {"demonstrations": [{"id": it.id, "text": it.text, "label": it.label} for it in chosen]}
 
 
 def _question(sentence: Question, shared: Mapping[str, Any]) -> Question:
@@ -72,21 +72,21 @@ def _question(sentence: Question, shared: Mapping[str, Any]) -> Question:
 
 
 def _fitting(question: Question, asking: Asking) -> tuple[Sequence[Labelled], str]:
-    """The demonstrations that the prompt has, and its text without them.
+    """Return the demonstrations that the prompt has, and its text without them.
 
     The published code cuts the end of the text instead, and with it the question.
     """
     task = question.task_id
     text = prompts.query(task, question.parts["text"])
-    shown, most = _demonstrations(question), asking.encoding.max_source_length
-    while shown and len(asking.tokenizer.encode(prompts.prefix(task, shown) + text)) > most:
-        shown = shown[:-1]
-    return shown, text
+    labelled, limit = _demonstrations(question), asking.encoding.max_source_length
+    while labelled and len(asking.tokenizer.encode(prompts.prefix(task, labelled) + text)) > limit:
+        labelled = labelled[:-1]
+    return labelled, text
 
 
 def _demonstrations(question: Question) -> list[Labelled]:
-    found = question.shared.get("demonstrations", ())
-    return [Labelled(question.task_id, it["id"], it["text"], it["label"]) for it in found]
+    rows = question.shared.get("demonstrations", ())
+    return [Labelled(question.task_id, it["id"], it["text"], it["label"]) for it in rows]
 
 
 TASKS = {
@@ -118,13 +118,13 @@ class ClassificationQuestions(QuestionSet):
         """
         for task, sentences in _sentences(sources, settings).items():
             shared = _shared(task, sentences, settings, seed)
-            for one in _split(sentences, "test", settings.questions_per_task, seed):
-                yield _question(one, shared)
+            for sentence in _split(sentences, "test", settings.questions_per_task, seed):
+                yield _question(sentence, shared)
 
     def training_questions(
         self, sources: Sources, settings: ClassificationSettings, seed: int
     ) -> Iterator[tuple[TrainingSide, Question]]:
-        """The questions of the training and dev splits, drawn as in `questions`, with the same shared parts.
+        """Make the questions of the training and dev splits, drawn as in `questions`, with the same shared parts.
 
         Without the demonstrations: as published, the reader does not train on them (PGRA's code).
         """
@@ -135,58 +135,59 @@ class ClassificationQuestions(QuestionSet):
         for task, sentences in _sentences(sources, settings).items():
             shared = _shared(task, sentences, settings, seed)
             used = {it["id"] for it in shared["demonstrations"]}
-            for split, most in splits.items():
-                for one in _split(sentences, split, most, seed):
-                    if one.id not in used:
-                        yield split, _question(one, shared)
+            for split, limit in splits.items():
+                for sentence in _split(sentences, split, limit, seed):
+                    if sentence.id not in used:
+                        yield split, _question(sentence, shared)
 
     def query(self, parts: Mapping[str, Any]) -> str:
-        """The text that evidence is searched by: the sentence, or the two of a pair."""
+        """Return the text that evidence is searched by: the sentence, or the two of a pair."""
         return str(parts["text"]).replace(PAIR, " ")
 
     def prompt(self, question: Question, asking: Asking) -> str:
-        """In-context learning: the demonstrations, the reranker's prompt and "The answer is" (Guo et al. 2023).
+        """Write a prompt for in-context learning: the demonstrations, the reranker's prompt and "The answer is".
 
-        Demonstrations are left out, the last ones first, until the prompt has at most `max_source_length` tokens; the
-        question is never cut.
+        As published (Guo et al. 2023). Demonstrations are left out, the last ones first, until the prompt has at most
+        `max_source_length` tokens; the question is never cut.
         """
-        shown, text = _fitting(question, asking)
-        return prompts.prefix(question.task_id, shown) + text
+        labelled, text = _fitting(question, asking)
+        return prompts.prefix(question.task_id, labelled) + text
 
     def turns(self, question: Question, asking: Asking) -> tuple[list[tuple[str, str]], str]:
-        """The demonstrations of the prompt as turns of a chat, each the reranker's prompt and the word of its label."""
-        shown, text = _fitting(question, asking)
+        """Write the demonstrations as turns of a chat, each the reranker's prompt and the word of its label."""
+        labelled, text = _fitting(question, asking)
         task = question.task_id
         return [
-            (prompts.query(task, one.text), prompts.choice(task, one.label).strip()) for one in shown
+            (prompts.query(task, it.text), prompts.choice(task, it.label).strip()) for it in labelled
         ], text
 
     def reranking_prefixes(self, question: Question) -> list[str]:
-        """The demonstrations as the reranker reads them: all, then one less each time, none last."""
-        shown = _demonstrations(question)
-        return [prompts.prefix(question.task_id, shown[:most]) for most in range(len(shown), -1, -1)]
+        """Write the demonstrations as the reranker reads them: all, then one less each time, none last."""
+        labelled = _demonstrations(question)
+        return [prompts.prefix(question.task_id, labelled[:count]) for count in range(len(labelled), -1, -1)]
 
     def reader_inputs(self, question: Question, passages: Sequence[str], form: str) -> list[str]:
-        """The texts of the reader's encoder: one for each passage, or the question alone."""
+        """Write the texts of the reader's encoder: one for each passage, or the question alone."""
         return prompts.reader_inputs(question.task_id, question.parts["text"], passages, form)
 
     def demonstrated_input(
         self, question: Question, examples: Sequence[Question], form: str, words: int | None = None
     ) -> str:
-        """One text for the reader: the question, then the examples with their labels (LM-BFF in Guo et al. 2023).
+        """Write one text: the question, then the examples with their labels (LM-BFF in Guo et al. 2023).
 
         Of each example's text at most `words` words; its label remains.
         """
         task = question.task_id
         texts = [prompts.reader_question(task, question.parts["text"], form)]
-        for one in examples:
-            text = one.parts["text"] if words is None else " ".join(one.parts["text"].split()[:words])
-            texts.append(prompts.reader_passage(task, text, one.references[0]).strip())
+        for example in examples:
+            text: str = example.parts["text"]
+            cut_text = text if words is None else " ".join(text.split()[:words])
+            texts.append(prompts.reader_passage(task, cut_text, example.references[0]).strip())
         return " ".join(texts)
 
-    def reader_targets(self, task: str) -> dict[str, str]:
-        """The text that the reader writes for each label. Raises NightjarError for an unknown task."""
-        return {name: prompts.target(task, name) for name in names(task)}
+    def reader_targets(self, task_id: str) -> dict[str, str]:
+        """Return the text that the reader writes for each label. Raises NightjarError for an unknown task."""
+        return {name: prompts.target(task_id, name) for name in names(task_id)}
 
     def load(self, folder: Path) -> Iterator[Record | Refused]:
         """Read the files of the tasks as UTF-8."""

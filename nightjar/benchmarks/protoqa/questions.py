@@ -76,16 +76,14 @@ def _pairs(question: Question) -> Iterator[Question]:
 
 
 def _ingested(sources: Sources, file: str, key: str) -> list[Question]:
-    """The questions or pairs of a file. Raises NightjarError if the file was not ingested."""
-    if found := list(records.questions(NAME, sources.data, {file})):
-        return [one._replace(track=DEFAULT_TRACK) for one in found]
+    """Return the questions or pairs of a file. Raises NightjarError if the file was not ingested."""
+    if questions := list(records.questions(NAME, sources.data, {file})):
+        return [it._replace(track=DEFAULT_TRACK) for it in questions]
     what = f"benchmarks.protoqa.{key} is {file}, which is not in it"
     raise NightjarError(what, sources.data, f"files are {', '.join(_files(sources))}")
 
 
 def _files(sources: Sources) -> list[str]:
-    # Here, not above: Parquet takes long to load, and scoring files does without it.
-
     return sorted({row["task_id"] for row in read_rows(sources.data, contracts.RECORDS, ["task_id"])})
 
 
@@ -160,12 +158,12 @@ class ProtoQAQuestions(QuestionSet):
         if file is None:
             present = _files(sources)
             file = present[0] if len(present) == 1 else "dev.crowdsourced"
-        known = [one for one in _ingested(sources, file, "evaluated") if "clusters" in one.parts]
-        found = [one for one in known if one.parts["clusters"]] or known
-        if not found:
+        rows = [it for it in _ingested(sources, file, "evaluated") if "clusters" in it.parts]
+        questions = [it for it in rows if it.parts["clusters"]] or rows
+        if not questions:
             what = f"{file} has no questions to answer"
             raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
-        yield from drawn(found, settings.questions, seed, attrgetter("key"))
+        yield from drawn(questions, settings.questions, seed, attrgetter("key"))
 
     def training_questions(
         self, sources: Sources, settings: ProtoQASettings, seed: int
@@ -190,11 +188,11 @@ class ProtoQAQuestions(QuestionSet):
                 yield split, _stripped(pair)
 
     def prompt(self, question: Question, asking: Asking) -> str:
-        """The beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
+        """Write the beginning of a statement that an answer completes; that of a file for fine-tuning as it is."""
         return _prompt(question)
 
     def training_target(self, question: Question) -> str:
-        """The answer of a training pair in the published form: in lower case, with a full stop (ProtoQA_GPT2)."""
+        """Write the answer of a training pair in the published form: in lower case, with a full stop (ProtoQA_GPT2)."""
         return f"{question.references[0].lower()}."
 
     def rank_answers(

@@ -32,7 +32,7 @@ class ReadingSettings(Sides):
 
 
 def _questions(articles: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Title, passage and each question; what is of another form is passed on where a question should be."""
+    """Yield title, passage and each question; a value of another form takes the place of a question."""
     for article in articles:
         try:
             paragraphs = objects_of(need(article, "paragraphs"), "paragraphs")
@@ -40,17 +40,17 @@ def _questions(articles: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
             yield None, None, article
             continue
         for paragraph in paragraphs:
-            asked = paragraph.get("qas")
-            for one in asked if isinstance(asked, list) else [paragraph]:
-                yield article.get("title"), paragraph.get("context"), one
+            rows = paragraph.get("qas")
+            for row in rows if isinstance(rows, list) else [paragraph]:
+                yield article.get("title"), paragraph.get("context"), row
 
 
-def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
-    if not isinstance(one, dict):
+def _record(path: Path, title: Any, passage: Any, row: Any) -> Record:
+    if not isinstance(row, dict):
         raise InvalidRow("not an object")
-    if (key := duplicate_key(one)) is not None:
+    if (key := duplicate_key(row)) is not None:
         raise InvalidRow(f"the key {quote_short(key)} occurs twice")
-    impossible = one.get("is_impossible") or False
+    impossible = row.get("is_impossible") or False
     if not isinstance(impossible, bool):
         raise InvalidRow("is_impossible is neither true nor false")
     text(passage, "context")
@@ -58,16 +58,16 @@ def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
         "title": text(title, "title").replace("_", " ") if isinstance(title, str) and title.strip() else "",
         # As it is: answers are found in it by their place.
         "passage": passage,
-        "question": text(one.get("question"), "question"),
+        "question": text(row.get("question"), "question"),
         "spans": [],
     }
-    answers = objects_of(one.get("answers"), "answers", least=0 if impossible else 1)
+    answers = objects_of(row.get("answers"), "answers", least=0 if impossible else 1)
     references = distinct(text(it.get("text"), "text of an answer") for it in answers)
     if not impossible:
-        parts["spans"] = [list(one) for one in dict.fromkeys(_place(passage, it) for it in answers)]
+        parts["spans"] = [list(it) for it in dict.fromkeys(_place(passage, it) for it in answers)]
     return Record(
         path.stem,
-        text(one.get("id"), "id"),
+        text(row.get("id"), "id"),
         path.name,
         parts,
         references if parts["spans"] else ("",),
@@ -75,25 +75,25 @@ def _record(path: Path, title: Any, passage: Any, one: Any) -> Record:
 
 
 def _place(passage: str, answer: dict[str, Any]) -> tuple[int, int]:
-    """The first character of an answer in its passage and the one after its last, without blanks around it."""
-    start, own = answer.get("answer_start"), answer["text"]
-    if type(start) is not int or start < 0 or not passage.startswith(own, start):
-        raise InvalidRow(f"the answer {quote_short(own)} is not at its answer_start")
-    first = start + len(own) - len(own.lstrip())
-    return first, first + len(own.strip())
+    """Return the first character of an answer in its passage and the one after its last, without blanks around it."""
+    start, string = answer.get("answer_start"), answer["text"]
+    if type(start) is not int or start < 0 or not passage.startswith(string, start):
+        raise InvalidRow(f"the answer {quote_short(string)} is not at its answer_start")
+    first = start + len(string) - len(string.lstrip())
+    return first, first + len(string.strip())
 
 
-def _side(sources: Sources, key: str, file: str | None, most: int | None, seed: int) -> Sequence[Question]:
-    every = list(records.questions(NAME, sources.data))
-    files = sorted({one.task_id for one in every})
+def _side(sources: Sources, key: str, file: str | None, limit: int | None, seed: int) -> Sequence[Question]:
+    questions = list(records.questions(NAME, sources.data))
+    files = sorted({it.task_id for it in questions})
     if file is None and len(files) == 1:
         file = files[0]
     if file not in files:
         named = "names none of several files" if file is None else f"is {file}, which is not in it"
         what = f"benchmarks.{NAME}.{key} {named}"
         raise NightjarError(what, sources.data, f"files are {', '.join(files)}")
-    found = [one._replace(track=DEFAULT_TRACK) for one in every if one.task_id == file]
-    return drawn(found, most, seed, attrgetter("key"))
+    of_file = [it._replace(track=DEFAULT_TRACK) for it in questions if it.task_id == file]
+    return drawn(of_file, limit, seed, attrgetter("key"))
 
 
 class ReadingQuestions(QuestionSet):
@@ -114,34 +114,34 @@ class ReadingQuestions(QuestionSet):
         then. Raises NightjarError if there is no such file, or one is no JSON.
         """
         for path in files_of(folder, "", ("*.json",), of=" of SQuAD"):
-            whole = json_value(path)
-            if not isinstance(whole, dict) or not isinstance(whole.get("data"), list):
+            document = json_value(path)
+            if not isinstance(document, dict) or not isinstance(document.get("data"), list):
                 raise NightjarError('no list "data" in this file', path, FIX)
-            for title, passage, one in _questions(whole["data"]):
-                id = one.get("id") if isinstance(one, dict) else None
+            for title, passage, row in _questions(document["data"]):
+                id = row.get("id") if isinstance(row, dict) else None
                 try:
-                    yield _record(path, title, passage, one)
+                    yield _record(path, title, passage, row)
                 except InvalidRow as error:
-                    yield Refused(path.name, str(error), raw_text(one), id if is_text(id) else None)
+                    yield Refused(path.name, str(error), raw_text(row), id if is_text(id) else None)
 
     def questions(self, sources: Sources, settings: ReadingSettings, seed: int) -> Iterator[Question]:
-        """The questions of the file `evaluated`. Raises NightjarError if it was not ingested."""
+        """Make the questions of the file `evaluated`. Raises NightjarError if it was not ingested."""
         yield from _side(sources, "evaluated", settings.evaluated, settings.questions, seed)
 
     def training_questions(
         self, sources: Sources, settings: ReadingSettings, seed: int
     ) -> Iterator[tuple[TrainingSide, Question]]:
-        """The questions of the files `train` and `dev`. Raises NightjarError if one was not ingested."""
+        """Make the questions of the files `train` and `dev`. Raises NightjarError if one was not ingested."""
         sides: tuple[tuple[TrainingSide, str | None, int | None], ...] = (
             ("train", settings.train, settings.train_questions),
             ("dev", settings.dev, settings.dev_questions),
         )
-        for side, file, most in sides:
+        for side, file, limit in sides:
             if file is not None:
-                yield from ((side, one) for one in _side(sources, side, file, most, seed))
+                yield from ((side, it) for it in _side(sources, side, file, limit, seed))
 
     def prompt(self, question: Question, asking: Asking) -> str:
-        """The passage and the question, a line each, written for this project."""
+        """Write the passage and the question, a line each, written for this project."""
         parts = question.parts
         passage = " ".join(f"{parts['title']} > {parts['passage']}".removeprefix(" > ").split())
         return f"Passage: {passage}\nQuestion: {parts['question']}\nAnswer:"

@@ -85,8 +85,6 @@ class SuperNatInstQuestions(QuestionSet):
         A task whose languages are English alone is of the track default, another of xlingual. Raises NightjarError if
         there is none.
         """
-        # Here, not above: Arrow takes long to load, and scoring files of JSON Lines does without it.
-
         files = sorted((folder / "tasks" if (folder / "tasks").is_dir() else folder).glob("*.json"))
         lists = sorted(folder.glob("splits/*/test_tasks.txt"))
         listed = {name.strip() for file in lists for name in read_text(file).splitlines()}
@@ -105,13 +103,15 @@ class SuperNatInstQuestions(QuestionSet):
                 continue
             head = task.head
             english = {*head["input_language"], *head["output_language"]} == {"English"}
-            own = {name: head[name] for name in _TASK} | {"track": "default" if english else "xlingual"}
+            task_parts = {name: head[name] for name in _TASK} | {
+                "track": "default" if english else "xlingual"
+            }
             category = next(iter(head["categories"]), "none")
-            yield from (Refused(file.name, one.reason, one.raw, one.id) for one in task.refused)
+            yield from (Refused(file.name, it.reason, it.raw, it.id) for it in task.refused)
             for row in task.instances.to_pylist():
                 if row["index"] < TESTED:
                     text = row["input"]
-                    parts = {"input": text, **own}
+                    parts = {"input": text, **task_parts}
                     yield Record(
                         file.stem,
                         row["id"],
@@ -123,19 +123,16 @@ class SuperNatInstQuestions(QuestionSet):
                     )
 
     def questions(self, sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
-        """A question for every test instance of the split, in its order; without a split, for every record of `load`.
+        """Make a question of every test instance of the split, in its order; without one, of every record of `load`.
 
         Raises NightjarError if there is none, or an instance's task is not among those that were ingested.
         """
         if sources.split == sources.data:
-            for one in records.questions(NAME, sources.data):
-                shared = {name: one.parts[name] for name in _TASK}
-                yield one._replace(
-                    parts={"input": one.parts["input"]}, shared=shared, track=one.parts["track"]
-                )
+            for question in records.questions(NAME, sources.data):
+                parts = question.parts
+                shared = {name: parts[name] for name in _TASK}
+                yield question._replace(parts={"input": parts["input"]}, shared=shared, track=parts["track"])
             return
-        # Here, not above: Parquet and the tools take long to load, and scoring files of JSON Lines does without them.
-
         test = read_rows(sources.split, contracts.TEST)
         if not test:
             fix = f"the split left no test task: see {sources.split}/rejected.parquet"

@@ -159,9 +159,9 @@ class ToolUseQuestions(QuestionSet):
             )
         text = _published(question)
         while passages:
-            whole = evidence_block(passages) + text
-            if len(asking.tokenizer.encode(whole)) <= asking.encoding.max_source_length:
-                return whole
+            with_passages = evidence_block(passages) + text
+            if len(asking.tokenizer.encode(with_passages)) <= asking.encoding.max_source_length:
+                return with_passages
             passages.pop()
         return text
 

@@ -70,16 +70,16 @@ def naive(question: Question, seed: int) -> str:
 
 
 def summaries(example: LongExample) -> int:
-    """How many summaries are to be put in order: the first number of the instruction, 0 if it has none."""
+    """Return the number of summaries to be put in order: the first number of the instruction, 0 if it has none."""
     words = example.input.partition("\n\n")[0].split()
     return next((int(word) for word in words if word.isascii() and word.isdigit()), 0)
 
 
 def _span(task: str, example: LongExample, words: int, source: random.Random) -> str:
-    """So many words of the document in a row, or all of a shorter one."""
-    found = example.document(TASKS[task].document).split()
-    start = source.randrange(max(1, len(found) - words + 1))
-    return " ".join(found[start : start + words])
+    """Draw so many words of the document in a row, or take all of a shorter one."""
+    document_words = example.document(TASKS[task].document).split()
+    start = source.randrange(max(1, len(document_words) - words + 1))
+    return " ".join(document_words[start : start + words])
 
 
 class ZeroScrollsQuestions(QuestionSet):
@@ -106,24 +106,24 @@ class ZeroScrollsQuestions(QuestionSet):
         """
         shared = {"prompts": settings.prompts, "total_tokens": settings.total_tokens}
         tasks = settings.tasks or list(TASKS)
-        found = [
-            one._replace(shared=shared)
-            for one in records.questions(NAME, sources.data, tasks)
-            if settings.file in (None, PurePosixPath(one.file).stem)
+        questions = [
+            it._replace(shared=shared)
+            for it in records.questions(NAME, sources.data, tasks)
+            if settings.file in (None, PurePosixPath(it.file).stem)
         ]
-        if not found:
+        if not questions:
             files = f" in files {settings.file}.*" if settings.file else ""
             what = f"no examples of {', '.join(tasks)}{files}"
             raise NightjarError(what, sources.data, "change benchmarks.zeroscrolls, or ingest other files")
-        yield from records.draw(found, tasks, settings.questions_per_task, seed)
+        yield from records.draw(questions, tasks, settings.questions_per_task, seed)
 
     def query(self, parts: Mapping[str, Any]) -> str:
-        """What evidence is searched by: the query with its header; the instruction of a task without one."""
+        """Return the query with its header, or the instruction of a task without one."""
         example = of_parts(parts)
         return example.query.strip() or example.input.partition("\n\n")[0]
 
     def prompt(self, question: Question, asking: Asking) -> str:
-        """The prompt in the settings' variant, trimmed to its tokens; retrieved passages are not used.
+        """Write the prompt in the settings' variant, trimmed to its tokens; retrieved passages are not used.
 
         Raises NightjarError, with the task and the id, if the query alone is longer.
         """
@@ -141,7 +141,7 @@ class ZeroScrollsQuestions(QuestionSet):
             raise NightjarError(error.what, where, error.fix) from None
 
     def baselines(self, settings: Any) -> Mapping[str, Baseline]:
-        """The baseline by its name."""
+        """Return the baseline by its name."""
         answer = "A random span of the document or the most common answer, by the task, as published."
         return {"naive": DescribedBaseline(naive, answer)}
 
