@@ -1,4 +1,4 @@
-"""Profiles as values: what each gives to every key of params.yaml, and which one a set of values is nearest to.
+"""Profiles as values: what each gives to every key of params.yaml.
 
 profiles/defaults.yaml has every key, and is no profile. A profile names what it changes; `extends` names a profile that
 it changes, and `removes` the entries that it leaves out. `nightjar plan --profile` reads `targets` and `takes`.
@@ -7,7 +7,6 @@ it changes, and `removes` the entries that it leaves out. `nightjar plan --profi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,7 +18,6 @@ from nightjar.core import paths
 from nightjar.core.config import Model, Name, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError, did_you_mean
-from nightjar.core.files import check_input
 from nightjar.core.json_text import quote_short
 from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
@@ -32,8 +30,6 @@ from nightjar.params.train import RecipeInputs, Training
 
 PROFILES = Path("profiles")
 DEFAULTS = Path("profiles/defaults.yaml")
-# What params.yaml is in Git.
-SAMPLE = "sample"
 # Where a setting may add an entry.
 SYSTEMS = "predict.systems"
 # Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool. An
@@ -91,26 +87,6 @@ def values(root: Path, profile: str) -> dict[str, Any]:
     merged = read_yaml(root / DEFAULTS)
     apply(merged, root, profile)
     return merged
-
-
-def nearest(root: Path, present: Mapping[str, Any]) -> tuple[str | None, list[Change], list[str]]:
-    """The profile with the fewest keys that differ from `present`, those keys, and a line for each unreadable profile.
-
-    Only groups in `present` are compared. Of profiles equally near, the sample comes first, then the alphabet. The
-    name is None where no profile can be read.
-    """
-    nearest_profile: tuple[str | None, list[Change]] = (None, [])
-    unreadable = []
-    for name in sorted(names(root), key=lambda name: (name != SAMPLE, name)):
-        try:
-            of_profile = values(root, name)
-        except NightjarError as error:
-            unreadable.append(str(error))
-            continue
-        differing = list(changes({key: of_profile.get(key) for key in present}, present))
-        if nearest_profile[0] is None or len(differing) < len(nearest_profile[1]):
-            nearest_profile = (name, differing)
-    return *nearest_profile, unreadable
 
 
 def apply(values: Any, root: Path, profile: str) -> About:
@@ -182,28 +158,6 @@ def complete(values: Any) -> None:
                 "index": none,
             }
             systems[f"{name}-untuned"] = {"benchmark": name, "system": "untuned", **model}
-
-
-def about(root: Path, profile: str) -> About:
-    """Return the notes of `profile` and of those it extends. Raises NightjarError as `apply` does."""
-    return apply(read_yaml(root / DEFAULTS), root, profile)
-
-
-def applied(root: Path) -> str:
-    """The profile that `nightjar use` applied; empty without one, or where the file that names it is damaged."""
-    try:
-        check_input(root / paths.PROFILE)
-        return (root / paths.PROFILE).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError, NightjarError):
-        return ""
-
-
-def applied_targets(root: Path) -> list[str]:
-    """The stages that the profile which `nightjar use` applied is for; none, for all, without such a profile."""
-    try:
-        return about(root, applied(root)).targets
-    except (OSError, ValueError, NightjarError):
-        return []
 
 
 def unpin(values: Any, settings: Mapping[str, Any]) -> None:
@@ -345,25 +299,3 @@ def changes(old: Any, new: Any, prefix: str = "") -> Iterable[Change]:
             yield Change(path, before, after, "added" if key in new else "removed")
         elif before != after or type(before) is not type(after):
             yield Change(path, before, after)
-
-
-def added_by_user(root: Path, changed: Iterable[Change]) -> list[str]:
-    """The removed keys that no profile of the project at `root` has: a user added them to params.yaml."""
-    removed = [change.key for change in changed if change.kind == "removed"]
-    if not removed:
-        return []
-    profiles = []
-    for name in names(root):
-        with suppress(NightjarError):
-            entries = read_yaml(root / PROFILES / f"{name}.yaml")
-            complete(entries)
-            profiles.append(entries)
-    return [key for key in removed if not any(_has(values, key) for values in profiles)]
-
-
-def _has(values: Any, key: str) -> bool:
-    for name in key.split("."):
-        if not isinstance(values, Mapping) or name not in values:
-            return False
-        values = values[name]
-    return True

@@ -135,8 +135,8 @@ def _data() -> Iterator[Finding]:
     yield Finding("parameters", "ok", f"{PARAMS_FILE} is valid")
     if not Path("dvc.yaml").is_file():
         return
-    from nightjar.params.profiles import applied_targets
     from pipelines.fetch.needs import needs
+    from pipelines.project.applied_profile import applied_targets
 
     absent, targets = set(), applied_targets(Path())
     try:

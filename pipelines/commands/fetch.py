@@ -11,13 +11,13 @@ import click
 from nightjar.core.config import PARAMS_FILE, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
-from nightjar.params.profiles import applied
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import printed
 from pipelines.fetch import fetch as fetching
 from pipelines.fetch import sources
 from pipelines.fetch.sources import Named
 from pipelines.process.lock import locked
+from pipelines.project.applied_profile import applied
 from pipelines.run.profiles import edited
 
 

@@ -10,6 +10,7 @@ from nightjar.core.display import counted_as
 from nightjar.params import profiles, validate
 from pipelines.commands.console import say, say_table
 from pipelines.fetch.needs import Need, fetches, needs
+from pipelines.project.applied_profile import profile_notes
 from pipelines.run.preflight import check_project
 
 
@@ -19,12 +20,12 @@ def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
     Raises NightjarError for a profile or a stage that is unknown or broken.
     """
     root = Path()
-    about, values = profiles.about(root, profile), profiles.values(root, profile)
+    notes, values = profile_notes(root, profile), profiles.values(root, profile)
     check_project(validate(values, f"profile {profile}"), root, f"profile {profile}")
-    graph, wanted = needs(root, values, stages or about.targets)
+    graph, wanted = needs(root, values, stages or notes.targets)
     return {
         "profile": profile,
-        "takes": about.takes,
+        "takes": notes.takes,
         "stages": [
             {"stage": name, "state": "would run", "description": stage.description}
             for name, stage in graph.stages.items()

@@ -13,12 +13,13 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.files import write_text
 from nightjar.core.json_text import quote_short
-from nightjar.params.profiles import added_by_user, applied_targets, moved_tools
+from nightjar.params.profiles import moved_tools
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
 from pipelines.commands.plan_profile import show_missing
 from pipelines.fetch.needs import needs
 from pipelines.process.lock import rebuild_lock
+from pipelines.project.applied_profile import added_by_user, applied_targets
 from pipelines.run.profiles import apply
 
 # Of a value, in characters: an entry may hold a whole mapping.

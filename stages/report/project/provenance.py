@@ -24,6 +24,7 @@ from nightjar.params import Params, profiles
 from nightjar.params.train import Recipe
 from stages._runtime import graph
 from stages.report import numbers
+from stages.report.project.nearest_profile import nearest_profile
 from stages.report.read import systems
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
@@ -57,7 +58,7 @@ def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], r
     """Return where the results come from; `root` is the project's folder, which holds the profiles."""
     # As params.yaml has them: a profile does not name defaults either.
     values = {group: params.model_dump(exclude_unset=True)[group] for group in GROUPS}
-    profile, changes, unreadable = profiles.nearest(root, values)
+    profile, changes, unreadable = nearest_profile(root, values)
     by_name = {node.name: node for node in nodes}
     listed = systems.sentences(params, benchmarks, by_name)
     several, data = len(benchmarks) > 1, _data(nodes, [one.card for one in benchmarks])
