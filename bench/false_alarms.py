@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from bench.harness import options
 from nightjar.benchmarks.scores import from_rows
 from nightjar.core import contracts, tables
-from nightjar.statistics import Contrast, binomial_interval, verdict
+from nightjar.statistics import Contrast, binomial_interval
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.verdict import Cell, decide, summary
 from nightjar.text.rouge import METRICS
+from pipelines.nightly import declines
 
 SYSTEMS = 4
 SETTINGS = ((50, 0.2), (192, 0.02), (192, 0.2), (192, 1.0), (1000, 0.2))
@@ -111,7 +112,7 @@ def trends(
     declined = stepped = 0
     for _ in range(number):
         score_series = series(draw_instances(answers, instances, rng), runs, share, lost, rng)
-        declined += bool(verdict.declines(score_series, alpha))
+        declined += bool(declines.declined(score_series, alpha))
         if lost:
             steps = [
                 Contrast.between(measure, scores[-1], scores[-2]) for measure, scores in score_series.values()
@@ -137,25 +138,25 @@ def main(words: Sequence[str] | None = None) -> None:
     print(f"{arguments.nights} nights, {SYSTEMS} systems x {len(METRICS)} metrics, alpha {arguments.alpha}")
     for instances, share in SETTINGS:
         changed, worse = nights(answers, instances, share, arguments.nights, arguments.alpha)
-        declines = []
-        for runs in (verdict.FEWEST, verdict.MOST):
+        rates = []
+        for runs in (declines.FEWEST, declines.MOST):
             declined, _ = trends(answers, (instances, share, 0.0, runs), arguments.nights, arguments.alpha)
-            declines.append(f"over {runs} nights {percent(declined, arguments.nights)}")
+            rates.append(f"over {runs} nights {percent(declined, arguments.nights)}")
         print(
             f"{instances} instances, {100 * share:g}% of answers drawn anew: any false verdict "
             f"{percent(changed, arguments.nights)}, worse {percent(worse, arguments.nights)}, slow decline "
-            f"{', '.join(declines)}",
+            f"{', '.join(rates)}",
             flush=True,
         )
     points = 100 * answers.mean(axis=(0, 1))
     print(f"Declines of one system of {points.round(1).tolist()} points; {100 * NOISE:g}% drawn anew")
     for instances, lost in DECLINES:
         declined, stepped = trends(
-            answers, (instances, NOISE, lost, verdict.MOST), arguments.nights, arguments.alpha
+            answers, (instances, NOISE, lost, declines.MOST), arguments.nights, arguments.alpha
         )
         print(
             f"{instances} instances, {100 * lost:g}% of them lost every night ({lost * points.max():.2f} points): "
-            f"found over {verdict.MOST} nights {percent(declined, arguments.nights)}, "
+            f"found over {declines.MOST} nights {percent(declined, arguments.nights)}, "
             f"by the last step {percent(stepped, arguments.nights)}",
             flush=True,
         )

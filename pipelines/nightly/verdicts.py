@@ -14,6 +14,7 @@ from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
 from pipelines.graph.graph import some
+from pipelines.nightly import declines
 from pipelines.nightly.facts import question
 from pipelines.project.names import StageName
 
@@ -82,7 +83,7 @@ def _declines(
     """
     series = {cell: [scored.values] for cell, scored in now.items()}
     since: dict[verdict.Cell, str] = {}
-    for run in itertools.islice(earlier, verdict.MOST - 1):
+    for run in itertools.islice(earlier, declines.MOST - 1):
         for cell, before in verdict.cells(run.instances, measures).items():
             pair = verdict.pair(now.get(cell), before)
             if not isinstance(pair, str) and enough(len(before.ids)) and not _differs(facts, run, cell):
@@ -90,7 +91,7 @@ def _declines(
                 since[cell] = run.facts["run"]
         if run.facts["accepted"]:
             break
-    found = verdict.declines({cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha)
+    found = declines.declined({cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha)
     return {
         cell: f"slow decline since {since[cell]}, {number(row['value'], 2, signed=True)} over "
         f"{len(series[cell])} nights, p {p(row['p_corrected'])}"

@@ -11,7 +11,8 @@ from nightjar.statistics import Bootstrap, matthews
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.paired import Contrast
 from nightjar.statistics.statistic import Floats
-from nightjar.statistics.verdict import FEWEST, Cell, decide, declines, line
+from nightjar.statistics.verdict import Cell, decide
+from pipelines.nightly.declines import FEWEST, declined, line
 
 ALPHA = 0.01
 SCORE = Metric("rougeL")
@@ -22,7 +23,7 @@ def cell(system: str = "model") -> Cell:
 
 
 def found(measure: Metric, *runs: Floats) -> bool:
-    return bool(declines({cell(): (measure, runs)}, ALPHA))
+    return bool(declined({cell(): (measure, runs)}, ALPHA))
 
 
 def test_the_fall_is_that_of_a_regression_and_its_p_that_of_a_test_of_the_slopes() -> None:
@@ -84,6 +85,6 @@ def test_a_statistic_that_is_no_mean_is_computed_of_every_night() -> None:
 
 def test_cells_of_a_family_are_corrected_together() -> None:
     runs = [np.r_[np.zeros(night), np.ones(200 - night)][:, None] for night in range(9)]
-    alone = declines({cell(): (SCORE, runs)}, ALPHA)
+    alone = declined({cell(): (SCORE, runs)}, ALPHA)
     series = {cell(f"s{n}"): (SCORE, [runs[0]] * 9) for n in range(20)} | {cell(): (SCORE, runs)}
-    assert alone and not declines(series, ALPHA)
+    assert alone and not declined(series, ALPHA)
