@@ -1,6 +1,6 @@
 """The models of this process: a causal one on the decode engine, and an encoder-decoder in batches.
 
-What imports torch is imported when a model answers: what the classes can is asked long before that.
+Modules that import torch are imported when a model answers: the capabilities of the classes are asked long before that.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 
 class LocalModel(Model):
-    """`batch_size` rows are decoded together, with at most `batch_tokens` in memory. `window`: the tokens of a running
-    text that are read at once, at most."""
+    """A model of this process.
+
+    `batch_size` sequences are decoded together, with at most `batch_tokens` in memory. `window` is the largest number
+    of tokens of a running text that are read at once.
+    """
 
     # The engine that needs no mention.
     engine: ClassVar[str]
@@ -41,7 +44,7 @@ class LocalModel(Model):
         }
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine that answers, where it is not the usual one."""
+        """Name the engine, where it is not the usual one."""
         return {} if self.lm.engine == self.engine else {"engine": str(self.lm.engine)}
 
     def generate(
@@ -84,7 +87,7 @@ class LocalModel(Model):
         """Yield the groups that have a prompt of one of these numbers."""
 
     def _sampling(self, requests: Mapping[int, Request], count: int, decoding: Decoding) -> Sampling:
-        """Sample n of a request draws with the generator of the row number * count + n."""
+        """Return the draws of samples: sample n of a request uses the generator of the row number * count + n."""
         from nightjar.models.engine.sampling import Sampling, generator_for
 
         def generator(row: int) -> Any:
@@ -94,7 +97,7 @@ class LocalModel(Model):
 
 
 class CausalModel(LocalModel):
-    """A causal model: what prompts share is computed once, and a text does not depend on those beside it."""
+    """A causal model: a prefix that prompts share is computed once, and a text does not depend on those beside it."""
 
     can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample", "score", "tools", "steer"})
     title: ClassVar[str] = "a causal model"
