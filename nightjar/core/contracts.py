@@ -12,10 +12,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from nightjar.core.startup import without_pandas
-
-without_pandas()  # here, for all that handles tables knows their contracts
-
 TEXT, FLOAT, SHORT, LONG, FLAG = pa.string(), pa.float64(), pa.int32(), pa.int64(), pa.bool_()
 
 

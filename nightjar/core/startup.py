@@ -1,5 +1,5 @@
-"""Quick starts of a process: names that are imported when they are used, rare garbage collection, no pandas. Its
-threads share the processor with other programs.
+"""Quick starts of a process: names that are imported when they are used, and rare garbage collection. Its threads
+share the processor with other programs.
 
 torch, faiss and pyarrow take seconds to load; `import nightjar.search` must not wait for what a program may never use.
 """
@@ -11,11 +11,9 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 _USUAL = gc.get_threshold()
@@ -74,33 +72,3 @@ def collect_as_usual() -> None:
     if gc.get_threshold() != _USUAL:
         gc.freeze()
     gc.set_threshold(*_USUAL)
-
-
-class _Hides(MetaPathFinder):
-    """Says of one package that it is not installed."""
-
-    def __init__(self, package: str) -> None:
-        self._package = package
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
-        if fullname == self._package:
-            raise ModuleNotFoundError(f"{fullname} is hidden", name=fullname)
-
-
-def without_pandas() -> None:
-    """Let pyarrow look for pandas now, and not find it. Does nothing where pandas is loaded already.
-
-    The first time pyarrow makes an array of Python objects it imports pandas, in case one of them is a pandas object.
-    None here ever is, and the import costs a process a third of a second and 40 MB. pyarrow does not look again by
-    itself; `to_pandas` and the like still import it.
-    """
-    if "pandas" in sys.modules:
-        return
-    import pyarrow as pa
-
-    hides = _Hides("pandas")
-    sys.meta_path.insert(0, hides)
-    try:
-        pa.array([])
-    finally:
-        sys.meta_path.remove(hides)

@@ -293,7 +293,7 @@ def _same_kind(actual: pa.DataType, expected: pa.DataType) -> bool:
 
 def _dataset(parts: Sequence[Path], contract: Table, columns: Sequence[str] | None) -> Any:
     """The parts of a table as one dataset, after a check of their columns."""
-    # Here, not above: it looks for pandas at once (see core.startup), before that can be hidden.
+    # It loads pandas, which a process that reads no table does without.
     import pyarrow.dataset as ds
 
     for part in parts:

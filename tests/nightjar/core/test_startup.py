@@ -1,4 +1,4 @@
-"""Garbage is looked for seldom while modules load, and as usual once there are tensors. Arrow leaves pandas alone.
+"""Garbage is looked for seldom while modules load, and as usual once there are tensors.
 Threads that wait for each other sleep soon.
 """
 
@@ -9,7 +9,6 @@ import gc
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -40,28 +39,6 @@ def test_a_stage_looks_for_it_as_usual_from_its_first_tensor_on(monkeypatch: pyt
         atexit.unregister(gc.freeze)
     assert (done.returncode, done.stderr) == (0, "")
     assert seen == [True, usual]
-
-
-CODE = """
-import sys
-from pathlib import Path
-from nightjar.core import contracts, tables
-path = Path("made")
-with tables.ArtifactWriter(path) as writer:
-    writer.write(contracts.SPLIT_TASKS, [{"track": "default", "task_id": "t", "role": "test", "reason": ""}])
-rows = tables.read(path, contracts.SPLIT_TASKS)
-assert sum(batch.num_rows for batch in tables.batches(path, contracts.SPLIT_TASKS)) == len(rows) == 1
-print("pandas" in sys.modules)
-print(rows.to_pandas().shape, "pandas" in sys.modules)
-"""
-
-
-def test_tables_are_written_and_read_without_pandas_which_can_still_be_had(tmp_path: Path) -> None:
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", CODE], cwd=tmp_path, env=surroundings, capture_output=True, text=True
-    )
-    assert done.stdout == "False\n(1, 4) True\n", done.stderr
 
 
 LOADS_TORCH = """
