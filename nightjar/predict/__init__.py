@@ -18,7 +18,7 @@ __all__ = ["Job", "Predictor", "predictor"]
 
 # What makes the predictor of each kind. No kind loads the libraries of another.
 BUILT_IN = {
-    "model": "nightjar.predict.model:model_predictor",
+    "model": "nightjar.predict.model_predictor:model_predictor",
     "reader": "nightjar.predict.reading:ReaderPredictor",
     "knn": "nightjar.predict.lookup:NeighbourPredictor",
     "extractive": "nightjar.predict.extracted:ExtractivePredictor",

@@ -18,7 +18,7 @@ from nightjar.models.interface import Decoding, Request
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params import Params
 from nightjar.params.groups import ALL_TOOLS
-from nightjar.predict.model import tools_of
+from nightjar.predict.model_predictor import tools_of
 from nightjar.predict.predictor import FAILURE, INSTRUCTED, benchmark_of
 from nightjar.predict.writers import writer_for
 from nightjar.prompts.model_text import model_input

@@ -20,7 +20,7 @@ from nightjar.params import Params
 from nightjar.params.chat import Chat
 from nightjar.params.data import Encoding
 from nightjar.params.predict import PredictBenchmark
-from nightjar.predict.chat import messages_of, prompt_text
+from nightjar.predict.conversation import messages_of, prompt_text
 from nightjar.predict.predictor import encoding_of
 
 if TYPE_CHECKING:

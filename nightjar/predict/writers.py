@@ -16,7 +16,7 @@ from nightjar.models.completions import Completion
 from nightjar.models.interface import Decoding, Model, Request, answer_in_threads
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.predict import PredictBenchmark
-from nightjar.predict.chat import converse, tokens_of
+from nightjar.predict.conversation import converse, tokens_of
 from nightjar.predict.predictor import FAILURE, Row
 from nightjar.tools import Calls, Toolbox
 from nightjar.tools.decode import controller_for

@@ -13,7 +13,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.tool_use.metrics import score
 from nightjar.models.engine.loading import load, prepare
 from nightjar.models.engine.log_probabilities import text_loss
-from nightjar.predict import model
+from nightjar.predict import model_predictor
 from nightjar.predict.requests import write_prompts
 from tests.nightjar.predict import stage_project
 from tests.stages.predict.test_stage import finish
@@ -81,13 +81,13 @@ def test_what_a_system_says_of_calls_comes_before_its_recipe(
 ) -> None:
     """The untuned weights, once as they are and once with calls disabled."""
     given: list[str] = []
-    real = model.writer_for
+    real = model_predictor.writer_for
 
     def noted(*arguments: Any) -> Any:
         given.extend(it for it in arguments if isinstance(it, str))
         return real(*arguments)
 
-    monkeypatch.setattr(model, "writer_for", noted)
+    monkeypatch.setattr(model_predictor, "writer_for", noted)
     folder = project(tmp_path, tiny_model, disabled={"calls": "disabled"}, steered={})
     for system in ("disabled", "steered"):
         finish(folder, monkeypatch, f"tool_use-{system}")

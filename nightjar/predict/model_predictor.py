@@ -22,7 +22,7 @@ from nightjar.models.interface import Decoding, Model
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.chat import Chat
 from nightjar.params.predict import SERVER
-from nightjar.predict.chat import named_choice, tokens_of
+from nightjar.predict.conversation import named_choice, tokens_of
 from nightjar.predict.predictor import (
     FAILURE,
     NOTHING_WRITTEN,

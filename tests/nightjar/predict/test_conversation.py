@@ -15,7 +15,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.chat import Chat
-from nightjar.predict.chat import named_choice
+from nightjar.predict.conversation import named_choice
 from nightjar.predict.requests import write_prompts
 from stages._runtime.stage import Stage
 from stages.predict.__main__ import run
