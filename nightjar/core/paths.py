@@ -64,3 +64,14 @@ NOTIFICATIONS = OWN / "notifications.jsonl"
 def metrics_file(stage: str) -> Path:
     """The path of the facts of a stage, such as data/metrics/ingest-corpus.json for ingest@corpus."""
     return REPORT_METRICS if stage == "report" else METRICS / f"{stage.replace('@', '-')}.json"
+
+
+def stage_of(artifact: Path) -> str:
+    """The stage that makes an artifact of the project, such as questions@protoqa for data/questions/protoqa.
+
+    It is empty for a path that is not below `data`.
+    """
+    folder, *parts = artifact.parts
+    if folder != DATA.name or not parts:
+        return ""
+    return f"{parts[0]}@{'-'.join(parts[1:])}".removesuffix("@")

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from nightjar.core import paths
 from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.contracts import REJECTED, Table
 from nightjar.core.errors import NightjarError, from_os_error
@@ -222,7 +223,8 @@ def _parts(path: AnyPath, contract: Table) -> list[Path]:
     folder = as_path(path) / contract.name
     parts = sorted(folder.glob("*.parquet"))
     if not parts:
-        raise NightjarError("no such table", folder, "run the stage that makes it: nightjar rebuild")
+        fix = f"run the stage that makes it: nightjar rebuild {paths.stage_of(as_path(path))}".rstrip()
+        raise NightjarError("no such table", folder, fix)
     for part in parts:
         check_input(part)
     return parts

@@ -95,16 +95,25 @@ def _prefect() -> Iterator[Finding]:
 
 
 def _project() -> Iterator[Finding]:
-    from pipelines.project.git import try_git
+    from pipelines.project.git import git
 
     if not Path("dvc.yaml").is_file():
         yield Finding("project", "failed", "no dvc.yaml here", "run it in the project's root")
     elif not Path(".dvc").is_dir():
         yield Finding("project", "failed", "DVC is not set up here", "run: dvc init")
-    elif try_git(Path(), "rev-parse", "HEAD") is None:
-        yield Finding("project", "failed", "no Git repository with a commit", "run: git init, then commit")
     else:
-        yield Finding("project", "ok", "a Git repository with DVC")
+        try:
+            git(Path(), "rev-parse", "HEAD")
+        except NightjarError as error:
+            other_account = "safe.directory" in error.fix
+            what = "Git does not read the repository" if other_account else "no Git repository with a commit"
+            yield Finding(
+                "project", "failed", what, error.fix if other_account else "run: git init, then commit"
+            )
+        except OSError:
+            yield Finding("project", "failed", "Git is not installed", "install git")
+        else:
+            yield Finding("project", "ok", "a Git repository with DVC")
 
 
 def _identity() -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,7 +16,9 @@ from nightjar.benchmarks.files import write_references
 from nightjar.benchmarks.score import analyse as run_analysis
 from nightjar.benchmarks.score import compare_files, difference_rows, parts, score_files, score_rows
 from nightjar.benchmarks.score_table import difference_text, number_text, p_text, score_text
+from nightjar.core import paths
 from nightjar.core.display import counted_as
+from nightjar.core.errors import NightjarError
 from nightjar.params.predict import PLAIN
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import (
@@ -227,9 +230,21 @@ def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: 
       nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
       nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
     """
+    for path in (a, b):
+        _check_predictions(path, benchmark)
     references = references or evaluation.questions(a, benchmark)
     a, b = (evaluation.predictions(path, benchmark) for path in (a, b))
     return compare_files(benchmark, a, b, references, samples)
+
+
+def _check_predictions(path: Path, benchmark: str) -> None:
+    """Raise NightjarError for a path that does not exist, with that of the project's system of the name."""
+    if path.exists():
+        return
+    systems = {folder.name: str(folder) for folder in sorted((paths.PREDICTIONS / benchmark).glob("*"))}
+    near = get_close_matches(str(path), systems, 1)
+    fix = f"give the folder of a system: {systems[near[0]]}" if near else "check the path"
+    raise NightjarError("no such file or folder", path, fix)
 
 
 def _analyses() -> Iterable[str]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nightjar.core import paths
-from nightjar.core.config import PARAMS_FILE, read_yaml
+from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import quote_short
-from nightjar.params.profiles import moved_tools
+from nightjar.params.profiles import moved_tools, names
 from pipelines.commands.console import say
 from pipelines.commands.options import printed
 from pipelines.commands.plan_profile import show_missing
 from pipelines.fetch.needs import needs
 from pipelines.process.lock import rebuild_lock
-from pipelines.project.applied_profile import added_by_user, applied_targets
-from pipelines.run.profiles import apply
+from pipelines.project.applied_profile import added_by_user, profile_notes
+from pipelines.run.profiles import apply, values_with
 
 # Of a value, in characters: an entry may hold a whole mapping.
 LONGEST = 80
@@ -38,20 +40,22 @@ def _print(changes: list[dict[str, Any]]) -> None:
         say("params.yaml is so already.")
 
 
-def _missing() -> None:
-    """Name what the stages that the profile is for read and what is not there, below the changes."""
-    wanted = needs(Path(), read_yaml(Path(PARAMS_FILE)), applied_targets(Path()))[1]
-    show_missing(wanted, err=True, before="nightjar: use: ")
+def _missing(profile: str, settings: Sequence[str]) -> None:
+    """Name the missing inputs of the stages that the profile is for, below the changes."""
+    values = values_with(Path(), profile, settings)
+    show_missing(
+        needs(Path(), values, profile_notes(Path(), profile).targets)[1], err=True, before="nightjar: use: "
+    )
 
 
 @click.command()
-@click.argument("profile")
+@click.argument("profile", required=False)
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="One more setting; may be repeated."
 )
 @click.option("--dry-run", is_flag=True, help="Print the difference and write nothing.")
 @printed(_print)
-def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str, Any]]:
+def use(profile: str | None, settings: tuple[str, ...], dry_run: bool) -> list[dict[str, Any]]:
     """Apply PROFILE to params.yaml and print what it changes.
 
     The new params.yaml is profiles/defaults.yaml with the changes of the profile and of --set. It is checked
@@ -65,6 +69,9 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
       nightjar use sample
       nightjar use real --set ingest.natural_instructions.path=/data/natural-instructions --set split.train_tasks=24
     """
+    if profile is None:
+        fix = f"give one of {', '.join(names(Path()))}"
+        raise NightjarError("no profile is named", "use", fix)
     # The stages that a rebuild has not started yet would read the new parameters. Without the file none runs.
     alone = dry_run or not paths.REBUILD_LOCK.exists()
     with nullcontext() if alone else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):
@@ -80,6 +87,6 @@ def use(profile: str, settings: tuple[str, ...], dry_run: bool) -> list[dict[str
         say(f"nightjar: use: {removed}, and in no profile: {', '.join(lost)}; {keep}", err=True)
     if not dry_run:
         write_text(paths.PROFILE, f"{profile}\n")
-        if Path("dvc.yaml").is_file():
-            click.get_current_context().call_on_close(_missing)
+    if Path("dvc.yaml").is_file():
+        click.get_current_context().call_on_close(partial(_missing, profile, settings))
     return [vars(change) for change in changes]

@@ -28,8 +28,10 @@ from dvc_data.hashfile.build import IgnoreInCollectedDirError as Ignored
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.meta import Meta
 from dvc_data.hashfile.obj import HashFile
+from pygit2 import GitError
 
 from nightjar.core.errors import NightjarError, from_os_error
+from pipelines.project.git import git
 
 # What differs between two versions of a file: time, bytes, inode. None if there is no file.
 Signature = tuple[int, int, int] | None
@@ -252,7 +254,12 @@ def opened(where: Path, locked: bool = True) -> Iterator[Project]:
         raise NightjarError("not a DVC repository", where.absolute(), fix) from None
     except DvcException as error:
         fix = "fix dvc.yaml, or see `dvc status`"
+        if "is not a git repository" in str(error):
+            git(where, "rev-parse", "--git-dir")
         raise NightjarError(one_line(error), where.absolute(), fix) from None
+    except GitError as error:  # such as a repository of another account
+        git(where, "rev-parse", "--git-dir")
+        raise NightjarError(one_line(error), where.absolute(), "see `git status`") from None
     except (FileNotFoundError, NightjarError):
         raise
     except (ValueError, TypeError, RecursionError, AssertionError, ImportError, OSError, Ignored) as error:

@@ -44,9 +44,7 @@ def added_by_user(root: Path, changed: Iterable[profiles.Change]) -> list[str]:
     all_entries = []
     for name in profiles.names(root):
         with suppress(NightjarError):
-            entries = read_yaml(root / profiles.PROFILES / f"{name}.yaml")
-            profiles.complete(entries)
-            all_entries.append(entries)
+            all_entries.append(profiles.values(root, name))
     return [key for key in removed if not any(_has(values, key) for values in all_entries)]
 
 

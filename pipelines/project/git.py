@@ -36,8 +36,19 @@ def git(root: Path, *arguments: str, seconds: float | None = None, **variables: 
         lines = (done.stderr.strip() or "git failed").splitlines()
         # Later ones follow from it, or are advice.
         first = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
-        raise NightjarError(first, root.absolute(), "this needs a Git repository with a commit")
+        raise NightjarError(first, root.absolute(), remedy(first, root))
     return done.stdout
+
+
+def remedy(message: str, root: Path) -> str:
+    """Return the fix of an error of Git that concerns the whole repository, by its message."""
+    if "dubious ownership" in message:
+        return (
+            f"it belongs to another account; run: git config --global --add safe.directory {root.absolute()}"
+        )
+    if "not a git repository" in message:
+        return "run: git init, then commit"
+    return "this needs a Git repository with a commit"
 
 
 def try_git(root: Path, *arguments: str) -> str | None:

@@ -44,9 +44,7 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     If entries are removed that no profile has, PARAMS_BEFORE gets the file as it was. Raises NightjarError for an
     unknown profile, key or value, before anything is written.
     """
-    values = profile_values(root, profile)
-    put(values, dict(map(setting, settings)), "--set", EVERY_KEY)
-    text, target = params_text(values), root / PARAMS_FILE
+    text, target = params_text(values_with(root, profile, settings)), root / PARAMS_FILE
     # Checked as it will be read.
     new = parse(text, target)
     check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
@@ -56,6 +54,13 @@ def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = 
     if write:
         write_text(target, text)
     return differences
+
+
+def values_with(root: Path, profile: str, settings: Iterable[str]) -> dict[str, Any]:
+    """Return the value of every key in `profile` with `settings`. Raises NightjarError as `apply` does."""
+    values = profile_values(root, profile)
+    put(values, dict(map(setting, settings)), "--set", EVERY_KEY)
+    return values
 
 
 def edited(text: str, settings: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from nightjar.core import paths
 from nightjar.core.config import parse
-from nightjar.core.errors import NightjarError
+from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.json_text import quote_short
 from nightjar.models.directory.weights import weights_digest
 from nightjar.params import Params
@@ -136,7 +136,7 @@ def chosen(
         known = ", ".join(f"{it.benchmark}-{it.system}" for it in suited)
         every, fix = params.model_dump(mode="json"), f"these depend on it: {known}"
         for axis in varied if not known else ():
-            fix = near_key(axis.name, every, EVERY_KEY)
+            fix = did_you_mean(axis.name, KINDS, near_key(axis.name, every, EVERY_KEY))
         raise NightjarError(what, "--benchmark, --recipe" if known else "KEY=V1,V2", fix)
     system = min(found, key=rank)
     for key, other in permutations([f"{axis.key_of(system)}." for axis in varied], 2):

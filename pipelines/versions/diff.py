@@ -67,6 +67,10 @@ def diff(
         path = PurePosixPath(full.relative_to(root))
         commits = commit_of(repo, a), commit_of(repo, b)
         sides = changes(repo, path, *commits)
+        if None in commits and not any(sides) and not full.exists():
+            raise NightjarError(
+                "neither version has it", artifact, "run the stage that makes it: nightjar rebuild"
+            )
         by_table: dict[str, list[dict[str, str]]] = defaultdict(lambda: [{}, {}])
         for side, hashes in enumerate(sides):
             for file, digest in sorted(hashes.items()):

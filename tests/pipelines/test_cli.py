@@ -51,7 +51,7 @@ WRONG = [
     ("rebuild --jobs 0", "Invalid value for '--jobs'"),
     ("ui --port 99999", "Invalid value for '--port'"),
     ("ui --stop", "no server is running"),
-    ("use", "Missing argument 'PROFILE'"),
+    ("use", "use: no profile is named; give one of ablation, ablation_cpu, "),
     ("use nothing", "no profile 'nothing'; there are: "),
     ("use smaple", "no profile 'smaple'; did you mean sample?"),
     ("use sample --set train.epchs=3", "unknown key train.epchs; did you mean train.defaults.epochs?"),

@@ -130,3 +130,12 @@ def test_a_port_that_another_program_has(project: Path) -> None:
         other.listen()
         (one,) = doctor.ports(other.getsockname()[1])
     assert one.state == "warning"
+
+
+def test_a_repository_of_another_account_has_its_remedy(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    line = found()["project"]
+    assert (line["state"], line["text"]) == ("failed", "Git does not read the repository")
+    assert "git config --global --add safe.directory /" in line["fix"]

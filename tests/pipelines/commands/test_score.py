@@ -19,7 +19,7 @@ from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Sources
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
-from tests.in_process import nightjar
+from tests.in_process import nightjar, refused
 from tests.made_benchmark import made_benchmark
 from tests.questions import question, write_questions
 from tests.stages.predict.test_stage import finish, project
@@ -259,3 +259,12 @@ def test_references_are_written_for_any_benchmark(made_benchmark: Benchmark, wor
     told = nightjar("references", "--benchmark", "made", "--output", "r.jsonl", "--json")
     assert json.loads(told) == {"output": "r.jsonl", "n": 8}
     assert lines(workdir / "r.jsonl")[0] == {"id": "sums-0", "references": ["0"], "task": "sums"}
+
+
+def test_a_system_s_name_in_place_of_its_folder_is_told(workdir: Path) -> None:
+    (workdir / "data/predict/supernatinst/tk_instruct").mkdir(parents=True)
+    command = ["compare", "--benchmark", "supernatinst", "--b", "x", "--a"]
+    assert "give the folder of a system: data/predict/supernatinst/tk_instruct" in refused(
+        *command, "tk_instruct"
+    )
+    assert "nothing: no such file or folder; check the path" in refused(*command, "nothing")

@@ -114,3 +114,22 @@ def test_systems_whose_tools_are_a_path_are_moved_with_a_line(project: Path) -> 
     written = read_yaml(project / "params.yaml")["predict"]["systems"]
     moved = {name: (written[name]["tools"], written[name]["index"]) for name in systems}
     assert list(moved.values()) == [("all", "data/index"), ("none", "data/none"), ("none", "data/index")]
+
+
+def test_missing_data_are_named_before_anything_is_written(project: Path) -> None:
+    for file in ("dvc.yaml", "data/none"):
+        (project / file).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / file, project / file)
+    done = captured(main, ["use", "real", "--dry-run"])
+    assert done.returncode == 0
+    assert "nightjar: use: data/fetched/protoqa (ingest.protoqa.path) is missing" in done.stderr
+    assert "nightjar: use: to fetch them: nightjar fetch " in done.stderr
+
+
+def test_entries_that_a_profile_has_by_its_benchmark_are_in_a_profile(project: Path) -> None:
+    profile = "extends: sample\nbenchmarks: {capitals: {code: capitals, data: data/own}}\n"
+    (project / "profiles/capitals.yaml").write_text(profile)
+    captured(main, ["use", "capitals"])
+    done = captured(main, ["use", "sample"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "predict.systems.capitals-untuned" in done.stdout

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from nightjar.core import paths
+from nightjar.core.errors import NightjarError
+from pipelines.project.git import git as run_git
 from pipelines.project.git import short_commit, tags
 from tests.conftest import git
 
@@ -27,3 +31,14 @@ def test_tags_name_the_commit_and_the_profile_where_there_are_any(tmp_path: Path
     assert short_commit(tmp_path) == clean
     (tmp_path / "params.yaml").write_text("two\n")
     assert short_commit(tmp_path) == f"{clean}+"
+
+
+def test_a_repository_that_git_does_not_read_names_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(NightjarError, match=r"not a git repository .*; run: git init, then commit"):
+        run_git(tmp_path, "rev-parse", "HEAD")
+    git(tmp_path, "init", "-q")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(NightjarError, match=r"run: git config --global --add safe.directory /"):
+        run_git(tmp_path, "rev-parse", "HEAD")

@@ -210,6 +210,7 @@ def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_
         (["encodings=deff"], "'deff': no such encoding; encodings are input_only"),
         (["split.train_taks=4"], "unknown key split.train_taks"),
         (["splt.train_tasks=4"], "depends on 'splt.train_tasks'; did you mean split.train_tasks?"),
+        (["taks=4"], "no such system depends on 'taks'; did you mean tasks?"),
         (["split=4"], "split is a group of keys"),
         (["train.protoqa.epochs=1,2"], "no such system depends on 'train.protoqa.epochs'"),
         (["tasks=4", "split.train_tasks=8"], "split.train_tasks: it is given twice"),

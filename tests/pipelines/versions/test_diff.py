@@ -178,6 +178,23 @@ def test_the_workspace_is_a_version(project: Repo) -> None:
     assert table.examples["changed"][0]["columns"] == {"outputs": {"a": ["tex"], "b": ["other"]}}
 
 
+def test_an_artifact_that_neither_version_has_is_no_equal_one(project: Repo) -> None:
+    (project.root / "dvc.yaml").write_text(GRAPH + '  new:\n    cmd: "true"\n    outs: [data/new]\n')
+    for revision in ("HEAD", "workspace"):
+        with pytest.raises(
+            NightjarError, match=r"data/new: neither version has it; run the stage that makes it"
+        ):
+            diff(project.root, revision, "workspace", "data/new")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to another account")
+def test_a_repository_of_another_account_has_its_remedy(project: Repo) -> None:
+    for path in (project.root, project.root / ".git"):
+        os.chown(path, 65534, 65534)
+    with pytest.raises(NightjarError, match=r"run: git config --global --add safe.directory /"):
+        diff(project.root, "v1", "workspace", "data/split")
+
+
 def test_a_part_with_another_name_is_the_same(project: Repo) -> None:
     shutil.move(project.root / "data/split/train/t2.parquet", project.root / "data/split/train/z.parquet")
     keep(project, "v3")

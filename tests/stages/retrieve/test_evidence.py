@@ -216,7 +216,7 @@ def test_as_a_stage(made: Path, workdir: Path) -> None:
     assert failed.returncode == 2
     assert (
         failed.stderr
-        == "nightjar: data/index/passages: no such table; run the stage that makes it: nightjar rebuild\n"
+        == "nightjar: data/index/passages: no such table; run the stage that makes it: nightjar rebuild index\n"
     )
     (workdir / "data" / "index").symlink_to(made / "index")
     done = run_stage("retrieve", "supernatinst")
