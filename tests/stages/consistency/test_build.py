@@ -118,7 +118,7 @@ def test_the_label_is_the_likeliest_answer(tmp_path: Path) -> None:
     for task in ("sst2", "trec", "sst2"):
         found = labels(task, FILMS)
         made = reader.load(base, 1)
-        reader.restore(made.reader, "decoder", folder / task)
+        reader.restore_weights(made.reader, "decoder", folder / task)
         targets = made.tokens.targets(BENCHMARK.reader_targets(task), made.reader.start)
         for text, label in zip(FILMS, found, strict=True):
             alone = BENCHMARK.reader_text(task, text, "intended")
