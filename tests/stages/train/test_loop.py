@@ -194,7 +194,7 @@ def test_instances_weigh_equally(
         lm.model, examples, made, 5, Accelerator(), Checkpoints(tmp_path / "checkpoints"), lambda *row: None
     )
     trainer.model.eval()  # without dropout, as the plain losses
-    total = sum(trainer._loss(trainer._made(unit), "instances") for unit in trainer.plan.step(1)) / len(rows)
+    total = sum(trainer._loss(trainer._tensors(unit), "instances") for unit in trainer.plan.step(1)) / len(rows)
     assert total.item() == pytest.approx(mean.item(), rel=1e-4)
     total.backward()
     for name, parameter in trainer.parameters.items():
@@ -237,7 +237,7 @@ def test_padded_prompts_are_those_of_the_published_trainer(
         lambda *row: None,
     )
     trainer.model.eval()
-    total = sum(trainer._loss(trainer._made(unit), "instances") for unit in trainer.plan.step(1)) / 5
+    total = sum(trainer._loss(trainer._tensors(unit), "instances") for unit in trainer.plan.step(1)) / 5
     assert total.item() == pytest.approx(torch.stack(losses[:5]).mean().item(), rel=1e-4)
     trained = trainer.run()
     remove_token(trained.model)

@@ -210,7 +210,7 @@ def test_the_loss_is_that_of_the_answers_among_all_spans(
     monkeypatch.setattr(extractive_reader, "LONGEST_ANSWER", 3)
     draw = random.Random(1)
     starts, ends = ([draw.uniform(-3, 3) for _ in range(10)] for _ in "ab")
-    window = extractive_reader.Window(list(range(10)), [0] * 10, range(4, 9), [])
+    window = extractive_reader.PassageWindow(list(range(10)), [0] * 10, range(4, 9), [])
     loss = fit.span_loss(torch.tensor(starts), torch.tensor(ends), fit.Target(window, tuple(answers)))
     every = [(first, last) for first in range(4, 9) for last in range(first, min(first + 3, 9))]
     logits = {one: starts[one[0]] + ends[one[1]] for one in [(0, 0), *every]}
@@ -272,7 +272,7 @@ def test_all_answers_of_a_question_are_right(project: Path, monkeypatch: pytest.
     assert sorted(text.replace(" ", "") for text in read) == ["ZZZ", "xZZZ"]
     for text, right in (("zzz", 1.0), ("X zzz", 1.0), ("y", 0.0)):
         monkeypatch.setattr(
-            type(reader), "spans", lambda self, asked, text=text: [extractive_reader.Span(text, 1.0)]
+            type(reader), "spans", lambda self, asked, text=text: [extractive_reader.AnswerSpan(text, 1.0)]
         )
         assert made.scores()["dev_exact_match"] == right
 
