@@ -82,7 +82,7 @@ class ScoreTable:
             rows = list(group)
             entry = dict(zip(NAMES[:-1], names, strict=True)) | {"n": rows[0]["n"]}
             for row in rows:
-                ends = {f"{row['metric']}_{end}": row[end] for end in ("low", "high")}
+                ends = {f"{row['metric']}_{name}": row[name] for name in ("low", "high")}
                 entry |= {row["metric"]: row["value"]} | ends
             entries.append(entry)
         return entries

@@ -16,7 +16,7 @@ from nightjar.core.files import replacing
 from nightjar.core.tables import read_rows
 from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
-from stages.report import leaderboard, pages
+from stages.report import pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.project import calls, contamination, stage_runs
@@ -56,7 +56,9 @@ def run(stage: harness.Stage) -> None:
         for name in answered
     ]
     entries = [
-        entry for benchmark_page in benchmarks for entry in leaderboard.entries(benchmark_page.results)
+        entry
+        for benchmark_page in benchmarks
+        for entry in benchmark_page.results.headline_table().entries()
     ]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (folder / paths.CANDIDATES / tool).is_dir()]

@@ -11,6 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
 from nightjar.benchmarks.mean_verdicts import judge_all
+from nightjar.benchmarks.score_table import HEADLINE
 from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -19,7 +20,6 @@ from nightjar.statistics import verdict
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.benchmark.instances import Key
-from stages.report.read.results import HEADLINE
 from stages.report.site import Site
 
 # The chance, at most, that two versions of equal models differ in any number; changed answers of a system.

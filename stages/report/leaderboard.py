@@ -14,7 +14,6 @@ from stages.report.benchmark import differences
 from stages.report.benchmark.page import BenchmarkPage, Number
 from stages.report.plots import kinds
 from stages.report.plots.spec import ROLES, Plot, shortened, table
-from stages.report.read.results import Results
 
 FILE = "leaderboard.csv"
 
@@ -66,27 +65,26 @@ def _published(card: Benchmark, track: str, is_mean: bool) -> dict[str, tuple[fl
 
 
 def sentences(columns: Sequence[Column], data: str) -> list[str]:
-    """What was evaluated on what `data`, how the systems rank, and which differences are significant."""
-    systems = {system for it in columns for system in it.row.lanes}
-    n, tests = sum(it.row.n for it in columns), 0
+    """Return sentences on the `data` that was evaluated, the ranks of systems, and the significant differences."""
+    systems = {system for column in columns for system in column.row.lanes}
+    n, tests = sum(column.row.n for column in columns), 0
     ranks: list[str] = []
-    found: dict[str, list[str]] = {"+": [], "-": []}
-    for it in columns:
-        tests += sum(system != it.reference for system in it.differences)
-        some = [
-            f"{one} {numbers.value(it.row.metric, it.row.lanes[one].value)}"
-            for one in it.row.ranked(it.roles)
+    by_sign: dict[str, list[str]] = {"+": [], "-": []}
+    for column in columns:
+        title, row = column.card.title, column.row
+        tests += sum(system != column.reference for system in column.differences)
+        ranked = [
+            f"{system} {numbers.value(row.metric, row.lanes[system].value)}"
+            for system in row.ranked(column.roles)
         ]
-        some[:1] = [f"**{one}**" if it.best else one for one in some[:1]]
-        ranks += [f"{' before '.join(some[:2])} ({it.card.title})"] if some else []
-        for sign, parts in found.items():
-            if named := [system for system in it.differences if _sign(it, system) == sign]:
-                parts.append(
-                    f"{' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))} ({it.card.title})"
-                )
-    count = sum(_sign(it, system) != " " for it in columns for system in it.differences)
+        ranked[:1] = [f"**{text}**" if column.best else text for text in ranked[:1]]
+        ranks += [f"{' before '.join(ranked[:2])} ({title})"] if ranked else []
+        for sign, parts in by_sign.items():
+            if named := [system for system in column.differences if _sign(column, system) == sign]:
+                parts.append(f"{' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))} ({title})")
+    count = sum(_sign(column, system) != " " for column in columns for system in column.differences)
     words = (("+", "better"), ("-", "worse"))
-    parts = [f"; {word}: {', '.join(found[sign])}" for sign, word in words if found[sign]]
+    parts = [f"; {word}: {', '.join(by_sign[sign])}" for sign, word in words if by_sign[sign]]
     return [
         f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
         f"{counted_as(len(columns), 'benchmark')}{data}.",
@@ -106,7 +104,7 @@ def forests(columns: Sequence[Column]) -> Plot:
 
 
 def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """What the template shows; `pages` are those of instances by benchmark and system."""
+    """Return the values of the template; `pages` are those of instances by benchmark and system."""
     systems = dict.fromkeys(system for column in columns for system in column.row.lanes)
     roles = {system: role for it in columns for system, role in it.roles.items()}
     return {
@@ -131,11 +129,11 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
                         "chat": "; ".join(_chats(columns).get(system, ())),
                         "cells": [_cell(it, system, pages) for it in columns],
                     }
-                    for system in some
+                    for system in with_role
                 ],
             )
             for role in ROLES
-            if (some := [system for system in systems if roles[system] == role])
+            if (with_role := [system for system in systems if roles[system] == role])
         ],
         "published": [
             {
@@ -153,35 +151,35 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
 
 
 def _chats(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """How the systems were asked that were asked through a chat template."""
-    found: dict[str, dict[str, None]] = {}
-    for it in columns:
-        for system, how in it.chats.items():
-            found.setdefault(system, {})[how] = None
-    return {system: list(ways) for system, ways in found.items()}
+    """Return the chat templates that systems were asked through, by system."""
+    by_system: dict[str, dict[str, None]] = {}
+    for column in columns:
+        for system, how in column.chats.items():
+            by_system.setdefault(system, {})[how] = None
+    return {system: list(ways) for system, ways in by_system.items()}
 
 
-def _cell(it: Column, system: str, pages: Mapping[tuple[str, str], str]) -> dict[str, Any] | None:
-    """The cell of a system; None if it was not evaluated on the benchmark."""
-    if (lane := it.row.lanes.get(system)) is None:
+def _cell(column: Column, system: str, pages: Mapping[tuple[str, str], str]) -> dict[str, Any] | None:
+    """Return the cell of a system; None if it was not evaluated on the benchmark."""
+    if (lane := column.row.lanes.get(system)) is None:
         return None
-    paired, metric = it.differences.get(system), it.row.metric
+    paired, metric = column.differences.get(system), column.row.metric
     sign, words = "", ""
-    if system == it.reference:
+    if system == column.reference:
         words = "the others' differences are from this one"
     elif paired:
-        one = differences.texts({"system": system, "baseline": it.reference, **paired}, metric)
+        texts = differences.texts({"system": system, "baseline": column.reference, **paired}, metric)
         verdict = "significant" if paired["significant"] else "not significant"
-        words = f"{one['value']} {one['interval']} from {it.reference}, p {one['p']}, {verdict}"
-        sign = _sign(it, system).replace("-", "−")
+        words = f"{texts['value']} {texts['interval']} from {column.reference}, p {texts['p']}, {verdict}"
+        sign = _sign(column, system).replace("-", "−")
     return {
         "value": numbers.value(metric, lane.value),
-        "interval": numbers.interval(metric, lane.low, lane.high, it.row.n),
-        "best": system == it.best,
+        "interval": numbers.interval(metric, lane.low, lane.high, column.row.n),
+        "best": system == column.best,
         "sign": sign.strip(),
         "words": words,
-        "href": f"{it.card.name}.html",
-        "instances": pages.get((it.card.name, system), ""),
+        "href": f"{column.card.name}.html",
+        "instances": pages.get((column.card.name, system), ""),
     }
 
 
@@ -194,42 +192,22 @@ def _sign(column: Column, system: str) -> str:
 
 
 def rows(columns: Sequence[Column]) -> str:
-    """The leaderboard as CSV: a row a benchmark and system."""
-    found = []
-    for it in columns:
-        for system, lane in it.row.lanes.items():
-            paired = it.differences.get(system, {})
+    """Return the leaderboard as CSV: a row a benchmark and system."""
+    lines: list[list[Any]] = []
+    for column in columns:
+        names = [column.card.name, column.title]
+        for system, lane in column.row.lanes.items():
+            paired = column.differences.get(system, {})
             ends = [paired.get(name) for name in ("value", "low", "high", "p", "significant")]
-            found.append([it.card.name, it.title, system, it.row.n, lane.value, lane.low, lane.high, *ends])
-        for system, (value, source) in it.published.items():
-            found.append([it.card.name, it.title, f"{system} ({source})", None, value, *[None] * 7])
-    names = ("benchmark", "number", "system", "n", "value", "low", "high")
-    return table([*names, "difference", "difference low", "difference high", "p", "significant"], found)
+            lines.append([*names, system, column.row.n, lane.value, lane.low, lane.high, *ends])
+        for system, (value, source) in column.published.items():
+            lines.append([*names, f"{system} ({source})", None, value, *[None] * 7])
+    heads = ("benchmark", "number", "system", "n", "value", "low", "high")
+    return table([*heads, "difference", "difference low", "difference high", "p", "significant"], lines)
 
 
 # Columns of the text, and of a system's name in it, at most.
 _WIDTH, _SYSTEM = 80, 24
-
-
-def entries(results: Results) -> list[dict[str, Any]]:
-    """One entry a track and system: its instances and each headline metric with the ends of its interval.
-
-    Keys: benchmark, track, system, n, and for each metric its name with the value in the metric's unit, `<name>_low`
-    and `<name>_high`, which are None for too few instances. A metric that the system lacks is left out.
-    """
-    found = []
-    for track in results.tracks:
-        rows = results.headline(track)
-        for system in results.systems:
-            if not any(system in row.lanes for row in rows):
-                continue
-            entry = {"benchmark": results.card.name, "track": track, "system": system, "n": rows[0].n}
-            for row in rows:
-                if lane := row.lanes.get(system):
-                    name = row.metric.name
-                    entry |= {name: lane.value, f"{name}_low": lane.low, f"{name}_high": lane.high}
-            found.append(entry)
-    return found
 
 
 def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
@@ -240,10 +218,10 @@ def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
     systems = list(dict.fromkeys(system for column in columns for system in column.row.lanes))
     first = 2 + min(_SYSTEM, max(map(len, ["system", *systems])))
     blocks: list[list[Column]] = []
-    for it in columns:
-        if not blocks or first + sum(map(_width, [*blocks[-1], it])) > _WIDTH:
+    for column in columns:
+        if not blocks or first + sum(map(_width, [*blocks[-1], column])) > _WIDTH:
             blocks.append([])
-        blocks[-1].append(it)
+        blocks[-1].append(column)
     signs = "+ and -: significantly better and worse than the system it is compared with."
     notes = [signs] if any(it.differences for it in columns) else []
     notes += [line for it in columns for line in wrap(_note(it), _WIDTH, subsequent_indent="  ")]

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import drawn
+from nightjar.benchmarks.score_table import HEADLINE
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import Evaluated, cut
 from nightjar.core import contracts, paths, tables
@@ -27,7 +28,6 @@ from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.benchmark.clusters import ANSWERS, Clusters
 from stages.report.plots.spec import ROLES
-from stages.report.read.results import HEADLINE
 
 # Instances of the list at most, which the seed draws, and of a file.
 INSTANCES, CHUNK = 20_000, 100

@@ -9,18 +9,16 @@ from typing import Any
 
 from nightjar.benchmarks.average import main_metrics, mean_of_tasks, mean_title
 from nightjar.benchmarks.benchmark import Benchmark
+from nightjar.benchmarks.score_table import HEADLINE, ScoreTable
 from nightjar.benchmarks.sections import Interval, initial
 from nightjar.core import contracts, tables
 from nightjar.statistics import MINIMUM
 from nightjar.statistics.metric import Metric
-from stages.report.plots.spec import table
 
 # The system that is trained on other instances of the test tasks: an upper bound, so it is not marked as the best.
 BOUND = "supervised"
 # The system that is fine-tuned without calls and evidence.
 CONTROL = "tk_instruct"
-# Metrics in the headline, at most.
-HEADLINE = 2
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -135,6 +133,26 @@ class Results:
         """The first HEADLINE of `overall`."""
         return self.overall(track)[:HEADLINE]
 
+    def headline_table(self) -> ScoreTable:
+        """Return the scores of the headline, by track and system."""
+        rows = []
+        for track in self.tracks:
+            metrics = [row.metric.name for row in self.headline(track)]
+            for system in self.systems:
+                for metric in metrics:
+                    cells = self._cells[track, "overall", "overall", metric]
+                    if system in cells:
+                        lane, n = cells[system]
+                        names = {
+                            "benchmark": self.card.name,
+                            "track": track,
+                            "system": system,
+                            "metric": metric,
+                        }
+                        ends = {"n": n, "value": lane.value, "low": lane.low, "high": lane.high}
+                        rows.append({**names, "level": "overall", "name": "overall", **ends})
+        return ScoreTable(rows)
+
     def categories(self, track: str) -> list[Row]:
         """A row a category, each by the metric that is published for it."""
         return [self._published(track, "category", name, name) for name in self._names(track, "category")]
@@ -150,11 +168,11 @@ class Results:
         """All scores: a row for each track, level, name, metric and system."""
         columns = ("track", "level", "name", "metric", "system", "n", "value", "low", "high")
         rows = [
-            (*key, system, n, lane.value, lane.low, lane.high)
+            dict(zip(columns, (*key, system, n, lane.value, lane.low, lane.high), strict=True))
             for key, cells in self._cells.items()
             for system, (lane, n) in cells.items()
         ]
-        return table(columns, rows)
+        return ScoreTable(rows).csv(columns)
 
     def _published(self, track: str, level: str, name: str, category: str) -> Row:
         main, present = self.card.main_metric(category), self._metrics(track, level, name)

@@ -335,7 +335,7 @@ def test_same_input_same_bytes(project: Path) -> None:
 
 def test_headline(reported: Path) -> None:
     found = results.read(registry.load_benchmark(NAME), SCORED)
-    entries = leaderboard.entries(found)
+    entries = found.headline_table().entries()
     assert json.loads((OUT / "headline.json").read_text()) == entries
     assert [entry["system"] for entry in entries] == [*SYSTEMS] * 2
     first, crossing = entries[0], entries[6]
