@@ -160,8 +160,8 @@ def difference(metric: Metric, ours: Floats, theirs: Floats, bootstrap: Bootstra
 
     The keys of `statistics.Contrast.described`, n, and `significant` (`statistics.significant`).
     """
-    n, found = len(ours), Contrast.between(metric, ours, theirs).described(bootstrap)
-    return {"n": n, "significant": significant(found["p"], n, bootstrap.confidence), **found}
+    n, tested = len(ours), Contrast.between(metric, ours, theirs).described(bootstrap)
+    return {"n": n, "significant": significant(tested["p"], n, bootstrap.confidence), **tested}
 
 
 def improvements(
@@ -191,7 +191,7 @@ def improvements(
                 numbers = {name: estimate(metric, one.of(metric, members)) for name, one in others.items()}
                 best = (max if metric.higher_is_better else min)(numbers, key=numbers.__getitem__)
                 both = ours.both(others[best], metric, members)
-                found = Contrast.between(metric, *both).described(bootstrap)
+                tested = Contrast.between(metric, *both).described(bootstrap)
                 table.append(
                     {
                         "benchmark": card.name,
@@ -202,7 +202,7 @@ def improvements(
                         "heuristic": best,
                         "metric": metric.name,
                         "n": len(both[0]),
-                        **{name: found[name] for name in ("value", "low", "high")},
+                        **{name: tested[name] for name in ("value", "low", "high")},
                     }
                 )
     return table
@@ -262,7 +262,7 @@ def split_by_call(card: Benchmark, scores: SystemScores, tools: Called) -> list[
 
     The metric of a track is the first of the card's that its answers have.
     """
-    found = []
+    rows = []
     for track, places in by_track(scores).items():
         written = [at for at in places if card.task(scores.keys[at].task_id).kind == "generate"]
         metric = next((it for it in card.metrics if len(scores.of(it, written))), None)
@@ -271,7 +271,7 @@ def split_by_call(card: Benchmark, scores: SystemScores, tools: Called) -> list[
         with_call = [at for at in written if scores.keys[at].instance in tools]
         without = [at for at in written if scores.keys[at].instance not in tools]
         counts = Counter(name for at in with_call for name in sorted(tools[scores.keys[at].instance]))
-        found.append(
+        rows.append(
             ByCall(
                 track=track,
                 system=scores.system,
@@ -284,7 +284,7 @@ def split_by_call(card: Benchmark, scores: SystemScores, tools: Called) -> list[
                 tools=counts,
             )
         )
-    return found
+    return rows
 
 
 def _estimate(metric: Metric, scores: SystemScores, places: Sequence[int]) -> float | None:

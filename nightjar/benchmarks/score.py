@@ -156,12 +156,12 @@ def compare_files(
 
 
 def parts(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What `score_files` or `compare_files` returned, track by track: the numbers that are published."""
+    """Return what `score_files` or `compare_files` gave, track by track: the numbers that are published."""
     return result["by_track"] if "by_track" in result else {result["tracks"][0]: result}
 
 
 def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What `score_files` returned as one flat table, each track alone, with the columns of contracts.SCORES.
+    """Return what `score_files` gave as one flat table, each track alone, with the columns of contracts.SCORES.
 
     `low` and `high` are None without intervals. The mean of tasks comes last.
     """
@@ -185,7 +185,7 @@ def score_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def difference_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What `compare_files` returned as one flat table, each track alone; `difference` is a - b.
+    """Return what `compare_files` gave as one flat table, each track alone; `difference` is a - b.
 
     The mean of tasks comes last.
     """
@@ -244,20 +244,20 @@ def _tables(
     tables: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     all_ends: dict[str, Any] = {"metrics": {}, "by_category": {}, "by_task": {}}
     for (level, name), members in group(scores.keys, places, card.levels).items():
-        found, ends = {}, {}
+        values_by_metric, ends = {}, {}
         for metric in card.metrics:
             values = scores.of(metric, members)
             if not len(values):
                 continue
-            found[metric.name] = estimate(metric, values)
+            values_by_metric[metric.name] = estimate(metric, values)
             if bootstrap:
                 low, high = interval(metric, values, bootstrap)
                 ends[metric.name] = None if low is None else [low, high]
         if level == "overall":
-            tables["metrics"], all_ends["metrics"] = found, ends
+            tables["metrics"], all_ends["metrics"] = values_by_metric, ends
         else:
             published = {"metric": card.main_metric(name).name} if level == "category" else {}
-            tables[f"by_{level}"][name] = {"n": len(members), **published, **found}
+            tables[f"by_{level}"][name] = {"n": len(members), **published, **values_by_metric}
             all_ends[f"by_{level}"][name] = ends
     if bootstrap:
         how = {"confidence": bootstrap.confidence, "samples": bootstrap.samples}
@@ -272,20 +272,20 @@ def _differences(
     places: Sequence[int] | Ints,
     bootstrap: Bootstrap,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"metrics": {}, "by_category": {}}
+    tables: dict[str, Any] = {"metrics": {}, "by_category": {}}
     levels = [level for level in card.levels if level != "task"]
     for (level, name), members in group(ours.keys, places, levels).items():
         entry: dict[str, Any] = {"metric": card.main_metric(name).name} if level == "category" else {}
         for metric in card.metrics:
-            mine, other = ours.both(theirs, metric, members)
-            if len(mine):
-                both = {"a": estimate(metric, mine), "b": estimate(metric, other)}
-                entry[metric.name] = both | difference(metric, mine, other, bootstrap)
+            values_a, values_b = ours.both(theirs, metric, members)
+            if len(values_a):
+                both = {"a": estimate(metric, values_a), "b": estimate(metric, values_b)}
+                entry[metric.name] = both | difference(metric, values_a, values_b, bootstrap)
         if level == "overall":
-            found["metrics"] = entry
+            tables["metrics"] = entry
         else:
-            found["by_category"][name] = entry
-    return found
+            tables["by_category"][name] = entry
+    return tables
 
 
 def _write_details(
@@ -293,7 +293,7 @@ def _write_details(
     path: Path,
     scores: SystemScores,
     questions: Sequence[Question],
-    given: Sequence[files.Answers],
+    answers: Sequence[files.Answers],
     inputs: Sequence[Path],
 ) -> None:
     form = card.files
@@ -304,8 +304,8 @@ def _write_details(
         if form.category:
             line |= {form.category: category_name(question.category), "track": question.track}
         line |= {name: values[place] for name, values in columns if values[place] == values[place]}
-        line |= {"missing": given[place] is None}
-        line |= card.details(question, given[place] or _NO_ANSWER)
+        line |= {"missing": answers[place] is None}
+        line |= card.details(question, answers[place] or _NO_ANSWER)
         lines.append(line)
     write_lines(path, lines, inputs)
 
@@ -318,8 +318,9 @@ def analyse(
     encoder: Path | None = None,
     progress: Progress = None,
 ) -> dict[str, Any]:
-    """What the analysis `name` of a benchmark gives for its references (None: those of the stage questions) and a file.
+    """Return what the analysis `name` of a benchmark gives for a file and its references.
 
+    Without `references` they are those of the stage questions.
     {"benchmark", "analysis", "title", "rows": [one table], and what else the analysis gives}. Raises NightjarError for
     an unknown benchmark or analysis, for an encoder that it does not use, and for what its reader refuses.
     """
@@ -327,13 +328,13 @@ def analyse(
     analyses = {one.name: one for one in card.analyses}
     analysis = analyses.get(name)
     if analysis is None:
-        known = ", ".join(analyses) or "none"
-        raise NightjarError(f"{benchmark} has no analysis of that name", repr(name), f"its analyses: {known}")
+        names = ", ".join(analyses) or "none"
+        raise NightjarError(f"{benchmark} has no analysis of that name", repr(name), f"its analyses: {names}")
     if encoder is not None and not analysis.encoder:
         raise NightjarError(f"the analysis {name} uses no encoder", encoder, "leave the encoder out")
     files.check_pipes([references, file])
     questions = files.read_references(card, references)
     if nothing := nothing_to_score(card, questions):
         raise nothing
-    found = analysis.run(questions, file, encoder, progress)
-    return {"benchmark": benchmark, "analysis": name, "title": analysis.title, **found}
+    facts = analysis.run(questions, file, encoder, progress)
+    return {"benchmark": benchmark, "analysis": name, "title": analysis.title, **facts}
