@@ -56,9 +56,7 @@ def run(stage: harness.Stage) -> None:
         for name in answered
     ]
     entries = [
-        entry
-        for benchmark_page in benchmarks
-        for entry in benchmark_page.results.headline_table().entries()
+        entry for benchmark_page in benchmarks for entry in benchmark_page.results.headline_table().entries()
     ]
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (folder / paths.CANDIDATES / tool).is_dir()]
