@@ -25,7 +25,7 @@ RECORD = "evaluation.json"
 
 
 class Record(BaseModel):
-    """What is read of the file evaluation.json: the arguments (its key `asked`), an identity of all that decides the
+    """The parts of evaluation.json that are read: the arguments (its key `asked`), an identity of all that decides the
     results, the name of the system, and the tasks that are left out of each benchmark with the reason.
     """
 
@@ -55,10 +55,10 @@ def predictions(path: Path, benchmark: str) -> Path:
     """
     if not (path / RECORD).is_file():
         return path
-    found = path / paths.PREDICTIONS / benchmark / read(path).name
-    if not found.is_dir():
+    folder = path / paths.PREDICTIONS / benchmark / read(path).name
+    if not folder.is_dir():
         raise NightjarError(f"it has no predictions of {benchmark}", path, "evaluate this benchmark")
-    return found
+    return folder
 
 
 def questions(path: Path, benchmark: str) -> Path | None:
@@ -72,8 +72,9 @@ def left_out(folder: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def prompting_of(predictions: Path) -> str | None:
-    """How prompts were given (`params.predict.prompting`), by the facts of the stage predict beside an artifact with
-    predictions; None for other predictions."""
+    """The form of the prompts (`params.predict.prompting`), by the facts of the stage predict beside an artifact with
+    predictions; None for other predictions.
+    """
     facts = _facts_of(predictions)
     return prompting(facts) if facts else None
 
@@ -174,7 +175,7 @@ def write_samples(folder: Path, benchmark: str, system: str, output: Path) -> No
 
 def replace_by_subset(path: Path, tasks: Collection[str], limit: int, seed: int) -> None:
     """Replace an artifact by what `write_subset` writes of it; the artifact as it was is in the folder WHOLE there."""
-    whole = path.with_name(f"{path.name}.{WHOLE}")
-    path.rename(whole)
-    write_subset(whole, path, tasks, limit, seed)
-    whole.rename(path / WHOLE)
+    original = path.with_name(f"{path.name}.{WHOLE}")
+    path.rename(original)
+    write_subset(original, path, tasks, limit, seed)
+    original.rename(path / WHOLE)

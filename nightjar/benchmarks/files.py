@@ -34,8 +34,8 @@ Row = dict[str, Any]
 def check_pipes(paths: Sequence[Path | None]) -> None:
     """Raise NightjarError for a pipe, such as /dev/stdin, that is named twice: it can be read once."""
     pipes = [path for path in paths if path and kind(path) == PIPE]
-    for path, other in itertools.combinations(pipes, 2):
-        if path.samefile(other):
+    for path, later in itertools.combinations(pipes, 2):
+        if path.samefile(later):
             raise NightjarError("this pipe is named twice", path, "it can be read once: name a file")
 
 
@@ -52,7 +52,7 @@ def read_references(card: Benchmark, path: Path | None) -> list[Question]:
         return read_own_references(readers, path, card.files.reference)
     form, nothing = card.files, dict[str, Any]()
     allowed = (card.tasks if form.by_task else card.tracks).keys() - {OTHERS}
-    found: list[Question] = []
+    questions: list[Question] = []
     for where, row in json_lines(path, form.reference, _key_of(card)):
         check_reference(row, where, form.reference, form.task, form.category)
         track = row[form.task] if form.by_task else row.get("track", "default")
@@ -62,10 +62,10 @@ def read_references(card: Benchmark, path: Path | None) -> list[Question]:
         # One text object for each task and category, not one for each row: they are many times in a file.
         task, category = sys.intern(row[form.task]), sys.intern(row[form.category]) if form.category else ""
         references, track = tuple(row["references"]), sys.intern(track)
-        found.append(Question(card.name, task, row["id"], nothing, references, track, category, nothing))
-    if not found:
+        questions.append(Question(card.name, task, row["id"], nothing, references, track, category, nothing))
+    if not questions:
         raise NightjarError("no references", path, form.reference)
-    return found
+    return questions
 
 
 def check_reference(row: Mapping[str, Any], where: str, form: str, task: str, category: str | None) -> None:
@@ -89,18 +89,20 @@ def read_answers(card: QuestionSet, path: Path, questions: Sequence[Question]) -
     baselines = card.baselines(question_registry.settings(card, {}))
     if str(path) in baselines and not path.exists():
         answer = baselines[str(path)]
-        known = read_questions(paths.QUESTIONS / card.name)
-        own = [{"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in known]
-        return _matched(card, path, own, questions)
+        asked_questions = read_questions(paths.QUESTIONS / card.name)
+        rows = [
+            {"task_id": one.task_id, "id": one.id, "answers": [answer(one, 0)]} for one in asked_questions
+        ]
+        return _matched(card, path, rows, questions)
     if path.is_dir():
         return _matched(card, path, predicted_rows(path), questions)
-    wanted = _named(card, questions)
-    given: list[Answers] = [None] * len(questions)
+    places = _named(card, questions)
+    answers_by_place: list[Answers] = [None] * len(questions)
     for where, name, answers in predicted(card, path, {question.task_id for question in questions}):
-        if name not in wanted:
+        if name not in places:
             raise unknown_id(name if isinstance(name, str) else name[1], where)
-        given[wanted[name]] = answers
-    return given
+        answers_by_place[places[name]] = answers
+    return answers_by_place
 
 
 def predicted(card: QuestionSet, path: Path, tasks: Set[str]) -> Iterator[tuple[str, str | Key, list[str]]]:
@@ -129,30 +131,30 @@ def _matched(
     card: QuestionSet, path: Path, rows: Iterable[Mapping[str, Any]], questions: Sequence[Question]
 ) -> list[Answers]:
     """The answers to each of `questions` from rows with task_id, id and answers."""
-    wanted = _named(card, questions)
-    given: list[Answers] = [None] * len(questions)
+    places = _named(card, questions)
+    answers: list[Answers] = [None] * len(questions)
     for row in rows:
         names = [(row["task_id"], row["id"])] if card.files.by_task else [row["id"], qualified(row)]
-        place = next((wanted[name] for name in names if name in wanted), None)
+        place = next((places[name] for name in names if name in places), None)
         if place is None:
             what = f"no reference has the id {quote_short(row['id'])} of {row['task_id']}"
             raise NightjarError(what, path, "check that predictions and references belong together")
-        if given[place] is not None:
+        if answers[place] is not None:
             what = (
                 f"the id {quote_short(questions[place].id)} occurs in two tasks, but once in the references"
             )
             raise NightjarError(what, path, "write TASK:ID in the references")
-        given[place] = row["answers"]
-    return given
+        answers[place] = row["answers"]
+    return answers
 
 
 def ids(card: QuestionSet, questions: Sequence[Question]) -> list[str]:
     """The ids of questions in files; where ids must be unique, one that occurs in several tasks is TASK:ID."""
     if card.files.by_task:
         return [question.id for question in questions]
-    found = [question.id for question in questions]
-    if len(set(found)) == len(found):
-        return found
+    question_ids = [question.id for question in questions]
+    if len(set(question_ids)) == len(question_ids):
+        return question_ids
     return unique_ids([{"task_id": question.task_id, "id": question.id} for question in questions])
 
 
@@ -175,10 +177,10 @@ def write_references(card: QuestionSet, path: Path, questions: Path | None = Non
     """
     source = questions or paths.QUESTIONS / card.name
     check_output(path, [source])
-    found = read_questions(source)
+    all_questions = read_questions(source)
     form, readers = card.files, card.readers
     lines: list[Row] = []
-    for id, question in zip(ids(card, found), found, strict=True):
+    for id, question in zip(ids(card, all_questions), all_questions, strict=True):
         if not question.references:
             continue
         if readers:
@@ -202,35 +204,35 @@ def _key_of(card: QuestionSet) -> tuple[str, ...]:
     return (card.files.task, "id") if card.files.by_task else ("id",)
 
 
-def json_lines(path: Path, wanted: str, key: Sequence[str] = ("id",)) -> Iterator[tuple[str, Row]]:
+def json_lines(path: Path, form: str, key: Sequence[str] = ("id",)) -> Iterator[tuple[str, Row]]:
     """For each line that is not blank, its place and its object, whose `key` is of texts and did not occur before.
 
-    `wanted` says what a line should be. A byte order mark is skipped. A pipe is read like a file. Raises NightjarError
+    `form` says what a line should be. A byte order mark is skipped. A pipe is read like a file. Raises NightjarError
     for a line that is not such an object in strict JSON (`core.json_text.parse`), and for a device or a folder.
     """
     seen: dict[Any, int] = {}
     named = itemgetter(*key)
     for number, text in _lines(path):
         where = f"{path}:{number}"
-        row = parse_at(text, where, wanted)
+        row = parse_at(text, where, form)
         try:
-            found = named(row)
-            before = seen.setdefault(found, number)
+            names = named(row)
+            before = seen.setdefault(names, number)
         except (KeyError, TypeError, IndexError):
-            raise _no_key(row, where, wanted, key) from None
-        if type(found) is not str and not all(isinstance(row[name], str) for name in key):
-            raise _no_key(row, where, wanted, key)
+            raise _no_key(row, where, form, key) from None
+        if type(names) is not str and not all(isinstance(row[name], str) for name in key):
+            raise _no_key(row, where, form, key)
         if before != number:
             what = f"the id {quote_short(row['id'])} is in line {before} already"
             raise NightjarError(what, where, "give every id once")
         yield where, row
 
 
-def _no_key(row: Any, where: str, wanted: str, key: Sequence[str]) -> NightjarError:
-    """What is wrong with a row that has no `key` of texts."""
+def _no_key(row: Any, where: str, form: str, key: Sequence[str]) -> NightjarError:
+    """The error of a row that has no `key` of texts."""
     if not isinstance(row, dict) or any(name not in row for name in key):
         what = "not an object with an id" if len(key) == 1 else f"not an object with {' and '.join(key)}"
-        return NightjarError(what, where, wanted)
+        return NightjarError(what, where, form)
     name = next(name for name in key if not isinstance(row[name], str))
     what = f"the {name} {quote_short(str(row[name]), quoted=False)} is not a text"
     return NightjarError(what, where, "put it in quotation marks")

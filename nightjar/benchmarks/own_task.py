@@ -75,7 +75,7 @@ class TaskFile(Model):
 
 
 class Fault(NamedTuple):
-    """What is wrong in a line of a task file, and what to do."""
+    """A fault in a line of a task file, and its fix."""
 
     line: int
     what: str
@@ -93,7 +93,7 @@ class Templates:
 
 
 class Filled(NamedTuple):
-    """What the templates make of a row."""
+    """The texts that the templates make of a row."""
 
     prompt: str
     references: tuple[str, ...]
@@ -113,8 +113,8 @@ def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, T
     lines = source.splitlines()
 
     def line(key: str) -> int:
-        found = (number for number, it in enumerate(lines, 1) if re.match(rf"['\"]?{re.escape(key)}\b", it))
-        return next(found, 1)
+        numbers = (number for number, it in enumerate(lines, 1) if re.match(rf"['\"]?{re.escape(key)}\b", it))
+        return next(numbers, 1)
 
     if not isinstance(values, dict):
         return None, None, [Fault(1, "not a mapping of keys to values", KEYS)]
@@ -132,10 +132,10 @@ def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, T
             faults.append(Fault(line(key), f"{key} is no template: {error}", "correct it"))
             return Template("", key)
 
-    def templates(key: str, given: str | list[str]) -> Template | list[Template]:
-        return template(key, given) if isinstance(given, str) else [template(key, one) for one in given]
+    def templates(key: str, source: str | list[str]) -> Template | list[Template]:
+        return template(key, source) if isinstance(source, str) else [template(key, one) for one in source]
 
-    made = Templates(
+    parsed_templates = Templates(
         template("id", file.id) if file.id else None,
         template("prompt", file.prompt),
         templates("references", file.references),
@@ -144,7 +144,9 @@ def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, T
     named = metric_names(file)
     if needs := [name for name in named if name in ("accuracy", "matthews") and not file.choices]:
         faults.append(Fault(line("metric"), f"{needs[0]} needs choices", "add choices, or name exact_match"))
-    fixed = isinstance(made.choices, list) and all(one.constant for one in made.choices)
+    fixed = isinstance(parsed_templates.choices, list) and all(
+        one.constant for one in parsed_templates.choices
+    )
     if "matthews" in named and file.choices and not fixed:
         faults.append(
             Fault(line("choices"), "matthews needs the same choices in each row", "list them as texts")
@@ -161,7 +163,7 @@ def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, T
             faults.append(Fault(line(key), what, fix))
         elif not name.endswith(ENDINGS):
             faults.append(Fault(line(key), f"{name} is no file of rows", f"name one of {', '.join(ENDINGS)}"))
-    return file, made, faults
+    return file, parsed_templates, faults
 
 
 def metric_names(file: TaskFile) -> list[str]:
@@ -193,10 +195,10 @@ def _check(path: Path, faults: Sequence[Fault]) -> None:
 
 @lru_cache(maxsize=32)
 def _task_benchmark(path: Path, changed: int, size: int) -> Benchmark:
-    file, made, faults = read(path, allow_outside=True)
+    file, templates, faults = read(path, allow_outside=True)
     _check(path, faults)
-    assert file and made
-    return TaskBenchmark(path, file, made)
+    assert file and templates
+    return TaskBenchmark(path, file, templates)
 
 
 class TaskBenchmark(Benchmark):
@@ -228,12 +230,12 @@ class TaskBenchmark(Benchmark):
 
     def filled_in(self, row: Mapping[str, Any]) -> Filled:
         """A row as it is asked. Raises InvalidRow if it does not fit the templates."""
-        made = self.templates
-        prompt = made.prompt.text(row)
+        templates = self.templates
+        prompt = templates.prompt.text(row)
         if not prompt.strip():
             raise InvalidRow("prompt is blank")
-        references = _texts("references", made.references, row)
-        choices = () if made.choices is None else _texts("choices", made.choices, row)
+        references = _texts("references", templates.references, row)
+        choices = () if templates.choices is None else _texts("choices", templates.choices, row)
         if choices and len(set(choices)) < max(2, len(choices)):
             raise InvalidRow(f"{len(choices)} choices, of which {len(set(choices))} differ")
         if choices and (unknown := [one for one in references if one not in choices]):
@@ -250,8 +252,8 @@ class TaskBenchmark(Benchmark):
         template = self.templates.id
         key = (lambda row: text(template.text(row), "id")) if template else None
         rows = list(plain_rows(file))
-        for row, one in zip(rows, records_of(file.name, rows, key, record), strict=True):
-            yield replace(one, line=row.line) if isinstance(one, Record) else one
+        for row, outcome in zip(rows, records_of(file.name, rows, key, record), strict=True):
+            yield replace(outcome, line=row.line) if isinstance(outcome, Record) else outcome
 
     def questions(self, sources: Sources, settings: Any, seed: int) -> Iterator[Question]:
         """Return the questions of the rows that were read."""
@@ -263,9 +265,9 @@ class TaskBenchmark(Benchmark):
 
     def prompt(self, question: Question, asking: Asking) -> str:
         """The examples with their first references, and the prompt of the question."""
-        return self.shown(self._of(question))
+        return self.with_examples(self._of(question))
 
-    def shown(self, filled_in: Filled) -> str:
+    def with_examples(self, filled_in: Filled) -> str:
         """The prompt of a row after the examples."""
         examples = [
             f"{example.prompt}{_after(example.prompt)}{example.references[0]}"
@@ -336,7 +338,7 @@ class TaskBenchmark(Benchmark):
 
 
 def _content(row: Filled) -> tuple[str, frozenset[str]]:
-    """What a row asks, whatever the blanks and the order of choices."""
+    """The content of a question without blanks at its ends and the order of its choices."""
     return row.prompt.strip(), frozenset(row.choices)
 
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Readers:
-    """How the files of a benchmark are read whose published files have another format than JSON Lines.
+    """The functions that read the files of a benchmark whose published files have another format than JSON Lines.
 
     `predictions` yields the place, the question's id and the answers of each prediction, `references` the place and the
     question of each row; both raise NightjarError. `line` is the row of a question that `references` reads. `questions`
@@ -31,16 +31,16 @@ class Readers:
     questions: Callable[[Path], Iterable[tuple[str, Question]]] | None = None
 
 
-def read_own_references(readers: Readers, path: Path, wanted: str) -> list[Question]:
+def read_own_references(readers: Readers, path: Path, form: str) -> list[Question]:
     """The questions of a file. Raises NightjarError if there is none, an id occurs twice, or the reader refuses it.
 
-    `wanted` says what the file should hold.
+    `form` says what the file should hold.
     """
     rows = ((where, question.id, question) for where, question in readers.references(path))
-    found = [question for _, _, question in once(rows)]
-    if not found:
-        raise NightjarError("no references", path, wanted)
-    return found
+    questions = [question for _, _, question in once(rows)]
+    if not questions:
+        raise NightjarError("no references", path, form)
+    return questions
 
 
 def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:

@@ -79,11 +79,11 @@ def files_of(
     folder: Path, name: str, patterns: tuple[str, ...], of: str = "", example: str = ""
 ) -> list[Path]:
     """The files of the patterns in folder/name, sorted. Raises NightjarError if there is none."""
-    found = sorted(path for pattern in patterns for path in (folder / name).glob(pattern))
-    if not found:
+    files = sorted(path for pattern in patterns for path in (folder / name).glob(pattern))
+    if not files:
         what = f"no files {' or '.join(patterns)}{of}"
         raise NightjarError(what, folder / name, f"put at least one in it{example}")
-    return found
+    return files
 
 
 def rows(path: Path) -> Iterator[Row]:
@@ -280,7 +280,7 @@ def text(value: object, name: str) -> str:
 
 
 def items(value: object, name: str, read: Callable[[Any], str], of: str = "text") -> list[str]:
-    """What `read` makes of each item of a list. Raises InvalidRow if `value` is no list, or empty."""
+    """Read each item of a list. Raises InvalidRow if `value` is no list, or empty."""
     if not isinstance(value, list) or not value:
         raise InvalidRow(f"{name} is not a list of at least one {of}")
     return [read(one) for one in value]

@@ -194,7 +194,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a section is made of: the questions of a benchmark, and the answers and scores of its systems.
+    """The contents of a section: the questions of a benchmark, and the answers and scores of its systems.
 
     `systems` are those with predictions; `scores` are those of all, baselines first. `table` has the rows of
     contracts.SCORES, `facts` those of the stage evaluate. `folder` is that of the run. A section that reads other
@@ -233,12 +233,12 @@ class Evaluated:
         return [track for track in listed if track in present] + sorted(present - set(listed))
 
 
-def cut(text: str, most: int = 160) -> str:
-    """The text on one line, at most `most` characters of it, cut between words where there is a blank."""
+def cut(text: str, limit: int = 160) -> str:
+    """The text on one line, at most `limit` characters of it, cut between words where there is a blank."""
     text = " ".join(text.split())
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    start = text[:most]
+    start = text[:limit]
     return (start.rpartition(" ")[0] or start) + " …"
 
 

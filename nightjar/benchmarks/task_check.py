@@ -14,7 +14,7 @@ from nightjar.text.rouge import is_english
 
 
 def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any]:
-    """What is wrong with a task file and its rows, and the first question as a model gets it.
+    """Return the faults of a task file and its rows, and the first question as a model gets it.
 
     "faults" have line, what and fix; "rejected" file, row, id, reason and raw of what is refused; "errors" is the
     number of both. "cross_lingual" counts the questions whose rouge_l takes the cross-lingual tokens. `allow_outside`
@@ -28,12 +28,12 @@ def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any
         try:
             card = own_task.task_benchmark(path, allow_outside=allow_outside)
             data = path.parent / file.data
-            for row, one in zip(plain_rows(data), card.load(data), strict=True):
-                if isinstance(one, Record):
-                    records.append(one)
+            for row, record in zip(plain_rows(data), card.load(data), strict=True):
+                if isinstance(record, Record):
+                    records.append(record)
                 else:
-                    rejection = {"id": one.id, "reason": one.reason, "raw": one.raw}
-                    rejected.append({"file": one.file, "row": row.number, **rejection})
+                    rejection = {"id": record.id, "reason": record.reason, "raw": record.raw}
+                    rejected.append({"file": record.file, "row": row.number, **rejection})
         except NightjarError as error:  # examples or data that cannot be read
             faults = [Fault(1, f"{error.what} ({error.where})", error.fix)]
         if not records and not faults:
@@ -55,7 +55,7 @@ def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any
         "questions": len(records),
         "cross_lingual": cross_lingual,
         "errors": len(faults) + len(rejected),
-        "faults": [one._asdict() for one in faults],
+        "faults": [record._asdict() for record in faults],
         "rejected": rejected,
         "example": example,
     }

@@ -81,7 +81,7 @@ class UnreadableFile(Exception):
 
 @dataclass
 class TaskFile:
-    """What one file holds: its row of `tasks`, the instances taken and refused, and what was left out."""
+    """The contents of a file: its row of `tasks`, the instances taken and refused, and what was left out."""
 
     head: dict[str, Any]
     instances: pa.Table
@@ -131,7 +131,7 @@ def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile
     number = task_id.partition("_")[0]
     if ids.null_count:
         triples = zip(ids.to_pylist(), inputs.to_pylist(), outputs.to_pylist(), strict=True)
-        full = [own or make_id(number, text, out) for own, text, out in triples]
+        full = [published_id or make_id(number, text, out) for published_id, text, out in triples]
         ids = pa.array(full, pa.string())
     index = np.arange(len(ids), dtype=np.int32)
     refused: list[Refused] = []
@@ -311,10 +311,10 @@ def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refuse
     if not isinstance(value, dict):
         return Refused("not an object", raw_text(value))
     own_id = value.get("id")
-    known = own_id if is_text(own_id) else None
+    id = own_id if is_text(own_id) else None
 
     def refuse(reason: str, detail: str = "") -> Refused:
-        return Refused(reason, raw_text(value), known, detail)
+        return Refused(reason, raw_text(value), id, detail)
 
     key = duplicate_key(value)
     if key is not None:
@@ -339,13 +339,13 @@ def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refuse
         if _blank(output):
             return refuse("output is blank")
     if own_id is None or (isinstance(own_id, str) and _blank(own_id)):
-        known = make_id(number, text, outputs)
-    elif known is None:
+        id = make_id(number, text, outputs)
+    elif id is None:
         return refuse(f"id is {not_text(own_id)}")
-    if known in seen:
-        return refuse("the same id twice", known)
-    seen.add(known)
-    return known, text, outputs
+    if id in seen:
+        return refuse("the same id twice", id)
+    seen.add(id)
+    return id, text, outputs
 
 
 def _blank(text: str) -> bool:

@@ -74,14 +74,14 @@ class _Steps:
     """The steps that a template may still take."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
-        self.left = self.limit = STEPS + STEPS_PER_CHARACTER * LONGEST
+        self.steps = self.limit = STEPS + STEPS_PER_CHARACTER * LONGEST
         self.count(row)
-        self.left = self.limit = STEPS + STEPS_PER_CHARACTER * (self.limit - self.left)
+        self.steps = self.limit = STEPS + STEPS_PER_CHARACTER * (self.limit - self.steps)
 
     def add(self, count: int) -> None:
         """Count so many steps. Raises InvalidTemplate beyond the limit."""
-        self.left -= count
-        if self.left < 0:
+        self.steps -= count
+        if self.steps < 0:
             raise InvalidTemplate(
                 f"more than {self.limit:,} steps for this row: the template reads its values too often"
             )
@@ -131,12 +131,12 @@ class _Counting(NodeTransformer):
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:
         self.generic_visit(node)
         tests: list[nodes.Expr] = []
-        left = node.expr
+        operand_node = node.expr
         for operand in node.ops:
             name = _TESTS.get(operand.op, operand.op)
-            test = nodes.Test(left, name, [operand.expr], [], None, None)
+            test = nodes.Test(operand_node, name, [operand.expr], [], None, None)
             tests.append(nodes.Not(test) if operand.op == "notin" else test)
-            left = operand.expr
+            operand_node = operand.expr
         return reduce(nodes.And, tests)
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
@@ -147,7 +147,7 @@ class _Counting(NodeTransformer):
         self.generic_visit(node)
         if not isinstance(part := node.arg, nodes.Slice):
             return node
-        ends = [end or nodes.Const(None) for end in (part.start, part.stop, part.step)]
+        ends = [bound or nodes.Const(None) for bound in (part.start, part.stop, part.step)]
         return nodes.Filter(node.node, "_slice", ends, [], None, None)
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
@@ -161,7 +161,7 @@ class _Environment(SandboxedEnvironment):
     intercepted_binops = frozenset({"+", "-"})
 
     def __init__(self) -> None:
-        super().__init__(undefined=StrictUndefined, keep_trailing_newline=True, finalize=_shown)
+        super().__init__(undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable)
         self.globals.clear()
         bounded_filters = {"join": _join, "replace": _replace, "round": _round, "tojson": _json}
         plain = SandboxedEnvironment(undefined=StrictUndefined)
@@ -175,17 +175,17 @@ class _Environment(SandboxedEnvironment):
     def _generate(self, source: nodes.Template, *args: Any, **named: Any) -> str:
         return super()._generate(_Counting().visit(source), *args, **named)
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        _count(operator, left, [right])
-        return super().call_binop(context, operator, left, right)
+    def call_binop(self, context: Context, operator: str, value: Any, operand: Any) -> Any:
+        _count(operator, value, [operand])
+        return super().call_binop(context, operator, value, operand)
 
     def call(self, context: Context, method: Any, /, *args: Any, **named: Any) -> Any:
         _count(getattr(method, "__name__", ""), getattr(method, "__self__", None), [*args, *named.values()])
         return super().call(context, method, *args, **named)
 
 
-def _slice(context: Context, value: Any, *ends: Any) -> Any:
-    part = value[slice(*ends)]
+def _slice(context: Context, value: Any, *bounds: Any) -> Any:
+    part = value[slice(*bounds)]
     _STEPS.get().add(CALL + len(part))
     return part
 
@@ -195,7 +195,7 @@ def _turns(context: Context, values: Any, size: int) -> Any:
     return values
 
 
-def _shown(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     if not isinstance(value, str) and (steps := _STEPS.get(None)):
         steps.count(value)  # before it is written as a text
     if value is None or (callable(value) and not isinstance(value, Undefined)):
@@ -255,7 +255,7 @@ class Template:
 
     @property
     def constant(self) -> bool:
-        """Whether it reads nothing of a row."""
+        """True for a template that reads nothing of a row."""
         return not any(mark in self.source for mark in ("{{", "{%", "{#"))
 
     def text(self, row: Mapping[str, Any]) -> str:
@@ -277,7 +277,7 @@ class Template:
         fill = self._value
 
         def value() -> Any:
-            filled = _shown(fill(row))
+            filled = _printable(fill(row))
             return str(filled) if isinstance(filled, Undefined) else filled  # which raises
 
         return self._run(row, value)
@@ -315,7 +315,7 @@ def _check(tree: nodes.Template) -> None:
 
 
 def _only_value(tree: nodes.Template, source: str) -> Callable[..., Any] | None:
-    """What computes the value of a template that is one expression alone; None for any other."""
+    """The function that computes the value of a template that is one expression alone; None for any other."""
     match tree.body:
         case [nodes.Output(nodes=[node])] if not isinstance(node, nodes.TemplateData):
             inner = source.strip().removeprefix("{{").removesuffix("}}").strip("-+ \n\t")

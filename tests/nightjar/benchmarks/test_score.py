@@ -206,3 +206,16 @@ def test_tasks_with_different_metrics(tmp_path: Path) -> None:
         score_files("tool_use", wrong, paths[1])
     compared = compare_files("tool_use", none, paths[0], paths[1], samples=50)
     assert "metrics" in compared
+
+
+def test_lines_are_numbered_past_blank_ones_and_a_byte_order_mark(files: tuple[Path, Path]) -> None:
+    expected = score_files("supernatinst", *files, samples=0)
+    lines = files[0].read_bytes().splitlines()
+    escaped = b'{"id": "a\\u0031", "prediction": "Yes.", "note": "\\u0022"}'
+    blank = b"\xef\xbb\xbf\n\n" + lines[0] + b"\r\n \n" + escaped
+    files[0].write_bytes(blank)
+    assert score_files("supernatinst", *files, samples=0) == expected
+    for bad in (b'{"id": "a2", "id": "a2"}', b'{"id": "zz", "prediction": ""}', b'{"id": 1e400}', b"\xff"):
+        files[0].write_bytes(blank + b"\n\n" + bad)
+        with pytest.raises(NightjarError, match=r"p\.jsonl:7: "):
+            score_files("supernatinst", *files)
