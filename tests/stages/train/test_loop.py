@@ -194,7 +194,9 @@ def test_instances_weigh_equally(
         lm.model, examples, made, 5, Accelerator(), Checkpoints(tmp_path / "checkpoints"), lambda *row: None
     )
     trainer.model.eval()  # without dropout, as the plain losses
-    total = sum(trainer._loss(trainer._tensors(unit), "instances") for unit in trainer.plan.step(1)) / len(rows)
+    total = sum(trainer._loss(trainer._tensors(unit), "instances") for unit in trainer.plan.step(1)) / len(
+        rows
+    )
     assert total.item() == pytest.approx(mean.item(), rel=1e-4)
     total.backward()
     for name, parameter in trainer.parameters.items():
