@@ -171,9 +171,9 @@ def write_references(card: QuestionSet, path: Path, questions: Path | None = Non
     """Write the questions as the JSON Lines that others score against; returns how many.
 
     A line has id, references, task, and where the card has them category and track, and the texts that the card's
-    `files.shown` names. A question without references has no line. An id that occurs in several tasks is written as
-    TASK:ID if the card's ids must be unique. The file is written whole or not at all. Raises NightjarError if there are
-    no questions, or `path` must not be written (`core.files.check_output`).
+    `files.context_parts` names. A question without references has no line. An id that occurs in several tasks is
+    written as TASK:ID if the card's ids must be unique. The file is written whole or not at all. Raises NightjarError
+    if there are no questions, or `path` must not be written (`core.files.check_output`).
     """
     source = questions or paths.QUESTIONS / card.name
     check_output(path, [source])
@@ -190,7 +190,7 @@ def write_references(card: QuestionSet, path: Path, questions: Path | None = Non
         if form.category:
             line |= {form.category: question.category, "track": question.track}
         texts = {**question.shared, **question.parts}
-        lines.append(line | {name: _first(texts[name]) for name in form.shown if name in texts})
+        lines.append(line | {name: _first(texts[name]) for name in form.context_parts if name in texts})
     write_lines(path, lines, [source])
     return len(lines)
 

@@ -7,7 +7,7 @@ tables      tables of papers: `source`, `tracks`, and `rows`, the numbers of eac
             with `metrics` all numbers of the one track, whose value is the one of the metric `main`. One with a `title`
             is shown, with its `note`; one that is `alone` without the rows of other tables. `calls` are PublishedCalls.
 curves      `study`, `system`, `source`, and `points`: the numbers of `tracks` by value, or the name of a row
-findings    `system`, `other`, `tracks`, `paper` and `setting`: a PublishedFinding
+findings    `system`, `reference`, `tracks`, `paper` and `setting`: a PublishedFinding
 collection  `source`, `notes` and `figures` of the dataset
 numbers     other numbers, by the name of an analysis or a report section, row and figure
 
@@ -101,13 +101,13 @@ class PublishedCurve:
 
 @dataclass(frozen=True)
 class PublishedFinding:
-    """A paper's finding: `system` is at least as good as `other` on `tracks`, or without them by the mean of tasks.
+    """A paper's finding: `system` is at least as good as `reference` on `tracks`, or without them by the mean of tasks.
 
     `paper` says where it stands, with the numbers, and `setting` with which set-up, beside that of the sample.
     """
 
     system: str
-    other: str
+    reference: str
     tracks: tuple[str, ...]
     paper: str
     setting: str

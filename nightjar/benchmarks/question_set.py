@@ -63,9 +63,9 @@ class Files:
 
     `prediction` and `reference` say in a message what a line should be. `category`: None if references have none.
     `by_task`: each task is a track with its own scores, answers name their task, and ids are unique within a task;
-    otherwise ids are unique. `shown`: the parts that `nightjar references` writes beside the references. `unanswered`:
-    whether a question without a prediction is scored as an empty answer or left out of the scores; it is counted as
-    missing in both cases.
+    otherwise ids are unique. `context_parts`: the parts that `nightjar references` writes beside the references.
+    `unanswered`: whether a question without a prediction is scored as an empty answer or left out of the scores; it is
+    counted as missing in both cases.
     """
 
     prediction: str = ""
@@ -73,7 +73,7 @@ class Files:
     task: Name = "task"
     category: Name | None = None
     by_task: bool = True
-    shown: tuple[str, ...] = ()
+    context_parts: tuple[str, ...] = ()
     unanswered: Literal["empty", "left out"] = "empty"
 
     def __post_init__(self) -> None:

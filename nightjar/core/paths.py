@@ -67,7 +67,7 @@ def metrics_file(stage: str) -> Path:
 
 
 def stage_of(artifact: Path) -> str:
-    """The stage that makes an artifact of the project, such as questions@protoqa for data/questions/protoqa.
+    """The stage that makes an artifact of the project, such as ingest@corpus for data/ingest/corpus.
 
     It is empty for a path that is not below `data`.
     """

@@ -49,36 +49,37 @@ def compare(now: Path, before: Path) -> dict[str, Any]:
         for system in systems:
             folders = [folder / "predict" / name / system for folder in (now, before)]
             if all(folder.is_dir() for folder in folders):
-                given = dict(zip(("now", "before"), map(prompting_of, folders), strict=True))
-                if None not in given.values() and given["now"] != given["before"]:
-                    prompts.append({"benchmark": name, "system": system, **given})
+                prompting = dict(zip(("now", "before"), map(prompting_of, folders), strict=True))
+                if None not in prompting.values() and prompting["now"] != prompting["before"]:
+                    prompts.append({"benchmark": name, "system": system, **prompting})
                 card = registry.load_benchmark(name)
-                found = [_answers(folder) for folder in folders]
+                version_answers = [_answers(folder) for folder in folders]
                 answers.append(
-                    {"benchmark": name, "system": system} | _changed(card, system, found, values, now)
+                    {"benchmark": name, "system": system}
+                    | _changed(card, system, version_answers, values, now)
                 )
     return {"alpha": ALPHA, "numbers": judged, "answers": answers, "prompts": prompts}
 
 
 def _benchmarks(folder: Path) -> list[str]:
     """The benchmarks that have an evaluation and a card, in the order of the cards."""
-    there = [name for name in registry.names() if (folder / "evaluate" / name).is_dir()]
-    if not there:
+    evaluated = [name for name in registry.names() if (folder / "evaluate" / name).is_dir()]
+    if not evaluated:
         raise NightjarError("there is no evaluation", folder / "evaluate", "run: nightjar rebuild")
-    return there
+    return evaluated
 
 
 def _scores(folder: Path) -> Rows:
     """Rows of contracts.LEDGER_INSTANCES: `content` is what was asked, by which a changed question is recognised."""
-    found: Rows = []
+    ledger_score_rows: Rows = []
     for name in _benchmarks(folder):
         questions = {
             (row["task_id"], row["id"]): json.dumps([row["shared"], row["parts"], row["references"]])
             for row in tables.read_rows(folder / "questions" / name, contracts.QUESTIONS)
         }
         rows = ledger_rows(folder / "evaluate" / name)
-        found += [row | {"content": questions.get((row["task_id"], row["id"]))} for row in rows]
-    return found
+        ledger_score_rows += [row | {"content": questions.get((row["task_id"], row["id"]))} for row in rows]
+    return ledger_score_rows
 
 
 def _measures(benchmark: str, names: Collection[str]) -> list[Metric]:
@@ -90,14 +91,14 @@ def _main_values(rows: Rows, benchmark: str) -> dict[tuple[str, str, str], tuple
     """The first metric of one part of every instance, by system, task and id: its title and value."""
     order = [it for it in registry.load_benchmark(benchmark).metrics if len(it.parts) == 1]
     by_part = {it.parts[0]: (place, it) for place, it in reversed(list(enumerate(order)))}
-    found: dict[tuple[str, str, str], tuple[int, str, float]] = {}
+    main_values: dict[tuple[str, str, str], tuple[int, str, float]] = {}
     for row in rows:
         if row["benchmark"] == benchmark and row["metric"] in by_part:
             place, metric = by_part[row["metric"]]
             key = row["system"], row["task_id"], row["id"]
-            if key not in found or place < found[key][0]:
-                found[key] = place, numbers.heading(metric), metric.scale * row["value"]
-    return {key: (title, value) for key, (_, title, value) in found.items()}
+            if key not in main_values or place < main_values[key][0]:
+                main_values[key] = place, numbers.heading(metric), metric.scale * row["value"]
+    return {key: (title, value) for key, (_, title, value) in main_values.items()}
 
 
 def _answers(folder: Path) -> dict[Key, Sequence[str]]:
@@ -108,14 +109,14 @@ def _answers(folder: Path) -> dict[Key, Sequence[str]]:
 def _changed(
     card: Benchmark,
     system: str,
-    found: Sequence[Mapping[Key, Sequence[str]]],
+    version_answers: Sequence[Mapping[Key, Sequence[str]]],
     values: Sequence[Mapping[tuple[str, str, str], tuple[str, float]]],
     folder: Path,
 ) -> dict[str, Any]:
     """Count how many answers of a system changed, and those whose score changed most."""
-    now, before = found
+    now, before = version_answers
     both = sorted(now.keys() & before.keys())
-    changed = [key for key in both if _shown(card, now[key]) != _shown(card, before[key])]
+    changed = [key for key in both if _answer_text(card, now[key]) != _answer_text(card, before[key])]
     moves = {key: [of.get((system, *key), ("", 0.0)) for of in values] for key in changed}
     changed.sort(key=lambda key: (-abs(moves[key][0][1] - moves[key][1][1]), key))
     chosen = changed[:EXAMPLES]
@@ -136,8 +137,8 @@ def _changed(
                 else [],
                 "metric": moves[key][0][0],
                 **{
-                    name: {"answer": cut(_shown(card, of[key])), "score": round(move[1], 4)}
-                    for name, of, move in zip(("now", "before"), found, moves[key], strict=True)
+                    name: {"answer": cut(_answer_text(card, of[key])), "score": round(move[1], 4)}
+                    for name, of, move in zip(("now", "before"), version_answers, moves[key], strict=True)
                 },
             }
             for key in chosen
@@ -145,14 +146,14 @@ def _changed(
     }
 
 
-def _shown(card: Benchmark, answers: Sequence[str]) -> str:
+def _answer_text(card: Benchmark, answers: Sequence[str]) -> str:
     return " | ".join(answers) if card.similarities else next(iter(answers), "")
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def lines(comparison: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """The numbers as texts, the significant changes first, then other changes."""
     order = {"worse": 0, "better": 1, "unchanged": 2, "not comparable": 3}
-    rows = sorted(found["numbers"], key=lambda row: (order[row["verdict"]], not row["value"]))
+    rows = sorted(comparison["numbers"], key=lambda row: (order[row["verdict"]], not row["value"]))
     for row in rows:
         card = registry.load_benchmark(row["benchmark"])
         metric = card.metric(row["metric"])
@@ -177,13 +178,13 @@ def lines(found: Mapping[str, Any]) -> Iterator[dict[str, str]]:
         }
 
 
-def other_prompts(found: Mapping[str, Any]) -> Iterator[str]:
+def other_prompts(comparison: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each system that was asked in another way."""
-    for it in found["prompts"]:
-        yield f"The prompts of {it['system']} differ. before: {it['before']}; now: {it['now']}."
+    for row in comparison["prompts"]:
+        yield f"The prompts of {row['system']} differ. before: {row['before']}; now: {row['now']}."
 
 
-def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
+def files(comparison: Mapping[str, Any], against: str) -> dict[str, str]:
     """The page of a comparison, and its values as JSON."""
     site, explanation = Site(), (
         "The first metrics of every track and system, now and before, on the same instances. p is that of a paired "
@@ -191,9 +192,11 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
         "number of rows by Holm's method: a number is better or worse if the corrected p is at most "
         f"{ALPHA:g}."
     )  # fmt: skip
-    shown = [
-        Section("about", "", [Text(explanation), *(Text(f"**{text}**") for text in other_prompts(found))]),
-        Section("changed", "What changed", _lines(list(lines(found)))),
+    page_sections = [
+        Section(
+            "about", "", [Text(explanation), *(Text(f"**{text}**") for text in other_prompts(comparison))]
+        ),
+        Section("changed", "What changed", _lines(list(lines(comparison)))),
     ]
     counts = [
         Row(
@@ -203,17 +206,17 @@ def files(found: Mapping[str, Any], against: str) -> dict[str, str]:
                 *(numbers.count(row[it]) for it in ("n", "changed")),
             )
         )
-        for row in found["answers"]
+        for row in comparison["answers"]
     ]
     heads = [*texts("benchmark", "system"), *numbered("answers", "changed")]
-    blocks = [Table(heads, counts), *_examples(found["answers"])]
-    shown.append(Section("answers", "Answers that changed", blocks))
-    site.page(PAGE, "page.html.j2", f"Compared with {against}", {"sections": shown})
-    site.add({VALUES: json.dumps(found, indent=2, ensure_ascii=False) + "\n"})
+    blocks = [Table(heads, counts), *_examples(comparison["answers"])]
+    page_sections.append(Section("answers", "Answers that changed", blocks))
+    site.page(PAGE, "page.html.j2", f"Compared with {against}", {"sections": page_sections})
+    site.add({VALUES: json.dumps(comparison, indent=2, ensure_ascii=False) + "\n"})
     return site.files
 
 
-def _lines(found: Sequence[Mapping[str, str]]) -> list[Block]:
+def _lines(line_rows: Sequence[Mapping[str, str]]) -> list[Block]:
     """A fold a verdict; the first with rows is open."""
     tested = ("difference", "interval", "p", "p corrected")
     blocks: list[Block] = []
@@ -222,25 +225,25 @@ def _lines(found: Sequence[Mapping[str, str]]) -> list[Block]:
         ("Unchanged, or within chance", ("unchanged",)),
         ("Not comparable", ("not comparable",)),
     ):
-        some = [it for it in found if it["verdict"] in verdicts]
+        verdict_rows = [it for it in line_rows if it["verdict"] in verdicts]
         compared = "not comparable" not in verdicts
         names = ["benchmark", "track", "system", "metric", "n", "before", "now"]
         names += [*tested, "verdict"] if compared else ["reason"]
-        if some:
+        if verdict_rows:
             heads = [
                 Column(it, "number" if it in ("n", "before", "now", *tested) else "text") for it in names
             ]
-            table = Table(heads, [Row([it[name] for name in names]) for it in some])
-            blocks.append(Fold(f"{title} ({len(some):,})", [table], open=not blocks))
+            table = Table(heads, [Row([it[name] for name in names]) for it in verdict_rows])
+            blocks.append(Fold(f"{title} ({len(verdict_rows):,})", [table], open=not blocks))
         elif "better" in verdicts:
             blocks.append(Text("**No number changed significantly.**"))
     return blocks
 
 
-def _examples(found: Sequence[Mapping[str, Any]]) -> list[Block]:
+def _examples(answer_rows: Sequence[Mapping[str, Any]]) -> list[Block]:
     """The answers whose score changed most, a fold a system."""
     folds: list[Block] = []
-    for row in found:
+    for row in answer_rows:
         tables = [
             Table(
                 [*texts("version"), Column("answer", "words"), *numbered(it["metric"])],
@@ -262,8 +265,8 @@ def _examples(found: Sequence[Mapping[str, Any]]) -> list[Block]:
 
 
 def foreign(folder: Path) -> str:
-    """What in a folder is not the page of a comparison, "" for nothing."""
-    found = recorded(folder / VALUES)
-    known = {PAGE, VALUES, "assets"} if {"numbers", "answers"} <= found.keys() else set()
-    other = sorted(it.name for it in folder.iterdir() if it.name not in known)
-    return f"{other[0]} in it is no part of a comparison" if other else ""
+    """Return what in a folder is not the page of a comparison, "" for nothing."""
+    record = recorded(folder / VALUES)
+    known_names = {PAGE, VALUES, "assets"} if {"numbers", "answers"} <= record.keys() else set()
+    foreign_names = sorted(it.name for it in folder.iterdir() if it.name not in known_names)
+    return f"{foreign_names[0]} in it is no part of a comparison" if foreign_names else ""

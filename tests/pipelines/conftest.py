@@ -36,6 +36,8 @@ NIGHTJAR = [sys.executable, "-c", "from pipelines.cli import main; main()"]
 READERS = frozenset({"check", "diff", "judge", "ledger", "plan"})
 # Commands that run stages: they use the tests' own server, where the repository has none.
 RUNS = frozenset({"rebuild", "nightly", "study"})
+# The advice at the end of a rebuild, until Git has dvc.lock.
+COMMIT_LOCK = "Commit dvc.lock, so that later versions can be compared with this one.\n"
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,9 @@ class SuperNatInstQuestions(QuestionSet):
     title = "Super-NaturalInstructions"
     source = "Wang et al. 2022, arXiv 2204.07705"
     datasets = (DATASET,)
-    files = Files(task="task_id", category="task_category", by_task=False, shown=("input", "definition"))
+    files = Files(
+        task="task_id", category="task_category", by_task=False, context_parts=("input", "definition")
+    )
     Settings = SuperNatInstSettings
 
     def load(self, folder: Path) -> Iterator[Record | Refused]:

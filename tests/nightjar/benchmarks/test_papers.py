@@ -61,7 +61,7 @@ points = { 512 = [1.0, "-"] }
 
 [[findings]]
 system = "large"
-other = "small"
+reference = "small"
 tracks = ["days"]
 paper = "Nobody 2030, table 1, has 2.5 above 1.5"
 setting = "with all days (the sample: one)"
