@@ -10,18 +10,15 @@ reason of a refused row is the text of an exception.
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from nightjar.core.errors import NightjarError
+from stages._runtime.source_file import Import, SourceFile, digest_of, module_of
 
 PACKAGES = ("nightjar", "stages")
 # The stage that writes the closures.
@@ -36,169 +33,6 @@ WITHOUT_EFFECT = {
     "stages/_runtime/checkpoint.py": "keeps work that its digest names",
     "stages/_runtime/stage.py": "the harness: it passes parameters on, and writes facts",
 }
-_STRING = rb'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""' + rb"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
-_STRING += rb'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"' + rb"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
-# Strings remain; comments, blanks at the end of a line, and blank lines go.
-_PIECE = re.compile(
-    rb"(" + _STRING + rb")|[ \t]*#[^\n]*|[ \t]+(?=\n|\Z)|\n(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))", re.DOTALL
-)
-_MODULE = re.compile(rb"[\"']((?:nightjar|stages)(?:\.\w+)+)(?::\w+)?[\"']")
-_READS_FILES = re.compile(rb"\b__file__\b|\bimportlib[. ](?:import )?resources\b")
-
-
-def code_alone(source: bytes, tree: ast.Module, without: str = "") -> bytes:
-    """The source without comments, docstrings and blank lines, as it is spelled; and without what it assigns at its top
-    to the name `without`.
-    """
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    text, copied = [], 0
-    for node in _statements(tree.body):
-        if _is_docstring(node) or (without and _assigns(node, without)):
-            text.append(source[copied : starts[node.lineno - 1] + node.col_offset])
-            copied = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
-    text.append(source[copied:])
-    return _PIECE.sub(lambda piece: piece[1] or b"", b"".join(text)).strip()
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    """Tell whether the statement is a string alone, which does nothing."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _assigns(node: ast.stmt, variable: str) -> bool:
-    """Tell whether the statement assigns to the variable."""
-    if not isinstance(node, ast.Assign | ast.AnnAssign):
-        return False
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(isinstance(target, ast.Name) and target.id == variable for target in targets)
-
-
-def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements, also those in others, in their order."""
-    for node in body:
-        yield node
-        for field in ("body", "handlers", "orelse", "finalbody", "cases"):
-            for part in getattr(node, field, ()):
-                if isinstance(part, ast.stmt):
-                    yield from _statements([part])
-                else:  # a handler or a case
-                    yield from _statements(part.body)
-
-
-@dataclass(frozen=True)
-class Import:
-    """One name that a file imports: `name` of `module`, or the module alone; `local` is its name in the file."""
-
-    module: str
-    name: str = ""
-    local: str = ""
-
-
-class SourceFile:
-    """One file of Python below `root`, parsed once, when it is needed. Raises NightjarError for what is not Python."""
-
-    def __init__(self, root: Path, path: PurePosixPath) -> None:
-        self.path = path
-        self.is_package = path.name == "__init__.py"
-        parts = path.parent.parts if self.is_package else path.with_suffix("").parts
-        self.module = ".".join(parts)
-        self._root = root
-
-    @cached_property
-    def _source(self) -> bytes:
-        return (self._root / self.path).read_bytes()
-
-    @cached_property
-    def _tree(self) -> ast.Module:
-        try:
-            return ast.parse(self._source)
-        except SyntaxError as error:
-            where = f"{self._root / self.path}, line {error.lineno}"
-            raise NightjarError(f"not Python: {error.msg}", where, "correct the file") from None
-
-    @cached_property
-    def code(self) -> bytes:
-        return code_alone(self._source, self._tree, _TABLES.get(str(self.path), ""))
-
-    @cached_property
-    def digest(self) -> str:
-        return digest_of(self.code)
-
-    @cached_property
-    def imports(self) -> list[Import]:
-        """Imports of the file when it runs: not the imports for type checkers."""
-        return list(self._imports(self._tree.body))
-
-    @cached_property
-    def lazy(self) -> dict[str, Import]:
-        """The imports for type checkers, which a package with `lazy(__name__)` makes when a name is used (PEP 562)."""
-        if not self.is_package or b"lazy(__name__)" not in self.code:
-            return {}
-        block = next(node for node in self._tree.body if _for_type_checkers(node))
-        return {imported.local: imported for imported in self._imports(block.body)}  # type: ignore[attr-defined]
-
-    @cached_property
-    def modules_in_strings(self) -> list[str]:
-        return [match[1].decode() for match in _MODULE.finditer(self.code)]
-
-    @property
-    def reads_files(self) -> bool:
-        """Tell whether the file may read data beside it."""
-        return _READS_FILES.search(self.code) is not None
-
-    def attributes(self, name: str) -> set[str]:
-        """The attributes of `name` that the file uses."""
-        return {match.decode() for match in re.findall(rb"\b%b\.(\w+)" % name.encode(), self.code)}
-
-    def _imports(self, body: Iterable[ast.stmt]) -> Iterator[Import]:
-        for node in body:
-            if _for_type_checkers(node):
-                yield from self._imports(node.orelse)  # type: ignore[attr-defined]
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield Import(alias.name, "", alias.asname or alias.name)
-            elif isinstance(node, ast.ImportFrom):
-                module = self._absolute(node)
-                yield from (Import(module, alias.name, alias.asname or alias.name) for alias in node.names)
-            else:
-                for field in ("body", "handlers", "orelse", "finalbody", "cases"):
-                    for part in getattr(node, field, ()):
-                        yield from self._imports([part] if isinstance(part, ast.stmt) else part.body)
-
-    def _absolute(self, node: ast.ImportFrom) -> str:
-        if not node.level:
-            return node.module or ""
-        parts = self.module.split(".")
-        parts = parts[: len(parts) - node.level + self.is_package]
-        return ".".join([*parts, *([node.module] if node.module else [])])
-
-    def dictionary(self, variable: str) -> dict[str, str]:
-        """The dictionary of strings that the file assigns to a name at its top."""
-        for node in self._tree.body:
-            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _assigns(node, variable):
-                return dict(ast.literal_eval(node.value))
-        raise KeyError(f"{self.path}: no dictionary {variable}")
-
-
-def _for_type_checkers(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.If):
-        return False
-    test = node.test
-    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
-
-
-def _module_of(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-def digest_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -264,7 +98,7 @@ class Code:
                 if "__pycache__" in place.parts or not path.is_file():
                     continue
                 if path.suffix == ".py":
-                    source = SourceFile(root, place)
+                    source = SourceFile(root, place, _TABLES.get(str(place), ""))
                     self.files[source.module] = source
                 else:
                     self._data.setdefault(str(place.parent), []).append(place)
@@ -277,7 +111,7 @@ class Code:
 
     def _table(self, kind: str) -> dict[str, str]:
         registry = BY_NAME[kind]
-        return self.files[_module_of(registry.table)].dictionary(registry.variable)
+        return self.files[module_of(registry.table)].dictionary(registry.variable)
 
     def stages(self) -> list[str]:
         """The names of the stages."""
@@ -367,7 +201,7 @@ class Code:
 
     def _digest(self, path: str) -> str:
         if path not in self._digests:
-            source = self.files.get(_module_of(path)) if path.endswith(".py") else None
+            source = self.files.get(module_of(path)) if path.endswith(".py") else None
             self._digests[path] = source.digest if source else digest_of((self.root / path).read_bytes())
         return self._digests[path]
 
