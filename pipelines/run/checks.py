@@ -75,20 +75,22 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
     from nightjar.params.drivers import Checks  # here, not above: pydantic takes long to load
 
     began = time.monotonic()
-    found = made.check(here, Checks.load(here / PARAMS_FILE).shared_inputs)
-    lines = [str(it) for it in found]
+    findings = made.check(here, Checks.load(here / PARAMS_FILE).shared_inputs)
+    lines = [str(it) for it in findings]
     if made.artifacts:
         lines.append(
             f"checked {counted_as(len(made.artifacts), 'artifact')} in {time.monotonic() - began:.2f} s"
         )
-    bad = [it for it in found if it.blocks]
-    kept = {"stage": stage.name, "passed": not bad, "findings": [it.as_dict() for it in found]}
-    write_text(_file(root, stage.name), json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
-    quote_short = tuple(_table(stage.name, found, len(made.artifacts))) if found or failed_before else ()
-    result = replace(result, lines=tuple(lines), findings=quote_short or result.findings)
-    if bad:
-        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        result = replace(result, state="failed", error=f"check failed: {bad[0]}{more}")
+    blocking = [it for it in findings if it.blocks]
+    verdict = {"stage": stage.name, "passed": not blocking, "findings": [it.as_dict() for it in findings]}
+    write_text(_file(root, stage.name), json.dumps(verdict, ensure_ascii=False, indent=1) + "\n")
+    findings_table = (
+        tuple(_table(stage.name, findings, len(made.artifacts))) if findings or failed_before else ()
+    )
+    result = replace(result, lines=tuple(lines), findings=findings_table or result.findings)
+    if blocking:
+        more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
+        result = replace(result, state="failed", error=f"check failed: {blocking[0]}{more}")
     return result
 
 
