@@ -94,11 +94,6 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
             plugins.check_watched(points[name], group.code, f"augment.tools.{name}.code", where)
 
 
-def tool_class(name: str) -> type[Tool]:
-    """Return the class of one of Nightjar's own tools. Raises NightjarError if it cannot be loaded."""
-    return _class(_own_points()[name])
-
-
 def _class(point: EntryPoint) -> type[Tool]:
     """Return the class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
     kind: Any = plugins.load(point)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
+from importlib.metadata import EntryPoint
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Request, Text, Toolbox, make, names
 from nightjar.tools.machine_translation import MachineTranslation
 from nightjar.tools.passages import PassageSearch
-from nightjar.tools.registry import BUILT_IN, call_text, check, tool_class
+from nightjar.tools.registry import BUILT_IN, call_text, check
 from nightjar.tools.wiki_search import WikiSearch
 from pipelines.cli import main
 from tests.conftest import ROOT
@@ -113,8 +114,8 @@ def test_own_tools(installed: Installed) -> None:
         "calendar": "Calendar",
     }
     assert all(tool.instructions.startswith("Your task") and tool.version for tool in made.values())
-    for name in BUILT_IN:
-        tool = tool_class(name)
+    for name, value in BUILT_IN.items():
+        tool = EntryPoint(name, value, "nightjar.tools").load()
         assert (tool.name, tool.instructions) == (CALL_NAMES[name], head(name))
         tool.settings()  # every setting has a default
 
