@@ -40,11 +40,11 @@ def test_what_is_no_clean_refusal_is_a_fault(tmp_path: Path) -> None:
         if number == 1:
             raise KeyError("lost")
         if number == 2:
-            raise NightjarError("wrong", "somewhere", "mend it")
+            raise NightjarError("wrong", "somewhere", "fix it")
         if number == 3:
-            raise NightjarError("x" * 5000, path, "mend it")
+            raise NightjarError("x" * 5000, path, "fix it")
         if number == 4:
-            raise NightjarError("wrong", path, "mend it")
+            raise NightjarError("wrong", path, "fix it")
 
     def next_number(data: bytes, rng: random.Random) -> bytes:
         return str(rng.randrange(5)).encode()
