@@ -44,7 +44,7 @@ def pieces(lm: LanguageModel, count: int, longest: int = LONGEST) -> list[list[i
     return [ids[start : start + length] for start, length in zip(starts, lengths, strict=True)]
 
 
-class Padded:
+class TransformersGenerate:
     """transformers' generate, as its documentation has it for a batch."""
 
     def __init__(self, path: Path, lm: LanguageModel) -> None:
@@ -105,7 +105,7 @@ def main() -> None:
     arguments = parser.parse_args()
     prepare(params.load().seed, arguments.threads)
     lm = load(arguments.model, arguments.precision)
-    reference = Padded(arguments.model, lm)
+    reference = TransformersGenerate(arguments.model, lm)
     prompts = pieces(lm, arguments.prompts)
     warm = prompts[: arguments.batch]
     generate(lm, warm, 2), reference.answers(warm, arguments.batch)

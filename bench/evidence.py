@@ -33,7 +33,7 @@ RUNS = Path(__file__).with_suffix(".yaml")
 FOLDER = PROJECT / ".nightjar" / "evidence"
 
 
-class Run(BaseModel):
+class EvidenceRun(BaseModel):
     """One run: see the head of evidence.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,10 +49,11 @@ class Run(BaseModel):
         return bool(self.links) or any("{real}" in command for command in self.commands)
 
 
-def runs(path: Path = RUNS) -> dict[str, Run]:
+def runs(path: Path = RUNS) -> dict[str, EvidenceRun]:
     """All runs by name, in the order of the file."""
     return {
-        name: Run.model_validate(entry) for name, entry in parse(path.read_text("utf-8"), str(path)).items()
+        name: EvidenceRun.model_validate(entry)
+        for name, entry in parse(path.read_text("utf-8"), str(path)).items()
     }
 
 
@@ -63,7 +64,7 @@ def commit() -> str:
     return revision.stdout.strip()
 
 
-def missing(run: Run, real: Path | None) -> str:
+def missing(run: EvidenceRun, real: Path | None) -> str:
     """Return what the run needs and this machine does not have; empty if nothing."""
     if run.gpu:
         import torch
@@ -76,7 +77,7 @@ def missing(run: Run, real: Path | None) -> str:
     return f"{absent[0]} is missing" if absent else ""
 
 
-def clone(folder: Path, commit_id: str, run: Run, real: Path | None) -> None:
+def clone(folder: Path, commit_id: str, run: EvidenceRun, real: Path | None) -> None:
     """Make, or bring up to the commit, the clone that the run works in. What the commands make first is removed."""
     if not folder.exists():
         subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(folder)], check=True)
@@ -91,7 +92,7 @@ def clone(folder: Path, commit_id: str, run: Run, real: Path | None) -> None:
             link.symlink_to(real / source)
 
 
-def execute(name: str, run: Run, commit_id: str, real: Path | None) -> bool:
+def execute(name: str, run: EvidenceRun, commit_id: str, real: Path | None) -> bool:
     """Run all commands; whether all ended well. The seconds are recorded with the commit and the device."""
     folder, log = FOLDER / name, FOLDER / f"{name}.log"
     clone(folder, commit_id, run, real)

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from bench import fuzz_files, fuzz_models
 from bench.harness import options, timed
-from bench.mutate import Reader
+from bench.mutate import FuzzedReader
 from nightjar.core.errors import NightjarError
 
 LONGEST_LINE = 2000
 
 
 @dataclass
-class Result:
+class FuzzResult:
     """Outcome of the cases of one reader; `faults` are (case, what was wrong)."""
 
     accepted: int = 0
@@ -33,9 +33,9 @@ class Result:
     faults: list[tuple[int, str]] = field(default_factory=list)
 
 
-def run(reader: Reader, cases: int, seed: int, folder: Path) -> Result:
+def run(reader: FuzzedReader, cases: int, seed: int, folder: Path) -> FuzzResult:
     """Give the reader that many broken files, one after the other, in `folder`."""
-    result = Result()
+    result = FuzzResult()
     path = folder / reader.file
     path.parent.mkdir(parents=True, exist_ok=True)
     for case in range(cases):
@@ -45,7 +45,7 @@ def run(reader: Reader, cases: int, seed: int, folder: Path) -> Result:
     return result
 
 
-def _read(reader: Reader, path: Path, case: int, result: Result) -> None:
+def _read(reader: FuzzedReader, path: Path, case: int, result: FuzzResult) -> None:
     try:
         reader.read(path)
         result.accepted += 1
@@ -59,7 +59,7 @@ def _read(reader: Reader, path: Path, case: int, result: Result) -> None:
         result.faults.append((case, f"{type(error).__name__}: {str(error)[:300]}"))
 
 
-def broken(reader: Reader, seed: int, case: int) -> bytes:
+def broken(reader: FuzzedReader, seed: int, case: int) -> bytes:
     """The bytes of one case; the first cases are the valid files themselves."""
     if case < len(reader.seeds):
         return reader.seeds[case]
@@ -67,7 +67,7 @@ def broken(reader: Reader, seed: int, case: int) -> bytes:
     return reader.mutate(rng.choice(reader.seeds), rng)
 
 
-def readers() -> list[Reader]:
+def readers() -> list[FuzzedReader]:
     """All of them."""
     return [*fuzz_files.readers(), *fuzz_models.readers()]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.harness import ROOT
-from bench.mutate import Reader, mutate_bytes, mutate_json, mutate_lines, mutate_parquet, mutate_yaml
+from bench.mutate import FuzzedReader, mutate_bytes, mutate_json, mutate_lines, mutate_parquet, mutate_yaml
 from nightjar import params
 from nightjar.benchmarks import evaluation, files
 from nightjar.benchmarks.question import Question
@@ -267,7 +267,7 @@ def _tool(path: Path) -> None:
         raise NightjarError(error.what, path, error.fix) from None
 
 
-def readers() -> list[Reader]:
+def readers() -> list[FuzzedReader]:
     """All of them."""
 
     def of(
@@ -277,19 +277,19 @@ def readers() -> list[Reader]:
         read: Callable[[Path], object],
         share: float = 1.0,
         mutate: Any = None,
-    ) -> Reader:
+    ) -> FuzzedReader:
         """JSON of a dict, JSON Lines of a list of them, else the bytes as they are."""
         if isinstance(valid, dict):
-            return Reader(name, (json.dumps(valid, indent=1).encode(),), mutate_json, file, read, share)
+            return FuzzedReader(name, (json.dumps(valid, indent=1).encode(),), mutate_json, file, read, share)
         if isinstance(valid, list):
-            return Reader(name, (_lines(valid),), mutate_lines, file, read, share)
-        return Reader(name, valid if isinstance(valid, tuple) else (valid,), mutate, file, read, share)
+            return FuzzedReader(name, (_lines(valid),), mutate_lines, file, read, share)
+        return FuzzedReader(name, valid if isinstance(valid, tuple) else (valid,), mutate, file, read, share)
 
     sample, tables_of = (ROOT / "params.yaml").read_bytes(), mutate_parquet
     answered = _parquet([{"task_id": "t", "id": row["id"], "answers": ["x"]} for row in PREDICTIONS])
     instances = _parquet([{**INSTANCE, "id": f"i{n}"} for n in range(3)], contracts.INSTANCES.schema)
     entry = _parquet([_ledger_row()], contracts.LEDGER_RUN.schema)
-    key = judge_files.Key.model_validate(KEY)
+    key = judge_files.PageKey.model_validate(KEY)
     records = _lines([RAN, RAN]), json.dumps(LOCK).encode()
     return [
         of("task files", TASK, "input/task1.json", _task, 0.5),

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bench.mutate import Mutate, Reader, mutate_bytes, mutate_gguf, mutate_json, mutate_safetensors
+from bench.mutate import FuzzedReader, Mutate, mutate_bytes, mutate_gguf, mutate_json, mutate_safetensors
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text
 from nightjar.models.directory.preparation import prepare_model
@@ -32,7 +32,7 @@ from nightjar.models.servers.http_client import RequestLimits
 from nightjar.params.data import PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.tools.calculator import Calculator
-from nightjar.tools.text_decode import Piece, answer
+from nightjar.tools.text_decode import WrittenText, answer
 from nightjar.tools.toolbox import Toolbox
 from tests import tiny_models
 from tests.completions_server import talking
@@ -126,12 +126,12 @@ def _completed(path: Path, reply: bytes) -> None:
     """A completion with calls. What is taken can be recorded: valid text, counts of tokens that a table holds."""
     with _server(path, reply) as server:
 
-        def write_on(prompt: str, tokens: int) -> Piece:
+        def write_on(prompt: str, tokens: int) -> WrittenText:
             completion = server.complete(prompt, tokens, ())
             counts = (completion.tokens, completion.prompt_tokens)
             if not is_text(completion.text) or not all(n is None or 0 <= n <= MOST_TOKENS for n in counts):
                 raise AssertionError(f"an answer that cannot be recorded: {completion}")
-            return Piece(completion.text, completion.tokens or 0, completion.cut)
+            return WrittenText(completion.text, completion.tokens or 0, completion.cut)
 
         answer(write_on, len, "Q", 20, Toolbox([Calculator()]), 1)
 
@@ -159,7 +159,7 @@ def _address(path: Path) -> None:
         _named(path, error)
 
 
-def readers() -> list[Reader]:
+def readers() -> list[FuzzedReader]:
     """Return the readers of model directories, then those of servers."""
     jsons, tensors = mutate_json, mutate_safetensors
     lm, t5, encoder, adapter = "language_model", "encoder_decoder", "sentence_encoder", "adapter"
@@ -173,9 +173,9 @@ def readers() -> list[Reader]:
         b"HTTP/1.0 200 OK\r\nSet-Cookie: a=b\r\n\r\n%b" % COMPLETION,
     )
 
-    def of(name: str, model: str, file: str, change: Mutate, read: Callable[[Path], object]) -> Reader:
+    def of(name: str, model: str, file: str, change: Mutate, read: Callable[[Path], object]) -> FuzzedReader:
         data = (_models() / model / file).read_bytes()
-        return Reader(name, (data,), change, f"model/{file}", read, 0.1)
+        return FuzzedReader(name, (data,), change, f"model/{file}", read, 0.1)
 
     def language_model(path: Path) -> None:
         _answer(load(_beside(path, lm)))
@@ -196,19 +196,19 @@ def readers() -> list[Reader]:
         of("adapter: weights", adapter, "adapter_model.safetensors", tensors, _adapter),
         of("encoder: config.json", encoder, CONFIG, jsons, _encoder),
         of("encoder: weights", encoder, WEIGHTS, tensors, _encoder),
-        Reader("encoder: limits", (limits,), jsons, "model/sentence_bert_config.json", _encoder, 0.1),
+        FuzzedReader("encoder: limits", (limits,), jsons, "model/sentence_bert_config.json", _encoder, 0.1),
         of("reader: config.json", encoder, CONFIG, jsons, _reader),
         of("reader: tokenizer.json", encoder, "tokenizer.json", jsons, _reader),
-        Reader("GGUF", (gguf,), mutate_gguf, "source/tiny.gguf", _gguf, 0.03),
-        Reader("model: shards", (index,), jsons, "model/model.safetensors.index.json",
+        FuzzedReader("GGUF", (gguf,), mutate_gguf, "source/tiny.gguf", _gguf, 0.03),
+        FuzzedReader("model: shards", (index,), jsons, "model/model.safetensors.index.json",
                lambda path: check_directory(_beside(path, lm)), 0.1),
-        Reader("recipe.json", (recipe,), jsons, "model/recipe.json",
+        FuzzedReader("recipe.json", (recipe,), jsons, "model/recipe.json",
                lambda path: range(read_recipe(path.parent)["evidence"]), 0.1),
-        Reader("completions", (COMPLETION,), jsons, "completion",
+        FuzzedReader("completions", (COMPLETION,), jsons, "completion",
                lambda path: _completed(path, _reply(b"200 OK", path.read_bytes())), 0.3),
-        Reader("refusals of servers", (REFUSAL,), jsons, "refusal", _refusal, 0.1),
-        Reader("models of servers", (MODELS,), jsons, "models", _listed, 0.1),
-        Reader("answers as bytes", replies, mutate_bytes, "answer",
+        FuzzedReader("refusals of servers", (REFUSAL,), jsons, "refusal", _refusal, 0.1),
+        FuzzedReader("models of servers", (MODELS,), jsons, "models", _listed, 0.1),
+        FuzzedReader("answers as bytes", replies, mutate_bytes, "answer",
                lambda path: _completed(path, path.read_bytes()), 0.3),
-        Reader("addresses of servers", ADDRESSES, mutate_bytes, "address", _address),
+        FuzzedReader("addresses of servers", ADDRESSES, mutate_bytes, "address", _address),
     ]  # fmt: skip

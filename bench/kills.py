@@ -64,7 +64,7 @@ def is_complete(text: bytes) -> bool:
     return text == b"".join(part * (1_000_000 // len(part)) for part in parts)
 
 
-class Project(Repository):
+class ServedProject(Repository):
     """A DVC repository with a Prefect server that stays."""
 
     def __init__(self, root: Path, seed: int = 0) -> None:
@@ -120,7 +120,7 @@ def wait_for(true: Callable[[], object], seconds: float) -> float:
     return float("inf")
 
 
-def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | None:
+def kill(project: ServedProject, way: str, after: float) -> tuple[float, str, str] | None:
     """Start a rebuild and end it; returns the seconds until all had ended, what it printed, and its flow run, empty if
     it ended before that began.
 
@@ -149,7 +149,7 @@ def kill(project: Project, way: str, after: float) -> tuple[float, str, str] | N
     return seconds, out, run
 
 
-def broken(project: Project, printed: str) -> Counter[str]:
+def broken(project: ServedProject, printed: str) -> Counter[str]:
     """Count the faults that a kill left behind."""
     faults: Counter[str] = Counter()
     try:
@@ -167,12 +167,12 @@ def broken(project: Project, printed: str) -> Counter[str]:
     return faults
 
 
-def same_as_serial(project: Project, seed: int) -> bool:
+def same_as_serial(project: ServedProject, seed: int) -> bool:
     """Tell whether a rebuild to its end gives the bytes and entries of `dvc repro` in a copy without kills."""
     project.call(*NIGHTJAR, "rebuild")
     serial = project.root.with_name("serial")
     shutil.rmtree(serial, ignore_errors=True)
-    serial_project = Project(serial, seed)
+    serial_project = ServedProject(serial, seed)
     serial_project.call(*DVC, "repro", "--quiet")
     files = [f"{name}.out" for name in NEEDS]
     equal = all((project.root / name).read_bytes() == (serial / name).read_bytes() for name in files)
@@ -189,7 +189,7 @@ class KillOutcome:
     compared: int = 0
     differ: int = 0
 
-    def show(self, project: Project) -> None:
+    def show(self, project: ServedProject) -> None:
         for way, times in self.ended.items():
             named = {"id": {"any_": [run for run in self.runs[way] if run]}}
             reached = project.ask("flow_runs/filter", flow_runs=named, limit=200)
@@ -213,7 +213,7 @@ def main() -> None:
     arguments = parser.parse_args()
     draw, outcome, turn, seed = random.Random(arguments.seed), KillOutcome(), 0, 0
     with tempfile.TemporaryDirectory() as name:
-        project = Project(Path(name).resolve() / "project")
+        project = ServedProject(Path(name).resolve() / "project")
         with project.server(4897):
             length = timed(lambda: project.start().communicate(timeout=120)).clock
             while turn < arguments.kills:

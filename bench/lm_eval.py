@@ -38,21 +38,21 @@ TIE = 1e-3
 Row = Mapping[str, Any]
 
 
-class Run(NamedTuple):
+class ProcessCost(NamedTuple):
     """Processor seconds and most memory in MB of a process."""
 
     processor: float
     memory: int
 
 
-def measured(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> Run:
+def measured(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> ProcessCost:
     """Run a command to its end. Raises SystemExit with the end of its output if it fails."""
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
         _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command[0]} failed: {log.read_text(encoding='utf-8')[-800:]}")
-    return Run(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)
+    return ProcessCost(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)
 
 
 def environment_of(folder: Path) -> Path:

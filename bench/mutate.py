@@ -17,7 +17,7 @@ Mutate = Callable[[bytes, random.Random], bytes]
 
 
 @dataclass(frozen=True)
-class Reader:
+class FuzzedReader:
     """One way into Nightjar: valid bytes, how they are broken, and what reads the file they are put into.
 
     `share` is its part of the cases, for those that take long.

@@ -34,7 +34,7 @@ VALUE = re.compile(rf"\**({NUMBER})\**(?:\s*\[({NUMBER}),\s*({NUMBER})\])?")
 
 
 @dataclass(frozen=True)
-class Plot:
+class ResultsPlot:
     """A plot of the first table below the heading `section` that has all the columns of `series`.
 
     `series` are columns by the legend's text and colour; `rows` the labels to draw, in this order, empty for all;
@@ -52,7 +52,7 @@ class Plot:
 
 
 DRAWN = (
-    Plot(
+    ResultsPlot(
         "real-tasks",
         "Real tasks",
         "17 unseen Super-NaturalInstructions tasks, the category's own metric",
@@ -66,14 +66,14 @@ DRAWN = (
             "Coreference resolution",
         ),
     ),
-    Plot(
+    ResultsPlot(
         "scaling",
         "Number of tasks and of instances",
         "ROUGE-L on 17 unseen Super-NaturalInstructions tasks, 50 steps each",
         {"ROUGE-L": ("tk_instruct", CONTROL)},
         "training side",
     ),
-    Plot(
+    ResultsPlot(
         "calls-and-evidence",
         "What calls and evidence add",
         "ROUGE-L on 17 real tasks, difference from tk_instruct (loose filter of calls)",
@@ -82,7 +82,7 @@ DRAWN = (
         rows=("untuned", "calls_only", "evidence_only", "combined"),
         where=("questions with a call", ""),
     ),
-    Plot(
+    ResultsPlot(
         "toolformer",
         "Toolformer on real texts",
         "Accuracy in percent, by task",
@@ -103,7 +103,7 @@ DRAWN = (
             "Dateset",
         ),
     ),
-    Plot(
+    ResultsPlot(
         "pgra",
         "PGRA on real texts",
         "Accuracy in percent (CoLA: Matthews correlation), mean of three seeds",
@@ -114,7 +114,7 @@ DRAWN = (
         },
         "task",
     ),
-    Plot(
+    ResultsPlot(
         "protoqa",
         "ProtoQA on the real questions",
         "WordNet, max incorrect 3, percent of the best list of answers (52 questions)",
@@ -123,7 +123,7 @@ DRAWN = (
         interval="interval",
         where=("similarity", "WordNet"),
     ),
-    Plot(
+    ResultsPlot(
         "zeroscrolls",
         "ZeroSCROLLS on real documents",
         "50 questions a task in 2,048 tokens",
@@ -245,7 +245,7 @@ def _rows(text: str, section: str, columns: Sequence[str]) -> list[Row]:
     )
 
 
-def points(plot: Plot, text: str) -> dict[str, dict[str, Point]]:
+def points(plot: ResultsPlot, text: str) -> dict[str, dict[str, Point]]:
     """The points of a plot by label and legend text."""
     where, value = plot.where
     needed = [*plot.series, plot.label, *filter(None, [plot.interval, where])]

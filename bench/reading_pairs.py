@@ -42,7 +42,7 @@ READING = {
 
 
 @dataclass(frozen=True)
-class Pair:
+class ReadingPair:
     """A question to a passage. `answers` are their first characters in it and their texts, the best first."""
 
     kind: str
@@ -109,7 +109,7 @@ def evaluated_questions(source: Path) -> set[str]:
     return set(map(words, question_texts))
 
 
-class Facts:
+class TrexFacts:
     """Facts of T-REx on the subjects that are not evaluated."""
 
     def __init__(self, source: Path) -> None:
@@ -139,7 +139,7 @@ class Facts:
                 good = words(object) in words(answer) and words(subject) in words(sentence)
                 fact.sentences.append((good, sentence, masked.index("[MASK]"), answer))
 
-    def answered(self, fact: Fact, chance: random.Random, questions: list[str]) -> Pair | None:
+    def answered(self, fact: Fact, chance: random.Random, questions: list[str]) -> ReadingPair | None:
         """A question about a fact, to one of the best of its sentences."""
         best = [one for one in fact.sentences if one[0]] or fact.sentences
         if not best:
@@ -148,10 +148,12 @@ class Facts:
         passage, start = around(sentence, start, answer)
         question = chance.choice(questions).format(fact.subject)
         answers = ((start, answer), *named_in(passage, fact.objects - {words(answer)}))
-        return Pair(fact.relation, fact.subject, question, passage, answers)
+        return ReadingPair(fact.relation, fact.subject, question, passage, answers)
 
 
-def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: list[str]) -> Pair | None:
+def mistaken(
+    fact: Fact, others: list[Fact], chance: random.Random, questions: list[str]
+) -> ReadingPair | None:
     """A question about a fact, to a sentence that answers it for another subject, which it names."""
     for stranger in chance.sample(others, min(len(others), 10)):
         fact_names = {words(fact.subject), *fact.objects}
@@ -161,11 +163,11 @@ def mistaken(fact: Fact, others: list[Fact], chance: random.Random, questions: l
         if free and words(stranger.subject) != words(fact.subject):
             passage, _ = around(chance.choice(free), 0, "")
             question = chance.choice(questions).format(fact.subject)
-            return Pair(fact.relation, stranger.subject, question, passage, ())
+            return ReadingPair(fact.relation, stranger.subject, question, passage, ())
     return None
 
 
-def reading(source: Path) -> Iterator[Pair]:
+def reading(source: Path) -> Iterator[ReadingPair]:
     """The pairs of the reading tasks whose answer is a part of the passage."""
     for name, form in READING.items():
         seen_texts = set()
@@ -177,14 +179,14 @@ def reading(source: Path) -> Iterator[Pair]:
             if place and task_match.groups() not in seen_texts:
                 seen_texts.add(task_match.groups())
                 passage, start = around(task_match[1], place.start(), place[0])
-                yield Pair(name.rstrip("_"), "", task_match[2].strip(), passage, ((start, place[0]),))
+                yield ReadingPair(name.rstrip("_"), "", task_match[2].strip(), passage, ((start, place[0]),))
 
 
-def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
+def pairs(source: Path, seed: int) -> dict[str, list[ReadingPair]]:
     """The pairs of each part: train, dev and test."""
     questions = yaml.safe_load(QUESTIONS.read_text("utf-8"))
     evaluated = evaluated_questions(source)
-    chance, facts = random.Random(f"{seed} reading"), Facts(source)
+    chance, facts = random.Random(f"{seed} reading"), TrexFacts(source)
     by_relation: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts.facts.values():
         by_relation[fact.relation].append(fact)
@@ -195,13 +197,13 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
     ]
     chance.shuffle(drawn_facts)
 
-    def fitting(drawn_pairs: Iterable[Pair | None]) -> list[Pair]:
+    def fitting(drawn_pairs: Iterable[ReadingPair | None]) -> list[ReadingPair]:
         return [pair for pair in drawn_pairs if pair and words(pair.question) not in evaluated]
 
-    def answered(chosen: Iterable[Fact]) -> list[Pair]:
+    def answered(chosen: Iterable[Fact]) -> list[ReadingPair]:
         return fitting(facts.answered(fact, chance, questions[fact.relation]) for fact in chosen)
 
-    def unanswered(chosen: list[Fact], limit: int) -> list[Pair]:
+    def unanswered(chosen: list[Fact], limit: int) -> list[ReadingPair]:
         others: dict[str, list[Fact]] = defaultdict(list)
         for fact in chosen:
             others[fact.relation].append(fact)
@@ -210,7 +212,7 @@ def pairs(source: Path, seed: int) -> dict[str, list[Pair]]:
 
     seen_facts = [fact for fact in drawn_facts if fact.relation not in HELD_OUT]
     subjects = {words(fact.subject) for fact in seen_facts[:DEV]}
-    parts: dict[str, list[Pair]] = {}
+    parts: dict[str, list[ReadingPair]] = {}
     for name in ("dev", "train"):
         chosen = [fact for fact in seen_facts if (words(fact.subject) in subjects) == (name == "dev")]
         part_pairs = answered(chosen)

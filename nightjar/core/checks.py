@@ -24,7 +24,7 @@ from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.contracts import REJECTED, TOKENS_FILE, Table
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.files import FILE, check_input, kind
-from nightjar.core.rules import MOST_ROWS, Finding, Findings, Keys, broken_values
+from nightjar.core.rules import MOST_ROWS, BrokenRule, Findings, Keys, broken_values
 from nightjar.core.tables import REJECTED_FILE, UNREADABLE
 
 # The counts that the facts of a stage have.
@@ -89,7 +89,7 @@ def inventory(path: Path) -> dict[str, dict[str, int]]:
     return table_facts
 
 
-def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> list[Finding]:
+def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> list[BrokenRule]:
     """The findings on the artifact at `path`, its facts aside.
 
     `near` are artifacts that its stage reads; `shared_inputs` is how many training and dev instances may have an input
@@ -98,7 +98,7 @@ def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> l
     path = as_path(path)
     if not is_artifact(path):
         what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"
-        return [Finding("present", "", what, "build it: nightjar rebuild", artifact=path.as_posix())]
+        return [BrokenRule("present", "", what, "build it: nightjar rebuild", artifact=path.as_posix())]
     findings = Findings(path)
     _check_tables(findings)
     if not findings:
@@ -106,7 +106,7 @@ def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> l
             _check_relations(findings, [home for home in near if is_artifact(home)], shared_inputs)
         except (*UNREADABLE, NightjarError) as error:
             what = f"what it refers to cannot be read ({first_line(error)})"
-            findings.add([Finding("references", "", what, "check what its stage reads")])
+            findings.add([BrokenRule("references", "", what, "check what its stage reads")])
     return list(findings.values())
 
 
@@ -116,7 +116,7 @@ def check_stage(
     facts: Mapping[str, Any] | None = None,
     shared_inputs: int = 0,
     root: Path = Path(),
-) -> list[Finding]:
+) -> list[BrokenRule]:
     """The findings on the outputs of a stage: on its facts, and on each of `outputs` that is an artifact or that the
     facts call one. Paths are from the project's `root`, as in the facts. Facts of an older release name no tables. The
     form of the facts is that of `stages._runtime.facts.fault`.
@@ -129,7 +129,7 @@ def check_stage(
     if rows_in != out + rejected:
         what = f"{rows_in:,} rows in, but {out:,} out and {rejected:,} rejected"
         stage, fix = str(facts.get("stage", "facts")), "the facts were edited, or the stage is at fault"
-        account_findings.append(Finding("accounts", "", what, fix, artifact=stage))
+        account_findings.append(BrokenRule("accounts", "", what, fix, artifact=stage))
     for name in names:
         if name in counted or is_artifact(root / name):
             if name in counted:
@@ -138,7 +138,7 @@ def check_stage(
     return account_findings + artifact_findings
 
 
-def _check_accounts(path: Path, counted: Mapping[str, Any], rejected: int) -> Iterator[Finding]:
+def _check_accounts(path: Path, counted: Mapping[str, Any], rejected: int) -> Iterator[BrokenRule]:
     """Every table has the rows, and the contract's version, that its stage counted when it wrote them."""
     try:
         disk_tables = inventory(path)
@@ -148,10 +148,10 @@ def _check_accounts(path: Path, counted: Mapping[str, Any], rejected: int) -> It
         wrote, has = (_described(tables.get(name)) for tables in (counted, disk_tables))
         if wrote != has:
             what = f"{has} on disk, but its stage wrote {wrote}"
-            yield Finding("accounts", name, what, REBUILD, artifact=path.as_posix())
+            yield BrokenRule("accounts", name, what, REBUILD, artifact=path.as_posix())
     if (refused := disk_tables.get(REJECTED.name, {"rows": 0})["rows"]) > rejected:
         what = f"{refused:,} rejected rows on disk, but its stage counted {rejected:,}"
-        yield Finding("accounts", REJECTED.name, what, REBUILD, artifact=path.as_posix())
+        yield BrokenRule("accounts", REJECTED.name, what, REBUILD, artifact=path.as_posix())
 
 
 def _described(counted: Mapping[str, Any] | None) -> str:
@@ -174,11 +174,11 @@ def _check_tables(findings: Findings) -> None:
         findings.add(keys.finish())
     names = {folder.name for folder in path.iterdir() if folder.is_dir() and any(folder.glob("*.parquet"))}
     for name in sorted(names - _TABLES.keys()):
-        findings.add([Finding("contract", name, "there is no such table", "remove the folder")])
+        findings.add([BrokenRule("contract", name, "there is no such table", "remove the folder")])
     if kind(path / REJECTED_FILE):
         _part(findings, path / REJECTED_FILE, REJECTED, [])
     else:
-        findings.add([Finding("contract", REJECTED.name, f"{REJECTED_FILE} is missing", REBUILD)])
+        findings.add([BrokenRule("contract", REJECTED.name, f"{REJECTED_FILE} is missing", REBUILD)])
 
 
 def _part(findings: Findings, file: Path, contract: Table, columns: list[str]) -> pa.Table | None:
@@ -196,7 +196,7 @@ def _part(findings: Findings, file: Path, contract: Table, columns: list[str]) -
         check, what = "schema", f"columns differ from version {contract.version} of the contract: {named}"
     except (*UNREADABLE, NightjarError) as error:
         check, what = "readable", f"a part cannot be read: {first_line(error)}"
-    findings.add([Finding(check, contract.name, what, REBUILD, rows=({"part": file.stem},))])
+    findings.add([BrokenRule(check, contract.name, what, REBUILD, rows=({"part": file.stem},))])
     return None
 
 
@@ -236,7 +236,7 @@ def _refer(findings: Findings, table: Table, columns: list[str], to: Table, home
         fix = "one of the two is older than the other: nightjar rebuild"
         example_rows = tuple(lost.select(columns).slice(0, MOST_ROWS).to_pylist())
         findings.add(
-            [Finding("references", table.name, what, fix, pc.sum(lost["count_all"]).as_py(), example_rows)]
+            [BrokenRule("references", table.name, what, fix, pc.sum(lost["count_all"]).as_py(), example_rows)]
         )
 
 
@@ -293,7 +293,7 @@ def _disjoint(findings: Findings, shared_inputs: int) -> None:
                 )
                 if example_rows:
                     count = pc.sum(wrong).as_py()
-                    findings.add([Finding(check, side.name, what, fix, count, tuple(example_rows))])
+                    findings.add([BrokenRule(check, side.name, what, fix, count, tuple(example_rows))])
     if sum(findings[key].count for key in {*with_test} if key in findings) <= shared_inputs:
         warnings += with_test
     findings.update({key: replace(findings[key], blocks=False) for key in warnings if key in findings})
@@ -319,4 +319,4 @@ def _sources(findings: Findings, home: Path) -> None:
             for source in sources.get(task, ()):
                 if source in taken:
                     row = {"task_id": task, "source": source, "test_task": taken[source]}
-                    findings.add([Finding("disjoint sources", side.name, what, REBUILD, 1, (row,))])
+                    findings.add([BrokenRule("disjoint sources", side.name, what, REBUILD, 1, (row,))])

@@ -41,7 +41,7 @@ def printable_json(text: str) -> str:
     return _UNSAFE.sub(lambda match: "\n" if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)
 
 
-class _Output(io.FileIO):
+class _StandardStream(io.FileIO):
     """A descriptor that takes every write: after its first fault, such as a reader that is gone, it is /dev/null."""
 
     fault: OSError | None = None
@@ -73,7 +73,7 @@ class _Output(io.FileIO):
             os.close(null)
 
 
-_outputs: dict[str, _Output] = {}
+_outputs: dict[str, _StandardStream] = {}
 
 
 def protect() -> None:
@@ -96,7 +96,7 @@ def protect() -> None:
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
         elif name not in _outputs and _descriptor(stream) == descriptor:
-            _outputs[name] = _Output(descriptor)
+            _outputs[name] = _StandardStream(descriptor)
             setattr(sys, name, _protected(stream, _outputs[name]))
 
 
@@ -107,7 +107,7 @@ def _descriptor(stream: Any) -> int | None:
         return None
 
 
-def _protected(stream: Any, output: _Output) -> io.TextIOWrapper:
+def _protected(stream: Any, output: _StandardStream) -> io.TextIOWrapper:
     return io.TextIOWrapper(
         # Python's own unbuffered streams have no buffer either.
         output if stream.write_through else io.BufferedWriter(output),

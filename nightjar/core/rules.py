@@ -21,7 +21,7 @@ MOST_ROWS, MOST_LETTERS = 10, 160
 
 
 @dataclass(frozen=True)
-class Finding:
+class BrokenRule:
     """One broken check of a table, or of a whole artifact. `rows` are at most MOST_ROWS of the `count` rows that break
     it. A finding that does not block stops nothing.
     """
@@ -47,14 +47,14 @@ class Finding:
         return {**vars(self), "rows": [dict(row) for row in self.rows]}
 
 
-class Findings(dict[tuple[str, str, str], Finding]):
+class Findings(dict[tuple[str, str, str], BrokenRule]):
     """The findings on the artifact at `path`; findings of one table, check and text are one, with the sum of rows."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
 
-    def add(self, findings: Iterable[Finding], **at: str) -> None:
+    def add(self, findings: Iterable[BrokenRule], **at: str) -> None:
         """Add findings; `at` has columns that say where their rows are, such as the part."""
         for finding in findings:
             earlier = self.get((finding.table, finding.check, finding.what))
@@ -80,17 +80,17 @@ def _short(value: Any) -> Any:
 
 def broken(
     check: str, contract: Table, what: str, fix: str, rows: pa.Table, wrong: pa.ChunkedArray
-) -> Iterator[Finding]:
+) -> Iterator[BrokenRule]:
     """The finding, with the first of the `rows` where `wrong` is true; nothing where it never is."""
     if count := pc.sum(wrong).as_py() or 0:
         places = pc.indices_nonzero(wrong).slice(0, MOST_ROWS)
         example_rows = zip(places.to_pylist(), rows.take(places).to_pylist(), strict=True)
-        yield Finding(
+        yield BrokenRule(
             check, contract.name, what, fix, count, tuple({"row": at, **row} for at, row in example_rows)
         )
 
 
-def broken_values(contract: Table, table: pa.Table) -> Iterator[Finding]:
+def broken_values(contract: Table, table: pa.Table) -> Iterator[BrokenRule]:
     """The rules on allowed values and ranges that `table` breaks; it has the columns with rules and keys, or more."""
     rules: list[tuple[str, str, str, pa.ChunkedArray]] = []
     for name, allowed in (contract.allowed or {}).items():
@@ -113,7 +113,7 @@ class Keys:
         self._shards: dict[Any, str] = {}
         self._tables: list[pa.Table] = []
 
-    def add(self, table: pa.Table, part: str) -> Iterator[Finding]:
+    def add(self, table: pa.Table, part: str) -> Iterator[BrokenRule]:
         """Add the keys of one more part, or of a piece of the only part, and yield the findings so far."""
         shard = self.contract.shard
         if shard is None:
@@ -124,15 +124,15 @@ class Keys:
             if (first_part := self._shards.setdefault(value, part)) != part:
                 row = {shard: value, "parts": f"{first_part}, {part}"}
                 what = f"{shard} is in more than one part"
-                yield Finding("keys", self.contract.name, what, "merge them", 1, (row,))
+                yield BrokenRule("keys", self.contract.name, what, "merge them", 1, (row,))
         yield from self._duplicates(table.select(self.columns))
 
-    def finish(self) -> Iterator[Finding]:
+    def finish(self) -> Iterator[BrokenRule]:
         """The findings on the whole table, after its last part."""
         if self._tables:
             yield from self._duplicates(pa.concat_tables(self._tables))
 
-    def _duplicates(self, table: pa.Table) -> Iterator[Finding]:
+    def _duplicates(self, table: pa.Table) -> Iterator[BrokenRule]:
         shard = self.contract.shard
         if shard in self.columns and len(self.columns) == 2 and pc.count_distinct(table[shard]).as_py() == 1:
             # One column is far quicker than two.
@@ -145,4 +145,4 @@ class Keys:
             rows = duplicates.rename_columns([*self.columns, "times"]).slice(0, MOST_ROWS).to_pylist()
             what = f"the key {', '.join(self.columns)} occurs more than once"
             count = pc.sum(duplicates["count_all"]).as_py() - len(duplicates)
-            yield Finding("keys", self.contract.name, what, "keys must be unique", count, tuple(rows))
+            yield BrokenRule("keys", self.contract.name, what, "keys must be unique", count, tuple(rows))

@@ -35,7 +35,7 @@ from nightjar.core.files import (
     replacing,
     temporary_sibling,
 )
-from nightjar.core.rules import Finding, Keys, broken_values
+from nightjar.core.rules import BrokenRule, Keys, broken_values
 
 REJECTED_FILE = "rejected.parquet"
 # What reading a file that is cut off, or no Parquet at all, raises; the name of a column may not be UTF-8.
@@ -178,7 +178,7 @@ def check(contract: Table, table: pa.Table, where: object) -> None:
     _refuse(broken_values(contract, table), where)
 
 
-def _refuse(findings: Iterable[Finding], where: object) -> None:
+def _refuse(findings: Iterable[BrokenRule], where: object) -> None:
     """Raise NightjarError for the first finding."""
     for finding in findings:
         raise NightjarError(f"{finding.what}, such as {dict(finding.rows[0])}", where, finding.fix)

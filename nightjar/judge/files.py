@@ -35,7 +35,7 @@ class Item(Place):
     left_set: Literal["a", "b"] = Field(alias="left")
 
 
-class Key(_File):
+class PageKey(_File):
     """The key that resolves the answers to the page with the digest `page`."""
 
     format: Literal["nightjar-judge-key/1"]
@@ -68,12 +68,12 @@ class AnswersFile(_File):
     answers: list[Answer]
 
 
-_F = TypeVar("_F", Key, AnswersFile)
+_F = TypeVar("_F", PageKey, AnswersFile)
 
 
-def read_key(path: Path) -> Key:
+def read_key(path: Path) -> PageKey:
     """The key at `path`."""
-    key = _read(path, Key, "the key that `nightjar judge export` wrote beside the page")
+    key = _read(path, PageKey, "the key that `nightjar judge export` wrote beside the page")
     names = [item.item for item in key.items]
     if len(set(names)) < len(names):
         raise NightjarError("an item occurs twice", path, "export the page again")
@@ -86,7 +86,7 @@ def read_key(path: Path) -> Key:
     return key
 
 
-def read_answers(path: Path, key: Key) -> AnswersFile:
+def read_answers(path: Path, key: PageKey) -> AnswersFile:
     """The answers at `path` to the page of `key`."""
     file = _read(path, AnswersFile, "a file that the page's button Save answers wrote")
     if file.page != key.page:

@@ -23,16 +23,15 @@ from nightjar.benchmarks.aggregate import category_name
 from nightjar.core.arguments import AnyPath, as_path
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, check_output, kind, write_output
-from nightjar.judge.files import ANSWERS_FORMAT, Item, Place
-from nightjar.judge.files import Key as PageKey
-from nightjar.judge.sets import REFERENCES, Instance, Key, Task, Texts, match, read_set
+from nightjar.judge.files import ANSWERS_FORMAT, Item, PageKey, Place
+from nightjar.judge.sets import REFERENCES, Instance, JudgedTask, Key, Texts, match, read_set
 
 TASKS_BY_DEFAULT = 10
 _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Pair:
+class AnswerPair:
     """One item: an instance and its two answers, stripped of outer blanks, which would tell a model apart."""
 
     instance: Instance
@@ -69,7 +68,7 @@ def export(
     first, second = match(sets, texts)
     chosen = choose(sorted(first or second or ()), tasks, instances, seed)
     pairs = [
-        Pair(
+        AnswerPair(
             instance,
             (first[instance.task_id, instance.id] if first is not None else instance.gold).strip(),
             (second[instance.task_id, instance.id] if second is not None else instance.gold).strip(),
@@ -116,7 +115,7 @@ def export(
     }
 
 
-def _place(pair: Pair) -> dict[str, str]:
+def _place(pair: AnswerPair) -> dict[str, str]:
     instance = pair.instance
     return {
         "task_id": instance.task_id,
@@ -157,12 +156,14 @@ def sides(items: Collection[str], seed: int) -> set[str]:
     return set(order[: half + more])
 
 
-def _digest(seed: int, *of: str | Pair) -> str:
-    names = [f"{it.instance.task_id}\x1f{it.instance.id}" if isinstance(it, Pair) else it for it in of]
+def _digest(seed: int, *of: str | AnswerPair) -> str:
+    names = [f"{it.instance.task_id}\x1f{it.instance.id}" if isinstance(it, AnswerPair) else it for it in of]
     return hashlib.sha256("\x1f".join(["judge", str(seed), *names]).encode()).hexdigest()
 
 
-def page_data(pairs: list[Pair], tasks: dict[str, Task], names: dict[Key, str], left_items: set[str]) -> str:
+def page_data(
+    pairs: list[AnswerPair], tasks: dict[str, JudgedTask], names: dict[Key, str], left_items: set[str]
+) -> str:
     """The data of the page's script, as JSON in ASCII that is safe inside a script element.
 
     Neither "<" nor "&" occurs in it, so that no text can end the element or begin a comment; control characters

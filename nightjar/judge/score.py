@@ -17,7 +17,7 @@ import numpy as np
 
 from nightjar.core.arguments import AnyPath, as_path, check_list
 from nightjar.core.errors import NightjarError
-from nightjar.judge.files import AnswersFile, Key, read_answers, read_key
+from nightjar.judge.files import AnswersFile, PageKey, read_answers, read_key
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, percent
 
@@ -90,7 +90,7 @@ def _names(paths: Sequence[Path]) -> str:
     return ", ".join(map(str, paths))
 
 
-def resolve(key: Key, file: AnswersFile, path: Path) -> Judge:
+def resolve(key: PageKey, file: AnswersFile, path: Path) -> Judge:
     """A judge's answers by set instead of by side; a judge without a name is called after the file."""
     left_sets: Mapping[str, str] = {item.item: item.left_set for item in key.items}
     ratings = {}

@@ -29,7 +29,7 @@ Key = tuple[str, str]  # task_id, id
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerSet:
     """A set as read: its name, and its answers by (task_id or None, id); `gold` has none of its own."""
 
     name: str
@@ -49,7 +49,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Task:
+class JudgedTask:
     """The texts of a task that a judge sees; examples have input, output and explanation (a text or None)."""
 
     definition: str
@@ -57,19 +57,19 @@ class Task:
     negative: list[dict[str, Any]]
 
 
-def read_set(name: str) -> Answers:
+def read_set(name: str) -> AnswerSet:
     """The answers of the set `name`."""
     if name == REFERENCES:
-        return Answers(name, gold=True)
+        return AnswerSet(name, gold=True)
     path = Path(name)
     if not path.is_dir():
         lines = json_lines(path, PREDICTION)
-        return Answers(name, {(None, row["id"]): _text(row, "prediction", where) for where, row in lines})
+        return AnswerSet(name, {(None, row["id"]): _text(row, "prediction", where) for where, row in lines})
     rows = tables.read_rows(path, PREDICTIONS, ["system", "task_id", "id", "answers"])
     systems = sorted({row["system"] for row in rows})
     if len(systems) > 1:
         raise NightjarError(f"it holds the systems {', '.join(systems)}", path, "name a set of one system")
-    return Answers(name, {(row["task_id"], row["id"]): (row["answers"] or [""])[0] for row in rows})
+    return AnswerSet(name, {(row["task_id"], row["id"]): (row["answers"] or [""])[0] for row in rows})
 
 
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
@@ -134,19 +134,19 @@ class Texts:
             for key in listed
         ]
 
-    def tasks(self, instances: Iterable[Instance]) -> dict[str, Task]:
+    def tasks(self, instances: Iterable[Instance]) -> dict[str, JudgedTask]:
         """The tasks of `instances` by their names."""
         if self._rows is None:
             return {
                 # The model is given the first definition only, so that is what the judges see.
-                name: Task(row["definition"][0], row["positive_examples"], row["negative_examples"])
+                name: JudgedTask(row["definition"][0], row["positive_examples"], row["negative_examples"])
                 for name, row in self._tasks({instance.task_id for instance in instances}).items()
             }
-        tasks: dict[str, Task] = {}
+        tasks: dict[str, JudgedTask] = {}
         for instance in instances:
             definition = self._rows[instance.task_id, instance.id]["definition"]
             text = definition if isinstance(definition, str) else "\n\n".join(definition)
-            tasks.setdefault(instance.task_id, Task(text, [], []))
+            tasks.setdefault(instance.task_id, JudgedTask(text, [], []))
         return tasks
 
     def _tasks(self, names: set[str]) -> dict[str, dict[str, Any]]:
@@ -171,7 +171,7 @@ def _reference(row: Mapping[str, Any], where: str) -> Key:
     return task, row["id"].removeprefix(f"{task}:")
 
 
-def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | None]:
+def match(sets: tuple[AnswerSet, AnswerSet], texts: Texts) -> list[dict[Key, str] | None]:
     """For each set its answers by (task_id, id), None for the gold answers."""
     matched = [None if one.gold else _match(one, texts) for one in sets]
     first, second = matched
@@ -186,7 +186,7 @@ def match(sets: tuple[Answers, Answers], texts: Texts) -> list[dict[Key, str] | 
     return matched
 
 
-def _match(answer_set: Answers, texts: Texts) -> dict[Key, str]:
+def _match(answer_set: AnswerSet, texts: Texts) -> dict[Key, str]:
     if not answer_set.answers:
         raise NightjarError("no answers", answer_set.name, PREDICTION)
     by_id: dict[str, list[Key]] = {}

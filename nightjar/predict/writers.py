@@ -20,7 +20,7 @@ from nightjar.predict.conversation import converse, tokens_of
 from nightjar.predict.predictor import FAILURE, Row
 from nightjar.tools import Calls, Toolbox
 from nightjar.tools.decode import controller_for
-from nightjar.tools.text_decode import Piece
+from nightjar.tools.text_decode import WrittenText
 from nightjar.tools.text_decode import answer as answer_by_text
 from nightjar.tools.toolbox import Answered
 
@@ -108,12 +108,12 @@ class TextWriter(Writer):
     def _write_one(self, number: int) -> Row:
         request, texts = self.requests[number], list[Completion]()
 
-        def continue_text(prompt: str, tokens: int) -> Piece:
+        def continue_text(prompt: str, tokens: int) -> WrittenText:
             ids = self.tokenizer.encode(prompt)
             extended = replace(request, prompt=prompt, ids=ids, max_new_tokens=tokens)
             ((_, text),) = self.model.generate({number: extended}, [number], self.decoding)
             texts.append(text)
-            return Piece(text.text, tokens_of(text, self.tokenizer), text.cut)
+            return WrittenText(text.text, tokens_of(text, self.tokenizer), text.cut)
 
         answered = answer_by_text(
             continue_text,

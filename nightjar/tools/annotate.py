@@ -18,7 +18,7 @@ from nightjar.tools.filter import Losses, Placed, Tokens, losses_at, positions
 from nightjar.tools.syntax import END, TOOLS, Call, find, parse, write
 from nightjar.tools.tool import Request, Text, Tool
 from nightjar.tools.toolbox import Toolbox
-from nightjar.tools.windows import Piece, inside_character, pieces
+from nightjar.tools.windows import TextWindow, inside_character, pieces
 
 # Tokens of the context that the words "Input:" and "Output:" and cut words may need, and the shortest window.
 SPARE, SHORTEST = 32, 16
@@ -104,7 +104,7 @@ class Annotator:
         model's numbers, which depends on the batch.
         """
         annotations = [Annotated() for _ in texts]
-        todo: list[Piece] = []
+        todo: list[TextWindow] = []
         for number, text in enumerate(texts):
             text_pieces = self._pieces(number, text, annotations[number])
             annotations[number].windows = len(text_pieces)
@@ -128,7 +128,7 @@ class Annotator:
             )  # stable: samples keep their order
         return annotations
 
-    def _pieces(self, number: int, text: Text, annotation: Annotated) -> list[Piece]:
+    def _pieces(self, number: int, text: Text, annotation: Annotated) -> list[TextWindow]:
         """The windows of a text, none where it is refused."""
         if find(text.body, {*TOOLS, *self.toolbox.names}):
             annotation.refused = HAS_CALL
@@ -154,7 +154,7 @@ class Annotator:
 
     def _sampled(
         self,
-        batch: Sequence[Piece],
+        batch: Sequence[TextWindow],
         texts: Sequence[Text],
         seeds: Sequence[str],
         annotations: Sequence[Annotated],
@@ -178,7 +178,7 @@ class Annotator:
         return candidates
 
     def _likeliest(
-        self, batches: Sequence[Sequence[Piece]], samples: Sequence[Sequence[Sequence[Candidate]]]
+        self, batches: Sequence[Sequence[TextWindow]], samples: Sequence[Sequence[Sequence[Candidate]]]
     ) -> dict[int, set[int]]:
         """The tokens of each text, by its number, at which calls remain: k of all its windows together.
 
@@ -195,7 +195,7 @@ class Annotator:
             chosen[text] = {tokens[place] for place in places}
         return chosen
 
-    def _prompt(self, piece: Piece) -> list[int]:
+    def _prompt(self, piece: TextWindow) -> list[int]:
         """The ids that the model reads before the body of a piece."""
         prompt = f"{self.tool.instructions}Input: {piece.prompt_text}\nOutput:"
         return [*self.lm.tokenizer.encode(prompt), *piece.tokens.context]
@@ -228,7 +228,7 @@ class Annotator:
         return candidates
 
     def _positions(
-        self, piece: Piece, text: Text, probabilities: Sequence[float], annotation: Annotated
+        self, piece: TextWindow, text: Text, probabilities: Sequence[float], annotation: Annotated
     ) -> list[int]:
         """The places of a piece to sample at; counts the likely ones that are left out."""
         threshold, offsets = self.settings.sampling_threshold, piece.tokens.offsets
@@ -250,12 +250,12 @@ class Annotator:
         return positions(allowed, threshold, self.settings.positions)
 
     def _executed(
-        self, batch: Sequence[Piece], sampled: Sequence[Sequence[Candidate]], texts: Sequence[Text]
+        self, batch: Sequence[TextWindow], sampled: Sequence[Sequence[Candidate]], texts: Sequence[Text]
     ) -> list[list[Candidate]]:
         """The candidates with their results; each distinct request is made once, and all before any is awaited."""
         uses, futures = self.tool.uses, dict[Request, Future[str | None]]()
 
-        def request(piece: Piece, call: Call) -> Request:
+        def request(piece: TextWindow, call: Call) -> Request:
             text = texts[piece.text]
             context = f"{text.context} {text.body}".strip() if "text" in uses else ""
             return Request(call.input, text.day if "day" in uses else None, context)
@@ -284,7 +284,7 @@ class Annotator:
             for piece, candidates in zip(batch, sampled, strict=True)
         ]
 
-    def _fitting(self, piece: Piece, candidate: Candidate, result: str | None) -> str | None:
+    def _fitting(self, piece: TextWindow, candidate: Candidate, result: str | None) -> str | None:
         """The result, or None if the model cannot read call and result in front of the text."""
         if result is None or self.limit is None or candidate.call is None:
             return result
@@ -296,7 +296,7 @@ class Annotator:
         return None
 
     def _measured(
-        self, batch: Sequence[Piece], executed: Sequence[Sequence[Candidate]]
+        self, batch: Sequence[TextWindow], executed: Sequence[Sequence[Candidate]]
     ) -> list[list[Candidate]]:
         placed: list[tuple[Tokens, list[Placed]]] = [
             (

@@ -19,7 +19,7 @@ CALL_TOKENS = 64
 
 
 @dataclass(frozen=True)
-class Piece:
+class WrittenText:
     """A text that a model wrote, its number of tokens, and whether the limit of tokens ended it."""
 
     text: str
@@ -28,7 +28,7 @@ class Piece:
 
 
 # A prompt and a number of tokens -> at most so many more.
-Continue = Callable[[str, int], Piece]
+Continue = Callable[[str, int], WrittenText]
 
 
 def answer(
@@ -73,7 +73,7 @@ def _asking(call: Call) -> str:
     return write(call, "").removesuffix(END).rstrip()
 
 
-def _piece(write_on: Continue, prompt: str, max_tokens: int, names: Sequence[str]) -> Piece:
+def _piece(write_on: Continue, prompt: str, max_tokens: int, names: Sequence[str]) -> WrittenText:
     """The text that the model writes next; a call that the limit cut is continued."""
     piece = write_on(prompt, max_tokens)
     if not piece.cut or _finished(piece.text, names) == piece.text:
@@ -82,7 +82,7 @@ def _piece(write_on: Continue, prompt: str, max_tokens: int, names: Sequence[str
     full_text = piece.text + more.text
     # What follows the call is beyond the limit.
     request = find_request(full_text, names)
-    return Piece(full_text[: request[1]] if request else piece.text, piece.tokens + more.tokens, True)
+    return WrittenText(full_text[: request[1]] if request else piece.text, piece.tokens + more.tokens, True)
 
 
 def _finished(text: str, names: Sequence[str]) -> str:

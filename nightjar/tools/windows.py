@@ -23,7 +23,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextWindow:
     """A window of the text numbered `text`: `prompt_text` is its part of the prompt, `tokens` are what the model reads.
 
     The body of `tokens` has up to `WINDOW` - 1 tokens behind the window: losses look at them.
@@ -50,7 +50,7 @@ def windows(count: int, limit: int) -> list[Window]:
     return spans
 
 
-def pieces(number: int, text: Text, tokens: Tokens, limit: int) -> list[Piece]:
+def pieces(number: int, text: Text, tokens: Tokens, limit: int) -> list[TextWindow]:
     """The windows of the text with that number, of at most `limit` tokens each. All have the text's context."""
     spaced = f" {text.body}"
     ends = [*tokens.offsets, len(spaced)]
@@ -61,7 +61,7 @@ def pieces(number: int, text: Text, tokens: Tokens, limit: int) -> list[Piece]:
         window_tokens = Tokens(
             tokens.context, tokens.body[window.begin : behind], tokens.offsets[window.begin : behind]
         )
-        text_pieces.append(Piece(number, window, f"{text.context} {part}".strip(), window_tokens))
+        text_pieces.append(TextWindow(number, window, f"{text.context} {part}".strip(), window_tokens))
     return text_pieces
 
 

@@ -23,7 +23,7 @@ from pipelines.graph.graph import Graph, Stage
 from pipelines.run.results import Result
 
 if TYPE_CHECKING:
-    from nightjar.core.rules import Finding
+    from nightjar.core.rules import BrokenRule
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Made:
         near = [name for name in stage.deps if is_artifact(here / name)]
         return cls(stage.name, artifacts, near, stage.metrics, facts, faults)
 
-    def check(self, here: Path, shared_inputs: int) -> list[Finding]:
+    def check(self, here: Path, shared_inputs: int) -> list[BrokenRule]:
         """Everything that is wrong with it."""
         from nightjar.core.checks import check_stage
-        from nightjar.core.rules import Finding
+        from nightjar.core.rules import BrokenRule
 
         fix = "rebuild it: nightjar rebuild"
-        faults = [Finding("facts", "", what, fix, artifact=name) for name, what in self.faults.items()]
+        faults = [BrokenRule("facts", "", what, fix, artifact=name) for name, what in self.faults.items()]
         return faults + check_stage(self.artifacts, self.near, self.facts, shared_inputs, here)
 
 
@@ -145,7 +145,7 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     return facts
 
 
-def _table(stage: str, found: Iterable[Finding], artifacts: int) -> Iterator[dict[str, Any]]:
+def _table(stage: str, found: Iterable[BrokenRule], artifacts: int) -> Iterator[dict[str, Any]]:
     """The rows of the table that shows what was found: a line a finding, and one for each offending row below it."""
     for it in found:
         head = {"check": it.check, "where": it.where, "what": it.what, "rows": it.count, "to do": it.fix}

@@ -21,5 +21,5 @@ def test_both_sides_write_the_same_tokens(tiny_model: Path) -> None:
     stop = next(sign for sign in written[4:] if sign.isascii())
     ours = generate(lm, prompts, decode.NEW, [stop], batch_size=5)
     assert any(not one.cut for one in ours)
-    other = decode.Padded(tiny_model, lm)
+    other = decode.TransformersGenerate(tiny_model, lm)
     assert [list(one.ids) for one in ours] == other.answers(prompts, 5, stop)

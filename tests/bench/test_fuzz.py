@@ -49,7 +49,9 @@ def test_what_is_no_clean_refusal_is_a_fault(tmp_path: Path) -> None:
     def next_number(data: bytes, rng: random.Random) -> bytes:
         return str(rng.randrange(5)).encode()
 
-    found = fuzz.run(mutate.Reader("numbers", (b"0",), next_number, "file.txt", reader), 200, SEED, tmp_path)
+    found = fuzz.run(
+        mutate.FuzzedReader("numbers", (b"0",), next_number, "file.txt", reader), 200, SEED, tmp_path
+    )
     kinds = {what.partition(":")[0] for _, what in found.faults}
     assert kinds == {"KeyError", "not one line that names the file"}
     assert found.accepted and found.refused and len(found.faults) < 200

@@ -21,7 +21,7 @@ def numbers(svg: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("plot", pictures.DRAWN, ids=lambda plot: plot.name)
-def test_a_plot_has_the_values_of_its_table(plot: pictures.Plot) -> None:
+def test_a_plot_has_the_values_of_its_table(plot: pictures.ResultsPlot) -> None:
     found = pictures.points(plot, TEXT)
     assert found and all(low <= value <= high for of in found.values() for value, low, high in of.values())
     if plot.rows:

@@ -88,7 +88,7 @@ def facts(workdir: Path) -> dict[str, Any]:
     }
 
 
-def found(facts: Mapping[str, Any] | None = None, path: Path = SPLIT, **more: Any) -> list[checks.Finding]:
+def found(facts: Mapping[str, Any] | None = None, path: Path = SPLIT, **more: Any) -> list[checks.BrokenRule]:
     near = [INGEST] if path == SPLIT else [INGEST, SPLIT, ASKED]
     return checks.check_stage([path], near, facts, **more)
 
@@ -101,7 +101,7 @@ def edit(part: str, change: Callable[[list[dict[str, Any]]], Any], table: Table,
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file, store_schema=False)
 
 
-def only(findings: list[checks.Finding]) -> checks.Finding:
+def only(findings: list[checks.BrokenRule]) -> checks.BrokenRule:
     assert len(findings) == 1, [str(it) for it in findings]
     json.dumps(findings[0].as_dict(), allow_nan=False)
     assert "\n" not in str(findings[0])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from nightjar.core.errors import NightjarError
 from nightjar.judge import page as judge_page
 from nightjar.judge.page import choose, export, page_data, sides
-from nightjar.judge.sets import Instance, Task, Texts
+from nightjar.judge.sets import Instance, JudgedTask, Texts
 from tests.nightjar.judge import judge_data
 
 
@@ -181,7 +181,7 @@ def test_any_text_comes_back_from_the_data_and_none_leaves_its_element(
     example = {"input": one, "output": two, "explanation": None}
     names = {("t", "1"): "item"}
     text = page_data(
-        [judge_page.Pair(instance, one, two)], {"t": Task(three, [example], [])}, names, {"item"}
+        [judge_page.AnswerPair(instance, one, two)], {"t": JudgedTask(three, [example], [])}, names, {"item"}
     )
     assert text.isascii() and not re.search("[<>&\x00-\x1f\x7f]", text)
     data = json.loads(text)

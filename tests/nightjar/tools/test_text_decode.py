@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from nightjar.tools import Request, Tool, Toolbox
-from nightjar.tools.text_decode import CALL_TOKENS, Piece, answer
+from nightjar.tools.text_decode import CALL_TOKENS, WrittenText, answer
 from nightjar.tools.toolbox import Answered, Executed
 
 
@@ -27,11 +27,11 @@ class Model:
         self.texts = {key.replace("_", " "): text for key, text in texts.items()}
         self.asked: list[tuple[str, int]] = []
 
-    def __call__(self, prompt: str, tokens: int) -> Piece:
+    def __call__(self, prompt: str, tokens: int) -> WrittenText:
         self.asked.append((prompt, tokens))
         text = max((key for key in self.texts if prompt.endswith(key)), key=len)
         whole = self.texts[text]
-        return Piece(whole[:tokens], len(whole[:tokens]), len(whole) > tokens)
+        return WrittenText(whole[:tokens], len(whole[:tokens]), len(whole) > tokens)
 
 
 def written(model: Model, limit: int = 100, calls: int = 1, tools: Sequence[Tool] = (Doubler(),)) -> Answered:
