@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import http.client
 import http.server
 import json
-import socket
 import subprocess
 import sys
 import threading
 import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
+from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
-from starlette.testclient import TestClient
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.types import ASGIApp
+from starlette.websockets import WebSocket
 
 from nightjar.core import paths
 from pipelines.project.names import SECRETS
@@ -23,7 +26,6 @@ from pipelines.serving.server_app import same_origin
 from tests.pipelines.conftest import Api, environment
 
 EVIL = "http://evil.example"
-PREFLIGHT = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "content-type"}
 
 
 def test_the_page_asks_its_own_server_whatever_the_port(api: Api) -> None:
@@ -53,96 +55,79 @@ def test_the_server_gets_the_password_of_its_database_and_its_clients_no_secret(
     assert [name for name in SECRETS if name in server] == ["PGPASSWORD"]
 
 
-def ask(
-    api: Api, method: str, path: str, body: str = "", **headers: str
-) -> tuple[int, http.client.HTTPMessage, str]:
-    """Status, headers and text of an answer; an underscore in a header's name is a hyphen."""
-    connection = http.client.HTTPConnection("127.0.0.1", api.server.port, timeout=200)
-    named = {name.replace("_", "-"): value.format(port=api.server.port) for name, value in headers.items()}
+def answer_web_socket(app: ASGIApp, **headers: str) -> str:
+    """The outcome of the opening of a WebSocket at `app`: "open", or the status of the refusal."""
+    client = TestClient(app, base_url=f"http://127.0.0.1:{PORT}")
     try:
-        connection.request(method, path, body or None, named)
-        answer = connection.getresponse()
-        return answer.status, answer.headers, answer.read().decode()
-    finally:
-        connection.close()
+        with client.websocket_connect(f"ws://127.0.0.1:{PORT}/", headers=headers):
+            return "open"
+    except WebSocketDenialResponse as refusal:
+        return str(refusal.status_code)
 
 
-def handshake(api: Api, **headers: str) -> str:
-    """The status line that answers the opening of a WebSocket for events."""
-    sent = {
-        "Host": f"127.0.0.1:{api.server.port}",
-        "Upgrade": "websocket",
-        "Connection": "Upgrade",
-        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-        "Sec-WebSocket-Version": "13",
-        "Sec-WebSocket-Protocol": "prefect",
-    } | {name: value.format(port=api.server.port) for name, value in headers.items()}
-    lines = ["GET /api/events/out HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
-    with socket.create_connection(("127.0.0.1", api.server.port), timeout=200) as connection:
-        connection.sendall("\r\n".join(lines).encode())
-        with connection.makefile("rb") as answer:
-            return answer.readline().decode().strip()
+async def accept(socket: WebSocket) -> None:
+    await socket.accept()
+    await socket.close()
 
 
-FOREIGN_HOSTS = ("evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil:{port}", "")
-FOREIGN_ORIGINS = (EVIL, "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}", "http://localhost", "")
-
-
-@pytest.mark.parametrize("host", FOREIGN_HOSTS)
-@pytest.mark.parametrize("path", ["/api/health", "/api/variables/", "/report/", "/runs"])
-def test_another_host_name_is_refused(api: Api, host: str, path: str) -> None:
-    status, _, text = ask(api, "GET", path, Host=host)
-    assert (status, text.count("\n")) == (400, 1) and "127.0.0.1" in text
-
-
-@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
-def test_a_page_of_another_origin_reads_and_starts_nothing(api: Api, origin: str) -> None:
-    name = f"made-by-{origin.encode().hex()}"
-    body = json.dumps({"name": name})
-    refused = [
-        ask(api, "GET", "/api/health", Origin=origin),
-        ask(api, "POST", "/api/flows/", body, Origin=origin, Content_Type="text/plain"),
-        ask(api, "POST", "/api/flows/", body, Origin=origin, Content_Type="application/json"),
-        ask(api, "OPTIONS", "/api/flows/", Origin=origin, **PREFLIGHT),
+PORT = 4321
+APP = Starlette(
+    routes=[
+        Route("/", lambda request: PlainTextResponse("fine"), methods=["GET", "POST", "OPTIONS"]),
+        WebSocketRoute("/", accept),
     ]
-    for status, headers, text in refused:
-        assert (status, text.count("\n")) == (403, 1), text
-        assert headers["Access-Control-Allow-Origin"] is None
-    assert api.ask("flows/filter", flows={"name": {"any_": [name]}}) == []
+)
+GUARDED = same_origin(APP, PORT)
+FOREIGN_HOSTS = (f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", f"localhost.evil:{PORT}", "")
+FOREIGN_ORIGINS = (EVIL, "null", "http://127.0.0.1:1", f"https://127.0.0.1:{PORT}", "http://localhost", "")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Host": host}, 400) for host in FOREIGN_HOSTS] + [({"Origin": one}, 403) for one in FOREIGN_ORIGINS],
+)
+def test_another_host_or_origin_is_refused_in_one_line(headers: dict[str, str], status: int) -> None:
+    client = TestClient(GUARDED, base_url=f"http://127.0.0.1:{PORT}")
+    for method in ("GET", "POST", "OPTIONS"):
+        refusal = client.request(method, "/", headers=headers)
+        assert (refusal.status_code, refusal.text.count("\n")) == (status, 1) and "127.0.0.1" in refusal.text
+        assert "Access-Control-Allow-Origin" not in refusal.headers
+    assert answer_web_socket(GUARDED, **headers) == str(status)
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])
-def test_the_servers_own_pages_are_answered(api: Api, name: str) -> None:
-    own = {"Host": f"{name}:{{port}}", "Origin": f"http://{name.lower()}:{{port}}"}
-    assert ask(api, "GET", "/api/health", Host=own["Host"])[0] == 200
-    status, headers, _ = ask(api, "POST", "/api/flows/filter", "{}", **own, Content_Type="application/json")
-    origin = f"http://{name.lower()}:{api.server.port}"
-    assert (status, headers["Access-Control-Allow-Origin"]) == (200, origin)
-    status, headers, _ = ask(api, "OPTIONS", "/api/flows/filter", **own, **PREFLIGHT)
-    assert (status, headers["Access-Control-Allow-Origin"]) == (200, origin)
-
-
-def test_the_report_is_under_the_address_of_the_server(api: Api) -> None:
-    status, _, text = ask(api, "GET", "/report/index.html")
-    assert status == 404 and text.startswith("there is no report yet")
-
-
-@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
-def test_a_web_socket_of_another_origin_is_refused(api: Api, origin: str) -> None:
-    assert handshake(api, Origin=origin).startswith("HTTP/1.1 403 ")
+def test_the_servers_own_pages_and_clients_are_answered(name: str) -> None:
+    client = TestClient(GUARDED, base_url=f"http://127.0.0.1:{PORT}")
+    host, origin = f"{name}:{PORT}", f"http://{name.lower()}:{PORT}"
+    assert client.get("/", headers={"Host": host}).text == "fine"
+    assert client.post("/", headers={"Host": host, "Origin": origin}).text == "fine"
+    assert answer_web_socket(GUARDED, Origin=origin) == answer_web_socket(GUARDED) == "open"
 
 
 def test_at_port_80_the_port_may_be_left_out() -> None:
-    client = TestClient(same_origin(PlainTextResponse("fine"), 80), base_url="http://127.0.0.1")
+    client = TestClient(same_origin(APP, 80), base_url="http://127.0.0.1")
     assert client.get("/", headers={"Origin": "http://localhost"}).text == "fine"
     assert client.get("/", headers={"Origin": "http://localhost:81"}).status_code == 403
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
 
 
-def test_web_sockets_need_the_servers_own_host_and_are_open_to_its_pages_and_clients(api: Api) -> None:
-    assert handshake(api, Host="evil.example:{port}").startswith("HTTP/1.1 400 ")
-    assert handshake(api, Origin="http://localhost:{port}").startswith("HTTP/1.1 101 ")
-    assert handshake(api).startswith("HTTP/1.1 101 ")
+def test_the_live_server_is_guarded_and_allows_its_own_pages(api: Api) -> None:
+    def ask(method: str, path: str, content: str = "", **headers: str) -> httpx.Response:
+        return httpx.request(method, f"{api.server.url}{path}", content=content, headers=headers, timeout=200)
+
+    assert ask("GET", "/api/health", Host="evil.example").status_code == 400
+    flow = json.dumps({"name": "of-another-origin"})
+    assert ask("POST", "/api/flows/", flow, Origin=EVIL, **{"Content-Type": "text/plain"}).status_code == 403
+    assert api.ask("flows/filter", flows={"name": {"any_": ["of-another-origin"]}}) == []
+    origin = f"http://localhost:{api.server.port}"
+    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    for answer in (
+        ask("POST", "/api/flows/filter", "{}", Origin=origin, **{"Content-Type": "application/json"}),
+        ask("OPTIONS", "/api/flows/filter", Origin=origin, **preflight),
+    ):
+        assert (answer.status_code, answer.headers["Access-Control-Allow-Origin"]) == (200, origin)
+    missing = ask("GET", "/report/index.html")
+    assert missing.status_code == 404 and missing.text.startswith("there is no report yet")
 
 
 def test_clients_soon_notice_a_server_that_hangs_and_the_server_itself_is_patient(tmp_path: Path) -> None:
