@@ -66,7 +66,7 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool 
     from pipelines.nightly import run as nights  # here, not above: Arrow takes long to load
 
     with Session("nightly") as session:
-        session.end = nights.night(session, pull, jobs, wait, accept, _due())
+        session.run_end = nights.night(session, pull, jobs, wait, accept, _due())
     return session.state
 
 
@@ -81,7 +81,7 @@ def study(
     from pipelines.study import study as studies  # here, not above: Arrow takes long to load
 
     with Session("study") as session:
-        session.end = studies.run_study(session, settings, benchmark, recipe, wait)
+        session.run_end = studies.run_study(session, settings, benchmark, recipe, wait)
     return session.state
 
 

@@ -143,7 +143,7 @@ class Serving:
     def stop(self) -> None:
         """End the runs with their stages, then the server if it was started here."""
         if self._runner is not None:
-            self._runner.end()
+            self._runner.close()
         self._server.close()
 
     def _start_runner(self) -> None:

@@ -54,7 +54,7 @@ class Project:
         # By path and kind of hash, what Output._build found since the lock was taken.
         self.built: dict[tuple[str, str], Any] = {}
         # The texts of lock files that were checked or written: see lock_file.
-        self.known: dict[Path, str] = {}
+        self.lock_texts: dict[Path, str] = {}
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -66,7 +66,7 @@ class Project:
                 raise Busy from None
             held.enter_context(self.repo.scm_context(quiet=True))
             self.built = {}
-            if any(_signature(path) != known for path, known in self._signatures.items()):
+            if any(_signature(path) != signature for path, signature in self._signatures.items()):
                 self._signatures, self._files, self._values, self._edges = {}, {}, {}, None
             yield
 
@@ -93,9 +93,9 @@ class Project:
         return self._files[path]
 
     def entry(self, stage: Stage) -> dict[str, Any] | None:
-        """What the lock file has of a stage of a dvc.yaml; None if nothing."""
-        found: dict[str, Any] | None = self.file(Path(stage.path)).stages.lockfile_data.get(stage.name)
-        return found
+        """Return the entry that the lock file has of a stage of a dvc.yaml; None if nothing."""
+        entry: dict[str, Any] | None = self.file(Path(stage.path)).stages.lockfile_data.get(stage.name)
+        return entry
 
     def wrote(self, stage: Stage, entry: dict[str, Any]) -> None:
         """Keep an entry that this process wrote to the lock file, as if it had been read again."""
@@ -133,8 +133,8 @@ class Project:
     def ranks(self, file: str) -> dict[str, int]:
         """The place of each stage of a dvc.yaml in the order in which `dvc repro` runs them."""
         order = plan_repro(self.edges())
-        own = [it.name for it in order if isinstance(it, PipelineStage) and it.path == file]
-        return {name: at for at, name in enumerate(own)}
+        names = [it.name for it in order if isinstance(it, PipelineStage) and it.path == file]
+        return {name: at for at, name in enumerate(names)}
 
     def _stages(self) -> Iterator[Stage]:
         """All stages, found as DVC's collect_files does: not in folders that Git ignores or that stages make."""
@@ -161,7 +161,7 @@ class Project:
 
     def parameters(self, dep: ParamsDependency) -> dict[str, Any]:
         """The values of the keys that `dep` names, as ParamsDependency.read_params gives them."""
-        found, path = {}, dep.fs_path
+        values, path = {}, dep.fs_path
         try:
             if path not in self._values:
                 self._watch(Path(path))
@@ -170,7 +170,7 @@ class Project:
                 value = self._values[path]
                 for part in key.split("."):
                     value = value[part]
-                found[key] = value
+                values[key] = value
         except (
             LookupError,
             TypeError,
@@ -178,7 +178,7 @@ class Project:
             ParseError,
         ):  # a missing key, an index or a pattern, a bad file
             return dict(ParamsDependency.read_params(dep))
-        return found if dep.params else dict(self._values[path])
+        return values if dep.params else dict(self._values[path])
 
     def name(self, stage: Stage) -> str:
         """DVC's name of the stage, as seen from the root."""
@@ -228,10 +228,10 @@ class Files(Kept, Dependency):
 
 def _signature(path: Path) -> Signature:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 @contextlib.contextmanager

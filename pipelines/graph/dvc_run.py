@@ -53,8 +53,8 @@ class Begun:
     @property
     def surroundings(self) -> tuple[str, dict[str, str]]:
         """The working folder and the environment of the commands."""
-        found = prepare_kwargs(self.stage)
-        return found["cwd"], found["env"]
+        arguments = prepare_kwargs(self.stage)
+        return arguments["cwd"], arguments["env"]
 
 
 def begin(project: Project, name: str, force: bool = False) -> Begun | bool:
@@ -118,9 +118,9 @@ def _holder(repo: Repo, deps: list[str], outs: list[str]) -> str:
 
     DVC takes any process with the number of one that was killed for that one.
     """
-    found = SCHEMA(json.loads(Path(repo.tmp_dir, RWLOCK_FILE).read_text(encoding="utf-8")))
-    users = [(path, user, [*deps, *outs]) for path, user in found["write"].items()]
-    users += [(path, user, outs) for path, readers in found["read"].items() for user in readers]
+    reservations = SCHEMA(json.loads(Path(repo.tmp_dir, RWLOCK_FILE).read_text(encoding="utf-8")))
+    users = [(path, user, [*deps, *outs]) for path, user in reservations["write"].items()]
+    users += [(path, user, outs) for path, readers in reservations["read"].items() for user in readers]
     for path, user, ours in users:
         if any(localfs.overlaps(path, other) for other in ours) and _runs_dvc(user["pid"]):
             return f"process {user['pid']}: {user['cmd']}"
@@ -135,7 +135,7 @@ def _runs_dvc(pid: int) -> bool:
 
 
 def _save(project: Project, stage: Stage, commit: bool = True) -> None:
-    """What Stage.run does when the command has ended, then what `dvc repro` does."""
+    """Do what Stage.run does when the command has ended, then what `dvc repro` does."""
     uncached = any(not (out.use_cache or out.is_metric or out.is_plot) for out in stage.outs)
     stage.save(run_cache=commit and not uncached)
     if commit:
@@ -149,7 +149,7 @@ def _dump(project: Project, stage: Stage) -> None:
     with writing:
         if isinstance(stage, PipelineStage):
             path = path.with_suffix(".lock")
-            if entry := lock_file.write(path, stage, project.ranks(stage.path), project.known):
+            if entry := lock_file.write(path, stage, project.ranks(stage.path), project.lock_texts):
                 project.wrote(stage, entry)
                 project.repo.scm_context.track_file(project.relative(str(path)))
                 return

@@ -1,4 +1,4 @@
-"""What DVC would do about each stage (nothing, run its command, or restore its earlier outputs), and why.
+"""The state of each stage: whether DVC would leave it, run its command, or restore its earlier outputs, and why.
 
 DVC compares a stage with dvc.lock by its command, parameters, dependencies and outputs. Its own objects do so here, and
 have the old and the new value. The outputs of a stage that would be restored are known before they exist; those of a
@@ -64,7 +64,7 @@ def graph(project: Project, judged: bool) -> Graph:
 
 
 def status_of(project: Project, name: str) -> tuple[State, str]:
-    """What DVC would do with the stage `name` now, and why. Raises as dvc_run.begin does."""
+    """Return what DVC would do with the stage `name` now, and why. Raises as dvc_run.begin does."""
     with project.locked():
         state, reasons = Status(project).judge(project.stage(name))
         return state, "; ".join(map(str, reasons))
@@ -83,7 +83,7 @@ class Status:
         self._code: dict[str, str] = {}
 
     def judge(self, stage: DvcStage) -> tuple[State, tuple[Reason, ...]]:
-        """What DVC would do about the stage, and why. The objects of the stage are changed."""
+        """Return what DVC would do about the stage, and why. The objects of the stage are changed."""
         reasons: tuple[Reason, ...] = ()
         for reason in self._reasons(stage):
             if reason not in reasons:  # a file of code may be in several closures
@@ -99,13 +99,13 @@ class Status:
             state = "would be skipped"
         if state in NEVER:
             self._never.add(self._project.name(stage))
-        if known := state == "would be restored":
+        if restored := state == "would be restored":
             for out in stage.outs:
                 self._project.expect(out)
         if stage.cmd == COMMAND and state in ("would run", "would be restored"):
             self._expect_code()
-        elif known or state in OPEN:
-            self._future.update((out.fs_path, (out, known)) for out in stage.outs)
+        elif restored or state in OPEN:
+            self._future.update((out.fs_path, (out, restored)) for out in stage.outs)
         return state, reasons + waits
 
     def _expect_code(self) -> None:
@@ -139,8 +139,8 @@ class Status:
         path, is_params = dep.fs_path, isinstance(dep, ParamsDependency)
         return [
             out
-            for other, (out, known) in self._future.items()
-            if _overlap(path, other) and not (known and path == other and not is_params)
+            for other, (out, restored) in self._future.items()
+            if _overlap(path, other) and not (restored and path == other and not is_params)
         ]
 
     def _reasons(self, stage: DvcStage) -> Iterator[Reason]:
@@ -215,7 +215,7 @@ class Status:
 
 
 def _restored(stage: DvcStage) -> bool:
-    """Whether DVC would restore the outputs, as StageCache.restore decides. They then have the hashes of that run."""
+    """Return true if DVC would restore the outputs, as StageCache.restore decides, with the hashes of that run."""
     cache = stage.repo.stage_cache
     if not _can_hash(stage):
         return False
@@ -234,9 +234,9 @@ def _restored(stage: DvcStage) -> bool:
     return bool(stage.outs_cached())
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Whether the paths are the same or one lies in the other; localfs.overlaps of DVC takes fifty times as long."""
-    return one == other or one.startswith(other + os.sep) or other.startswith(one + os.sep)
+def _overlap(first: str, second: str) -> bool:
+    """Return true if one path is or holds the other; localfs.overlaps of DVC takes fifty times as long."""
+    return first == second or first.startswith(second + os.sep) or second.startswith(first + os.sep)
 
 
 def _digests(closure: str) -> dict[str, str]:
@@ -245,8 +245,8 @@ def _digests(closure: str) -> dict[str, str]:
     return {**value["files"], **value["packages"]}
 
 
-def _version(meta: Any, found: Any) -> Any:
-    if not found:
+def _version(meta: Any, hash_info: Any) -> Any:
+    if not hash_info:
         return MISSING
-    values = {"hash": found.value, "size": meta.size, "files": meta.nfiles if found.isdir else None}
+    values = {"hash": hash_info.value, "size": meta.size, "files": meta.nfiles if hash_info.isdir else None}
     return {name: value for name, value in values.items() if value is not None}

@@ -99,10 +99,10 @@ def _show(value: Any) -> str:
 SHOWN = 3
 
 
-def some(texts: Sequence[str], between: str, most: int = SHOWN) -> str:
+def first_few(texts: Sequence[str], between: str, limit: int = SHOWN) -> str:
     """The first of several texts, and how many more there are."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return between.join(texts[:most]) + more
+    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return between.join(texts[:limit]) + more
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ class Stage:
     @property
     def why(self) -> str:
         """The first reasons in one line; empty if the stage is up to date."""
-        own = [str(reason) for reason in self.reasons if reason.kind != "upstream"]
+        changes = [str(reason) for reason in self.reasons if reason.kind != "upstream"]
         before = [reason.what for reason in self.reasons if reason.kind == "upstream"]
-        needs = f"needs {some(before, ', ')}" if before else ""
-        return "; ".join(filter(None, [some(own, "; "), needs]))
+        needs = f"needs {first_few(before, ', ')}" if before else ""
+        return "; ".join(filter(None, [first_few(changes, "; "), needs]))
 
     @property
     def lacks(self) -> str:
@@ -155,7 +155,7 @@ class Graph:
         if not failing:
             return ""
         skipped = [name for name, stage in self.stages.items() if stage.state == "would be skipped"]
-        lost = some([f"{it.name} cannot run ({it.lacks})" for it in failing], "; ")
+        lost = first_few([f"{it.name} cannot run ({it.lacks})" for it in failing], "; ")
         if not skipped:
             return lost
         needed = skipped[0] if len(skipped) == 1 else f"{len(skipped)} stages"
@@ -173,8 +173,8 @@ class Graph:
             named = {name for name in self.stages if target in (name, StageName.of(name).group)}
             if not named:
                 groups = list(dict.fromkeys(StageName.of(name).group for name in self.stages))
-                known = f"there are: {', '.join(groups)}" if groups else "see dvc.yaml"
-                near = did_you_mean(target, [*groups, *self.stages], known)
+                listed = f"there are: {', '.join(groups)}" if groups else "see dvc.yaml"
+                near = did_you_mean(target, [*groups, *self.stages], listed)
                 raise NightjarError("no such stage", target, near)
             selected |= named
         if not selected:

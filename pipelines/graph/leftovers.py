@@ -1,4 +1,4 @@
-"""What items that params.yaml no longer has left behind: their outputs, and their entries in dvc.lock.
+"""Outputs, and entries in dvc.lock, of items that params.yaml no longer has.
 
 A folder around outputs can be a dependency, and DVC hashes all of it: an output that no stage makes any more is read.
 """
@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from nightjar.core.files import remove
 from pipelines.graph import lock_file
-from pipelines.graph.graph import Graph, some
+from pipelines.graph.graph import Graph, first_few
 from pipelines.project.git import names, try_git
 
 
@@ -23,29 +23,29 @@ class Leftover:
     readers: tuple[str, ...]
 
     def __str__(self) -> str:
-        readers = some(self.readers, ", ")
+        readers = first_few(self.readers, ", ")
         return f"{self.path}: no stage makes it, but it is an input of {readers}; see nightjar clean"
 
 
-def find(whole: Graph, part: Graph) -> list[Leftover]:
-    """The leftovers in folders that stages of `part`, a part of the graph `whole`, read; sorted by path.
+def find(graph: Graph, part: Graph) -> list[Leftover]:
+    """The leftovers in folders that stages of `part`, a part of the graph `graph`, read; sorted by path.
 
     Only folders that hold outputs are searched. Files that Git knows, and hidden ones, are no leftovers.
     """
-    outs = {PurePosixPath(out) for stage in whole.stages.values() for out in stage.outs}
+    outs = {PurePosixPath(out) for stage in graph.stages.values() for out in stage.outs}
     around = {folder for out in outs for folder in out.parents}
     readers: dict[PurePosixPath, dict[str, None]] = {}
     for name, stage in part.stages.items():
         for dep in around.intersection(map(PurePosixPath, stage.deps)):
-            for path in _unmade(whole.root, dep, outs, around):
+            for path in _unmade(graph.root, dep, outs, around):
                 readers.setdefault(path, {})[name] = None
-    known = _in_git(whole.root, readers)
-    return [Leftover(str(path), tuple(readers[path])) for path in sorted(readers) if path not in known]
+    tracked = _in_git(graph.root, readers)
+    return [Leftover(str(path), tuple(readers[path])) for path in sorted(readers) if path not in tracked]
 
 
 @dataclass(frozen=True)
 class Remains:
-    """What removed stages left, by dvc.lock: `paths` with their bytes, and the names of `entries`.
+    """The outputs of removed stages, by dvc.lock: `paths` with their bytes, and the names of `entries`.
 
     Who made the `unknown` leftovers dvc.lock does not say: they may be a user's own.
     """
@@ -67,21 +67,21 @@ def remains(graph: Graph) -> Remains:
     used = outs.union(PurePosixPath(dep) for stage in graph.stages.values() for dep in stage.deps)
     holding = {folder for path in used for folder in (path, *path.parents)}
     outputs_of = [PurePosixPath(out["path"]) for entry in removed.values() for out in entry.get("outs") or ()]
-    found = {path for path in outputs_of if path not in holding and outs.isdisjoint(path.parents)}
-    paths = sorted(found - _in_git(graph.root, found))
+    removed_outputs = {path for path in outputs_of if path not in holding and outs.isdisjoint(path.parents)}
+    paths = sorted(removed_outputs - _in_git(graph.root, removed_outputs))
     sizes = {str(path): _size(graph.root / path) for path in paths if (graph.root / path).exists()}
     unknown = [it.path for it in find(graph, graph) if not _within(graph.root, Path(it.path), sizes)]
     return Remains(sizes, list(removed), unknown)
 
 
-def clean(graph: Graph, found: Remains) -> None:
+def clean(graph: Graph, leavings: Remains) -> None:
     """Delete what was found, and the folders that are empty then; nothing if dvc.lock cannot be rewritten.
 
     Raises NightjarError for a dvc.lock that is not as DVC writes it.
     """
-    if found.entries:
-        lock_file.remove(graph.root, found.entries)
-    for name in found.paths:
+    if leavings.entries:
+        lock_file.remove(graph.root, leavings.entries)
+    for name in leavings.paths:
         path = graph.root / name
         remove(path)
         for folder in path.parents:
@@ -91,7 +91,7 @@ def clean(graph: Graph, found: Remains) -> None:
 
 
 def _within(root: Path, path: Path, paths: Collection[str]) -> bool:
-    """Whether a path is one of `paths`, or a folder that holds nothing else."""
+    """Return true if a path is one of `paths`, or a folder that holds nothing else."""
     folder = root / path
     if path.as_posix() in paths or not folder.is_dir():
         return path.as_posix() in paths
@@ -104,7 +104,7 @@ def _size(path: Path) -> int:
 
 
 def _in_git(root: Path, paths: Iterable[PurePosixPath]) -> set[PurePosixPath]:
-    """Those that Git knows, or that hold a file that it knows. DVC works without Git: then none."""
+    """Return the paths that Git knows, or that hold a file that it knows. DVC works without Git: then none."""
     if not (searched := [str(path) for path in paths]):
         return set()
     listed = try_git(root, "ls-files", "-z", "--", *searched) or ""
@@ -115,7 +115,7 @@ def _in_git(root: Path, paths: Iterable[PurePosixPath]) -> set[PurePosixPath]:
 def _unmade(
     root: Path, folder: PurePosixPath, outs: Collection[PurePosixPath], around: Collection[PurePosixPath]
 ) -> Iterator[PurePosixPath]:
-    """What is in a folder and is neither an output nor holds one."""
+    """Yield the paths in a folder that are no outputs and hold none."""
     try:
         entries = sorted((root / folder).iterdir())
     except OSError:  # not made yet, or being replaced

@@ -27,60 +27,60 @@ def entries(root: Path) -> dict[str, dict[str, Any]]:
         return {}
     from nightjar.core.config import parse, read_text  # here, not above: pydantic takes long to load
 
-    whole = parse(read_text(path), path)
-    found = whole.get("stages") if isinstance(whole, dict) else None
-    return {str(name): entry for name, entry in (found or {}).items() if isinstance(entry, dict)}
+    document = parse(read_text(path), path)
+    stages = document.get("stages") if isinstance(document, dict) else None
+    return {str(name): entry for name, entry in (stages or {}).items() if isinstance(entry, dict)}
 
 
 def remove(root: Path, names: Collection[str]) -> None:
     """Remove entries from dvc.lock. Raises NightjarError if the file is not in the form that DVC writes."""
     path = root / LOCK_FILE
-    lines, heads, known = _blocks(path.read_text(encoding="utf-8"), path)
-    kept = [
+    lines, heads, names_there = _blocks(path.read_text(encoding="utf-8"), path)
+    kept_lines = [
         line
-        for at, name in enumerate(known)
+        for at, name in enumerate(names_there)
         if name not in names
         for line in lines[heads[at] : heads[at + 1]]
     ]
-    write_text(path, "".join([*lines[: heads[0]], *kept, *lines[heads[-1] :]]))
+    write_text(path, "".join([*lines[: heads[0]], *kept_lines, *lines[heads[-1] :]]))
 
 
 def write(
-    path: Path, stage: PipelineStage, rank: Mapping[str, int], known: dict[Path, str] | None = None
+    path: Path, stage: PipelineStage, rank: Mapping[str, int], texts: dict[Path, str] | None = None
 ) -> dict[str, Any] | None:
     """Write the entry of `stage` to its lock file `path`, and return it; None if that is not possible. Raises OSError.
 
     A new entry goes before the first with a higher `rank`. Stages that end in any order therefore leave a new file as
-    `dvc repro` does, if the ranks are its order. `known` keeps the text of a file that was checked or written here, so
+    `dvc repro` does, if the ranks are its order. `texts` keeps the text of a file that was checked or written here, so
     that it is not parsed again.
     """
     from dvc.stage.serialize import to_lockfile
     from dvc.utils.serialize import ParseError, dumps_yaml, parse_yaml
 
-    known = {} if known is None else known
+    texts = {} if texts is None else texts
     alone = dumps_yaml({"schema": "2.0", "stages": to_lockfile(stage)})
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else HEAD
         lines, heads, names = _blocks(text, path)
-        own = rank.get(stage.name, len(rank))
-        later = (at for at, name in enumerate(names) if rank.get(name, -1) > own)
+        place = rank.get(stage.name, len(rank))
+        later = (at for at, name in enumerate(names) if rank.get(name, -1) > place)
         new = stage.name not in names
         first = next(later, len(names)) if new else names.index(stage.name)
-        rest = lines[heads[first + (not new)] :]
-        after = "".join([*lines[: heads[first]], alone.removeprefix(HEAD), *rest])
+        following = lines[heads[first + (not new)] :]
+        after = "".join([*lines[: heads[first]], alone.removeprefix(HEAD), *following])
         names[first : first + (not new)] = [stage.name]
         entry: dict[str, Any] = parse_yaml(alone, path)["stages"][stage.name]
-        if known.get(path) == text:
+        if texts.get(path) == text:
             sound = _blocks(alone, path)[2] == [stage.name]
         else:
-            found = parse_yaml(after, path)["stages"]
-            sound = list(found) == names and found[stage.name] == entry
+            stages = parse_yaml(after, path)["stages"]
+            sound = list(stages) == names and stages[stage.name] == entry
     except (UnicodeError, ParseError, NightjarError):
         return None
     if not sound:
         return None
     write_text(path, after)
-    known[path] = after
+    texts[path] = after
     return entry
 
 

@@ -48,11 +48,11 @@ def outline_with(root: Path, file: Path, text: str) -> Graph:
 
 def find_root() -> Path:
     """The root of the DVC repository at the current folder or above it. Raises NightjarError if there is none."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
+    current = Path.cwd()
+    for folder in (current, *current.parents):
         if (folder / ".dvc").is_dir():
             return folder
-    raise NightjarError("not a DVC repository", here, "run from the project's root")
+    raise NightjarError("not a DVC repository", current, "run from the project's root")
 
 
 @contextlib.contextmanager
@@ -65,7 +65,7 @@ def opened(where: Path, locked: bool = True) -> Iterator[Repo]:
 
 
 def external_inputs(stages: Iterable[Any]) -> Iterator[Any]:
-    """What stages of DVC read and none of them makes: dependencies, and data that were added or imported."""
+    """Yield what stages of DVC read and none of them makes: dependencies, and data that were added or imported."""
     stages = list(stages)
     produced = [Path(out.fs_path) for stage in stages if stage.cmd for out in stage.outs]
     for stage in stages:
@@ -93,12 +93,12 @@ def inputs(root: Path, target: str, left_out: Collection[str] = ()) -> dict[str,
         if target not in named:
             fix = f"add it to dvc.yaml; there are: {', '.join(sorted(named)) or 'none'}"
             raise NightjarError("no such stage", target, fix)
-        found: dict[str, set[str]] = {}
+        hashes_by_path: dict[str, set[str]] = {}
         for item in external_inputs([named[target], *networkx.descendants(edges, named[target])]):
             path = project.path(item)
             if path not in left_out:
-                found.setdefault(path, set()).add(_input_hash(item, path))
-    return {path: " ".join(sorted(hashes)) for path, hashes in sorted(found.items())}
+                hashes_by_path.setdefault(path, set()).add(_input_hash(item, path))
+    return {path: " ".join(sorted(hashes)) for path, hashes in sorted(hashes_by_path.items())}
 
 
 def _input_hash(item: Any, path: str) -> str:

@@ -1,4 +1,4 @@
-"""What the ledger has of a night beside its verdicts: the commit, the machine, the parameters, and every score."""
+"""The facts of a night in the ledger, beside its verdicts: commit, machine, parameters, and every score."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def at_start(work: Path, start: Baseline) -> dict[str, Any]:
     """The facts that are known before anything runs, from the workspace at `work`: columns of LEDGER_RUN."""
     text = parameters(work / PARAMS_FILE)
     values = json.loads(text)
-    lock, known = work / LOCK_FILE, machine.describe()
+    lock, described = work / LOCK_FILE, machine.describe()
     names = {"processor": "cpu", "architecture": "machine"}
     return {
         "commit": start.commit,
@@ -39,9 +39,9 @@ def at_start(work: Path, start: Baseline) -> dict[str, Any]:
         "parameters": values,
         "parameters_sha256": sha256(text.encode()).hexdigest(),
         "seed": values["seed"] if isinstance(values.get("seed"), int) else None,
-        "versions": {"python": known.pop("python")}
+        "versions": {"python": described.pop("python")}
         | {it.name: it.version for it in map(metadata.distribution, ("nightjar", "dvc"))},
-        "hardware": {names.get(name, name): value for name, value in known.items()},
+        "hardware": {names.get(name, name): value for name, value in described.items()},
     }
 
 
@@ -57,10 +57,12 @@ def of_stages(work: Path, stages: Iterable[Stage]) -> tuple[dict[str, str], list
     versions: dict[str, str] = {}
     gpus: set[str] = set()
     for facts in (recorded(work / metric) for stage in stages for metric in stage.metrics):
-        if isinstance(found := facts.get("versions"), Mapping):
-            versions |= {str(name): str(version) for name, version in found.items()}
-        if isinstance(found := facts.get("machine"), Mapping) and isinstance(found.get("gpus"), list):
-            gpus |= set(map(str, found["gpus"]))
+        if isinstance(recorded_value := facts.get("versions"), Mapping):
+            versions |= {str(name): str(version) for name, version in recorded_value.items()}
+        if isinstance(recorded_value := facts.get("machine"), Mapping) and isinstance(
+            recorded_value.get("gpus"), list
+        ):
+            gpus |= set(map(str, recorded_value["gpus"]))
     return versions, sorted(gpus)
 
 
@@ -94,21 +96,21 @@ def has_questions(artifact: Path) -> bool:
 
 def _contents(work: Path, stages: Sequence[Stage]) -> dict[tuple[str, ...], str]:
     """For every question that the stages read a digest of its parts and references, by KEY."""
-    found = {}
+    digests = {}
     for path in sorted({work / dep for stage in stages for dep in stage.deps}):
         if has_questions(path):
             for row in tables.read_rows(path, contracts.QUESTIONS, [*KEY, "parts", "references"]):
                 parts = parse_at(
                     row["parts"], path / contracts.QUESTIONS.name, "write parts as a JSON object"
                 )
-                found[question(row)] = content(parts, row["references"])
-    return found
+                digests[question(row)] = content(parts, row["references"])
+    return digests
 
 
 def content(parts: Any, references: Sequence[str]) -> str:
     """A digest of a question. Parts that are an input alone have the digest that earlier versions wrote of it."""
-    own = parts["input"] if isinstance(parts, Mapping) and parts.keys() == {"input"} else parts
-    text = json.dumps([own, list(references)], ensure_ascii=False, sort_keys=True)
+    text_parts = parts["input"] if isinstance(parts, Mapping) and parts.keys() == {"input"} else parts
+    text = json.dumps([text_parts, list(references)], ensure_ascii=False, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -123,18 +125,18 @@ def stage_facts(
     benchmark's card (None if its facts name none), its seconds, and the facts of the sample that it read.
     """
     lock = lock_file.entries(work)
-    found = {}
+    facts_by_stage = {}
     for stage in stages:
         params = lock.get(stage.name, {}).get("params") or {}
         cards = [recorded(work / metric).get("card") for metric in stage.metrics]
-        found[stage.name] = {
+        facts_by_stage[stage.name] = {
             "params": {key: value for file in params.values() for key, value in _leaves("", file)},
             "benchmarks": benchmarks.get(stage.name, []),
             "card": next((card.get("version") for card in cards if isinstance(card, Mapping)), None),
             "seconds": round(results[stage.name].seconds, 3),
             **sample.get(stage.name, {}),
         }
-    return found
+    return facts_by_stage
 
 
 def _leaves(path: str, value: Any) -> Iterable[tuple[str, Any]]:

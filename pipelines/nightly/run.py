@@ -72,21 +72,21 @@ def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due
         return End("skipped", later)
     with contextlib.ExitStack() as held:
         if session.prepared is not None:
-            whole, settings, outcome = session.prepared
+            graph_before, settings, outcome = session.prepared
         else:
             held.enter_context(
                 lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED)
             )
             settings = Nightly.load(root / PARAMS_FILE)
             ledgers.prepare(root / settings.ledger)
-            whole, outcome = graphs.read(root), Outcome()
-        graph, started, name = selected(whole, settings.stages), datetime.now(UTC), new_name()
+            graph_before, outcome = graphs.read(root), Outcome()
+        graph, started, name = selected(graph_before, settings.stages), datetime.now(UTC), new_name()
         session.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
         try:
             with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it is between rebuilds
                 reference = _ready(root / settings.ledger, outcome, session)
                 scratch = held.enter_context(Scratch(root, baseline(root)))
-            night = Night(graph, whole, scratch.path, root / paths.LOGS / name, session)
+            night = Night(graph, graph_before, scratch.path, root / paths.LOGS / name, session)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
             facts |= {"run": name, "started": started, "accepted": accept}
             facts |= {"against": None, "stages": {}}

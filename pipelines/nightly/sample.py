@@ -51,9 +51,9 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
     if not settings.minutes or not sources:
         return {}, ""
     budget, minimum = 60 * settings.minutes, MINIMUM
-    known = {path: before.get(source.stages[0], {}).get("limit") for path, source in sources.items()}
-    limits = known
-    if None in known.values() or not _fits(sources, limits, budget):
+    earlier_limits = {path: before.get(source.stages[0], {}).get("limit") for path, source in sources.items()}
+    limits = earlier_limits
+    if None in earlier_limits.values() or not _fits(sources, limits, budget):
         sizes = range(minimum, max(minimum, *(source.count(2**63) for source in sources.values())) + 1)
         fitting = bisect_right(
             sizes, DRAWN * budget, key=lambda size: _seconds(sources, _limits(sources, size, minimum))
@@ -65,7 +65,7 @@ def draw(night: Night, settings: Nightly, before: Mapping[str, Any]) -> tuple[di
         facts |= {name: {"limit": limits[path], "questions": count} for name in source.stages}
         if count < source.count(2**63):
             replace_by_subset(night.work / path, source.tasks, limits[path], 0)
-    if limits == known:
+    if limits == earlier_limits:
         return facts, ""
     counts = ", ".join(f"{source.count(limits[path])} of {path}" for path, source in sources.items())
     expected = duration(_seconds(sources, limits))
@@ -78,7 +78,7 @@ def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
         for dep in stage.deps:
             if has_questions(night.work / dep):
                 readers.setdefault(dep, []).append(stage.name)
-    expected, found = history.expected(night.whole.root), {}
+    expected, sources = history.expected(night.project_graph.root), {}
     for path, names in sorted(readers.items()):
         rows = tables.read_rows(night.work / path, contracts.QUESTIONS, ["task_id"])
         tasks = Counter(row["task_id"] for row in rows)
@@ -86,12 +86,12 @@ def _sources(night: Night, before: Mapping[str, Any]) -> dict[str, Source]:
         seconds = [one["seconds"] / _questions(one) for one in measured.values()]
         others = [name for name in names if name not in measured]
         seconds += [expected[name] / len(rows) for name in others if name in expected]
-        found[path] = Source(tasks, names, sum(seconds) if expected.keys() >= set(others) else None)
-    return found
+        sources[path] = Source(tasks, names, sum(seconds) if expected.keys() >= set(others) else None)
+    return sources
 
 
 def _questions(facts: Mapping[str, Any]) -> int:
-    """How many questions a stage of an earlier night read; entries of earlier versions call them `asked`."""
+    """Return how many questions a stage of an earlier night read; entries of earlier versions call them `asked`."""
     return int(facts.get("questions", facts.get("asked", 0)))
 
 
@@ -109,5 +109,5 @@ def _seconds(sources: Mapping[str, Source], limits: Mapping[str, int]) -> float:
 
 
 def _fits(sources: Mapping[str, Source], limits: Mapping[str, int], budget: float) -> bool:
-    whole = all(limits[path] >= max(source.tasks.values()) for path, source in sources.items())
-    return (0 if whole else LEAST * budget) <= _seconds(sources, limits) <= budget
+    all_questions = all(limits[path] >= max(source.tasks.values()) for path, source in sources.items())
+    return (0 if all_questions else LEAST * budget) <= _seconds(sources, limits) <= budget

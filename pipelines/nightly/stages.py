@@ -34,10 +34,10 @@ class Scratch(Clone):
 
 @dataclass(frozen=True)
 class Night:
-    """A night in progress: `graph` has the stages that run, a part of `whole`, in the clone `work`."""
+    """A night in progress: `graph` has the stages that run, a part of `project_graph`, in the clone `work`."""
 
     graph: Graph
-    whole: Graph
+    project_graph: Graph
     work: Path
     logs: Path
     session: Session
@@ -49,29 +49,31 @@ class Cancelled(Exception):
 
 def selected(graph: Graph, names: Sequence[str]) -> Graph:
     """The stages that are run again. Raises NightjarError if there are none."""
-    found = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in names}
-    if not found:
-        known = ", ".join(graph.stages) or "none"
+    stages = {name: stage for name, stage in graph.stages.items() if StageName.of(name).group in names}
+    if not stages:
+        names_there = ", ".join(graph.stages) or "none"
         what = f"no stage is named {' or '.join(names)}"
-        raise NightjarError(what, "nightly.stages", f"name some of: {known}")
-    return Graph(graph.root, found)
+        raise NightjarError(what, "nightly.stages", f"name some of: {names_there}")
+    return Graph(graph.root, stages)
 
 
-def needed(graph: Graph, whole: Graph) -> list[str]:
-    """What the stages of `graph`, a part of `whole`, read on this machine and none of them makes.
+def needed(graph: Graph, project_graph: Graph) -> list[str]:
+    """Return what the stages of `graph`, a part of `project_graph`, read on this machine and none of them makes.
 
     A folder around outputs is not an output itself: the outputs in it are needed.
     """
-    own = [Path(path) for stage in graph.stages.values() for path in stage.outs]
-    outs = [Path(path) for stage in whole.stages.values() for path in stage.outs]
+    made_paths = [Path(path) for stage in graph.stages.values() for path in stage.outs]
+    outs = [Path(path) for stage in project_graph.stages.values() for path in stage.outs]
     deps = {Path(dep) for stage in graph.stages.values() for dep in stage.deps if "://" not in dep}
-    found = {path for dep in deps for path in [out for out in outs if dep in out.parents] or [dep]}
-    return sorted(path.as_posix() for path in found if not any(path.is_relative_to(it) for it in own))
+    read_paths = {path for dep in deps for path in [out for out in outs if dep in out.parents] or [dep]}
+    return sorted(
+        path.as_posix() for path in read_paths if not any(path.is_relative_to(it) for it in made_paths)
+    )
 
 
 def take(night: Night, pull: bool) -> None:
     """Check what the stages need out of the DVC cache, or pull it. Raises NightjarError or Cancelled."""
-    absent = [path for path in needed(night.graph, night.whole) if not (night.work / path).exists()]
+    absent = [path for path in needed(night.graph, night.project_graph) if not (night.work / path).exists()]
     if not absent:
         return
     command = "pull" if pull else "checkout"

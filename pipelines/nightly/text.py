@@ -8,7 +8,7 @@ from typing import Any
 
 from nightjar.benchmarks.score_table import difference_text, number_text, track_title
 from nightjar.core.display import counted_as, p
-from pipelines.graph.graph import some
+from pipelines.graph.graph import first_few
 from pipelines.project.text import plain, table
 
 # The order in which verdicts are reported.
@@ -61,8 +61,8 @@ def _entries(rows: Sequence[Row], named: bool) -> str:
         for row in rows:
             by_system.setdefault(row["system"], []).append(row)
         return "; ".join(map(_entry, by_system.values()))
-    reasons = _some(row["reason"] for row in rows if row["reason"])
-    systems = _some(f"{row['system']} {track_title(row)}" for row in rows)
+    reasons = _first_texts(row["reason"] for row in rows if row["reason"])
+    systems = _first_texts(f"{row['system']} {track_title(row)}" for row in rows)
     return f"{systems}{f' ({reasons})' if reasons else ''}" if named else reasons
 
 
@@ -74,8 +74,8 @@ def _entry(rows: Sequence[Row]) -> str:
     return f"{text} and {more} more" if more else text
 
 
-def _some(texts: Iterable[str]) -> str:
-    return some(list(dict.fromkeys(texts)), "; ")
+def _first_texts(texts: Iterable[str]) -> str:
+    return first_few(list(dict.fromkeys(texts)), "; ")
 
 
 # The columns of `groups` with numbers.

@@ -13,7 +13,7 @@ from nightjar.benchmarks.mean_verdicts import judge_all
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
-from pipelines.graph.graph import some
+from pipelines.graph.graph import first_few
 from pipelines.nightly import declines
 from pipelines.nightly.facts import question
 from pipelines.project.names import StageName
@@ -91,11 +91,13 @@ def _declines(
                 since[cell] = run.facts["run"]
         if run.facts["accepted"]:
             break
-    found = declines.declined({cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha)
+    declined_cells = declines.declined(
+        {cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha
+    )
     return {
         cell: f"slow decline since {since[cell]}, {number(row['value'], 2, signed=True)} over "
         f"{len(series[cell])} nights, p {p(row['p_corrected'])}"
-        for cell, row in found.items()
+        for cell, row in declined_cells.items()
     }
 
 
@@ -115,7 +117,7 @@ def _differs(facts: Mapping[str, Any], run: Reference, cell: verdict.Cell) -> st
 
 
 def other_evaluation(now: Mapping[str, Any], before: Mapping[str, Any], benchmark: str, system: str) -> str:
-    """How two runs' evaluations of a system differ, by their facts of stages; empty if in nothing that counts.
+    """Say how two runs' evaluations of a system differ, by their facts of stages; empty if in nothing that counts.
 
     The parameters and the version of the card count of the stage that scored the benchmark, and the parameters of the
     stage named after benchmark and system.
@@ -125,13 +127,13 @@ def other_evaluation(now: Mapping[str, Any], before: Mapping[str, Any], benchmar
         return f"another version of the benchmark: {versions[0]} → {versions[1]}"
     ours, theirs = (_parameters(stages, benchmark, system) for stages in (now, before))
     differ = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key, ()) != theirs.get(key, ()))
-    shown = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ]
-    return f"other parameters: {some(shown, ', ')}" if differ else ""
+    changes = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ]
+    return f"other parameters: {first_few(changes, ', ')}" if differ else ""
 
 
 def _recorded(stages: Mapping[str, Any], benchmark: str, name: str) -> Any:
-    found = (it.get(name) for it in stages.values() if benchmark in it.get("benchmarks", ()))
-    return next((value for value in found if value is not None), None)
+    values = (it.get(name) for it in stages.values() if benchmark in it.get("benchmarks", ()))
+    return next((value for value in values if value is not None), None)
 
 
 def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[str, Any]:
@@ -141,13 +143,13 @@ def _parameters(stages: Mapping[str, Any], benchmark: str, system: str) -> dict[
     looks for effects of other models and code, and compares questions by their content. Earlier versions had parameters
     of intervals, evaluate.*.
     """
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     item = StageName.predict(benchmark, system).item
     for name, facts in stages.items():
         if benchmark in facts.get("benchmarks", ()) or StageName.of(name).item == item:
-            found |= facts.get("params", {})
+            parameters |= facts.get("params", {})
     neutral = {"threads", *(f"benchmarks.{benchmark}.{name}" for name in ("code", "data", "split"))}
-    return {key: found[key] for key in found if key not in neutral and not _NEUTRAL.match(key)}
+    return {key: parameters[key] for key in parameters if key not in neutral and not _NEUTRAL.match(key)}
 
 
 # How a system is asked counts of its line.

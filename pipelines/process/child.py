@@ -40,10 +40,10 @@ def identity(pid: int) -> str:
     return f"{_boot()}-{fields[19]}" if fields else ""
 
 
-def alive(pid: int, known: str) -> bool:
-    """Whether the process with the identity `known` runs. A zombie does not."""
+def alive(pid: int, identity_text: str) -> bool:
+    """Return true if the process with the identity `identity_text` runs. A zombie does not."""
     fields = _stat(pid)
-    return bool(fields) and fields[0] not in ("Z", "X") and identity(pid) == known
+    return bool(fields) and fields[0] not in ("Z", "X") and identity(pid) == identity_text
 
 
 def _stat(pid: int) -> list[str]:
@@ -66,7 +66,7 @@ class Child(subprocess.Popen[bytes]):
     """`command` in a session and process group of its own, under a guard (guard.py). Popen gets `more`.
 
     `pid` is the process of the guard, and the number of the group. The whole group gets TERM, and KILL after `grace`
-    seconds, when `end` is called or when this process dies for any reason. A process that the command leaves in the
+    seconds, when `close` is called or when this process dies for any reason. A process that the command leaves in the
     group is ended too. Used as a context manager, it ends with the block. Raises OSError if no process can be started;
     a command that cannot be started has the exit status 127.
 
@@ -99,7 +99,7 @@ class Child(subprocess.Popen[bytes]):
             os.close(theirs)
 
     def __exit__(self, *_: object) -> None:
-        self.end()
+        self.close()
 
     def poll(self) -> int | None:
         """The exit status of the command, 128 + N after signal N; None while it runs."""
@@ -117,7 +117,7 @@ class Child(subprocess.Popen[bytes]):
             os.killpg(self.pid, signal.SIGKILL)
         return 128 - code
 
-    def end(self) -> int:
+    def close(self) -> int:
         """End the group, wait for it, and close the pipes. Returns the exit status."""
         if self._hold >= 0:
             os.close(self._hold)
@@ -135,7 +135,7 @@ class Child(subprocess.Popen[bytes]):
 
 
 class Output:
-    """What commands write: all of it goes to the file `log`, and in batches of lines to `lines`."""
+    """The output of commands: all of it goes to the file `log`, and in batches of lines to `lines`."""
 
     def __init__(self, log: Path, lines: Lines | None = None) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -164,24 +164,24 @@ class Output:
 
         What the command left running does not end the output: it is read until the command and its group have ended.
         """
-        stream, rest, batch = child.stdout, b"", list[str]()
-        passed, over = time.monotonic(), stream is None
-        while stream is not None and not over:
-            over = stop.is_set() or child.poll() is not None  # asked first: what it wrote last is read
-            if select.select([stream], [], [], 0.0 if over else 0.1)[0]:
+        stream, partial, batch = child.stdout, b"", list[str]()
+        passed, ended = time.monotonic(), stream is None
+        while stream is not None and not ended:
+            ended = stop.is_set() or child.poll() is not None  # asked first: what it wrote last is read
+            if select.select([stream], [], [], 0.0 if ended else 0.1)[0]:
                 data = os.read(stream.fileno(), LONGEST_LINE)
-                over = not data or stop.is_set()
-                *whole, rest = (rest + data).split(b"\n")
-                batch += map(cleaned, whole)
-            if rest and (over or len(rest) > LONGEST_LINE):
-                batch, rest = [*batch, cleaned(rest)], b""
+                ended = not data or stop.is_set()
+                *complete, partial = (partial + data).split(b"\n")
+                batch += map(cleaned, complete)
+            if partial and (ended or len(partial) > LONGEST_LINE):
+                batch, partial = [*batch, cleaned(partial)], b""
             now = time.monotonic()
-            if batch and (over or now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
+            if batch and (ended or now - passed >= BATCH_SECONDS or len(batch) >= BATCH_LINES):
                 self._pass_on(batch)
                 batch, passed = [], now
         while child.poll() is None and not stop.wait(0.05):
             pass
-        return child.end()
+        return child.close()
 
     def _pass_on(self, batch: list[str]) -> None:
         self.write(batch)
@@ -196,13 +196,13 @@ def cleaned(line: bytes) -> str:
     return text.rsplit("\r", 1)[-1].rstrip()
 
 
-def end_group(number: int, known: str, grace: float = GRACE) -> None:
-    """End the process group `number`, whose leader has the identity `known`: TERM, and KILL after `grace` seconds."""
+def end_group(number: int, identity_text: str, grace: float = GRACE) -> None:
+    """End the process group `number`, whose leader has this identity: TERM, and KILL after `grace` seconds."""
     for which in (signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + grace
-        if alive(number, known):
+        if alive(number, identity_text):
             os.killpg(number, which)
-        while alive(number, known) and time.monotonic() < deadline:
+        while alive(number, identity_text) and time.monotonic() < deadline:
             time.sleep(0.05)
 
 

@@ -63,8 +63,8 @@ def start(command: list[str]) -> int:
 def end(child: int, number: signal.Signals, seconds: float) -> None:
     """Wait until the group has ended. KILL is sent again in each step, for a process may have forked meanwhile."""
     deadline = time.monotonic() + seconds
-    while (left := members(child)) and time.monotonic() < deadline:
-        for pid in left if number == signal.SIGKILL else ():
+    while (remaining := members(child)) and time.monotonic() < deadline:
+        for pid in remaining if number == signal.SIGKILL else ():
             try:
                 os.kill(pid, number)
             except ProcessLookupError:
@@ -74,16 +74,16 @@ def end(child: int, number: signal.Signals, seconds: float) -> None:
 
 def members(child: int) -> list[int]:
     """The processes of the guard's group that have not ended, and the command, which may have left the group."""
-    own, group, found = os.getpid(), os.getpgrp(), []
+    guard, group, pids = os.getpid(), os.getpgrp(), []
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):  # noqa: PTH208 pathlib loads slowly
         try:
-            if pid != own and (pid == child or os.getpgid(pid) == group):
+            if pid != guard and (pid == child or os.getpgid(pid) == group):
                 with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
                     if file.read().rpartition(b") ")[2][:1] not in b"ZX":
-                        found.append(pid)
+                        pids.append(pid)
         except OSError:  # it ended in the meantime
             continue
-    return found
+    return pids
 
 
 if __name__ == "__main__":

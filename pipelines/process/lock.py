@@ -94,8 +94,8 @@ def locked(
             break
         except LockTaken as taken:
             if not wait:
-                known = {"pid", "since"} <= taken.holder.keys()
-                since = " (process {pid}, since {since})".format_map(taken.holder) if known else ""
+                named = {"pid", "since"} <= taken.holder.keys()
+                since = " (process {pid}, since {since})".format_map(taken.holder) if named else ""
                 raise LockHeld(f"{what} is running{since}", name, fix) from None
         if stop is not None and stop.is_set():
             raise WaitStopped

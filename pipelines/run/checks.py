@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """What is checked of a stage, or of a folder: its `artifacts`, made from those that are `near`, the stage's facts
-    where they are known, and what is wrong with its metrics files, by name. Paths are from the root of the repository.
+    """The `artifacts` of a stage, or of a folder, that are checked, and those `near` that they were made from.
+
+    `facts` are the stage's where they are known, and `faults` what is wrong with its metrics files, by name. Paths are
+    from the root of the repository.
     """
 
     name: str
@@ -40,27 +42,27 @@ class Made:
     faults: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def by(cls, stage: Stage, here: Path) -> Made:
-        """What `stage` has made; `here` leads to the root."""
-        facts, faults = read_facts(here, stage.metrics)
+    def by(cls, stage: Stage, root: Path) -> Made:
+        """Return what `stage` has made; `root` leads to the root of the repository."""
+        facts, faults = read_facts(root, stage.metrics)
         counted = (facts or {}).get("tables") or {}
-        if not any(name in counted or (here / name).is_dir() for name in stage.outs):
+        if not any(name in counted or (root / name).is_dir() for name in stage.outs):
             return cls(stage.name, [], [], stage.metrics, facts, faults)
         # Here, not above: a stage without tables needs no Arrow, which takes long to load.
         from nightjar.core.checks import is_artifact
 
-        artifacts = [name for name in stage.outs if name in counted or is_artifact(here / name)]
-        near = [name for name in stage.deps if is_artifact(here / name)]
+        artifacts = [name for name in stage.outs if name in counted or is_artifact(root / name)]
+        near = [name for name in stage.deps if is_artifact(root / name)]
         return cls(stage.name, artifacts, near, stage.metrics, facts, faults)
 
-    def check(self, here: Path, shared_inputs: int) -> list[BrokenRule]:
+    def check(self, root: Path, shared_inputs: int) -> list[BrokenRule]:
         """Everything that is wrong with it."""
         from nightjar.core.checks import check_stage
         from nightjar.core.rules import BrokenRule
 
         fix = "rebuild it: nightjar rebuild"
         faults = [BrokenRule("facts", "", what, fix, artifact=name) for name, what in self.faults.items()]
-        return faults + check_stage(self.artifacts, self.near, self.facts, shared_inputs, here)
+        return faults + check_stage(self.artifacts, self.near, self.facts, shared_inputs, root)
 
 
 def checked(root: Path, stage: Stage, result: Result) -> Result:
@@ -68,24 +70,24 @@ def checked(root: Path, stage: Stage, result: Result) -> Result:
 
     Paths in the findings are from the current folder. Raises NightjarError for a bad group `checks` in params.yaml.
     """
-    here = Path(os.path.relpath(root))
-    made, failed_before = Made.by(stage, here), _before(root, stage.name).get("passed") is False
-    if not (made.artifacts or made.faults or failed_before):
+    relative_root = Path(os.path.relpath(root))
+    outputs, failed_before = Made.by(stage, relative_root), _before(root, stage.name).get("passed") is False
+    if not (outputs.artifacts or outputs.faults or failed_before):
         return result
     from nightjar.params.drivers import Checks  # here, not above: pydantic takes long to load
 
     began = time.monotonic()
-    findings = made.check(here, Checks.load(here / PARAMS_FILE).shared_inputs)
+    findings = outputs.check(relative_root, Checks.load(relative_root / PARAMS_FILE).shared_inputs)
     lines = [str(it) for it in findings]
-    if made.artifacts:
+    if outputs.artifacts:
         lines.append(
-            f"checked {counted_as(len(made.artifacts), 'artifact')} in {time.monotonic() - began:.2f} s"
+            f"checked {counted_as(len(outputs.artifacts), 'artifact')} in {time.monotonic() - began:.2f} s"
         )
     blocking = [it for it in findings if it.blocks]
     verdict = {"stage": stage.name, "passed": not blocking, "findings": [it.as_dict() for it in findings]}
     write_text(_file(root, stage.name), json.dumps(verdict, ensure_ascii=False, indent=1) + "\n")
     findings_table = (
-        tuple(_table(stage.name, findings, len(made.artifacts))) if findings or failed_before else ()
+        tuple(_table(stage.name, findings, len(outputs.artifacts))) if findings or failed_before else ()
     )
     result = replace(result, lines=tuple(lines), findings=findings_table or result.findings)
     if blocking:
@@ -107,14 +109,14 @@ def affected(graph: Graph, checked: bool = True) -> list[str]:
     return [name for name in graph.stages if name in names]
 
 
-def read_facts(here: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | None, dict[str, str]]:
+def read_facts(root: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | None, dict[str, str]]:
     """The facts of a stage, from the first of its `metrics` files that has any, and what is wrong with those files, by
     name. A file outside of data/metrics may be of any other kind: it must only hold a JSON object, if it is JSON.
     """
     facts, faults = None, {}
     for name in metrics:
         try:
-            values = _facts(here / name, name)
+            values = _facts(root / name, name)
         except (OSError, ValueError) as error:
             faults[name] = " ".join(str(error).split())
         else:
@@ -124,10 +126,10 @@ def read_facts(here: Path, metrics: Iterable[str]) -> tuple[dict[str, Any] | Non
 
 def _facts(file: Path, name: str) -> dict[str, Any] | None:
     """The facts in a metrics file, None for metrics of another kind. Raises ValueError for what is no such file."""
-    if (here := kind(file)) != FILE:
-        raise ValueError(f"is {here}" if here else "is missing")
-    own = Path(name).parent == paths.METRICS
-    if file.suffix != ".json" and not own:
+    if (file_kind := kind(file)) != FILE:
+        raise ValueError(f"is {file_kind}" if file_kind else "is missing")
+    has_facts = Path(name).parent == paths.METRICS
+    if file.suffix != ".json" and not has_facts:
         return None
     from stages._runtime.facts import ROWS, fault  # here, not above: Arrow takes long to load
 
@@ -135,24 +137,30 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     values = exact(data)
     if not isinstance(values, dict):
         raise ValueError("not a JSON object")
-    if not own and not values.keys() >= set(ROWS):
+    if not has_facts and not values.keys() >= set(ROWS):
         return None
     facts: dict[str, Any] = parse(data, constants=True)
-    if wrong := fault(facts, (*ROWS, "stage") if own else ROWS):
+    if wrong := fault(facts, (*ROWS, "stage") if has_facts else ROWS):
         raise ValueError(wrong)
-    if own and paths.metrics_file(facts["stage"]).name != file.name:
+    if has_facts and paths.metrics_file(facts["stage"]).name != file.name:
         raise ValueError(f"these are the facts of {quote_short(facts['stage'], quoted=False)}")
     return facts
 
 
-def _table(stage: str, found: Iterable[BrokenRule], artifacts: int) -> Iterator[dict[str, Any]]:
+def _table(stage: str, findings: Iterable[BrokenRule], artifacts: int) -> Iterator[dict[str, Any]]:
     """The rows of the table that shows what was found: a line a finding, and one for each offending row below it."""
-    for it in found:
-        head = {"check": it.check, "where": it.where, "what": it.what, "rows": it.count, "to do": it.fix}
-        yield {**head, "verdict": "failed" if it.blocks else "worth a look", "example": ""}
-        for row in it.rows:
+    for finding in findings:
+        head = {
+            "check": finding.check,
+            "where": finding.where,
+            "what": finding.what,
+            "rows": finding.count,
+            "to do": finding.fix,
+        }
+        yield {**head, "verdict": "failed" if finding.blocks else "worth a look", "example": ""}
+        for row in finding.rows:
             yield {**dict.fromkeys([*head, "verdict"], ""), "example": json.dumps(row, ensure_ascii=False)}
-    if not found:
+    if not findings:
         where = f"{counted_as(artifacts, 'artifact')} of {stage}"
         yield {"check": "all", "where": where, "what": "nothing found", "verdict": "passed"}
 

@@ -124,14 +124,14 @@ class Clone:
         """
         write_text(self.path / PARAMS_FILE, params)
         with Stages(self.path) as stages:
-            whole = Graph(self.root, graphs.read(self.path).only([target]).stages)
-            return execute(Run(whole, stages, logs, listen, stop, keep_going=False, clone=self.path))
+            graph = Graph(self.root, graphs.read(self.path).only([target]).stages)
+            return execute(Run(graph, stages, logs, listen, stop, keep_going=False, clone=self.path))
 
     def save(self, name: str, target: str, message: str, log: Path, stop: threading.Event) -> None:
         """Save the result of the last run as the experiment `name`. Raises NightjarError if DVC cannot."""
         command = ["exp", "save", "--force", "--name", name, "--message", message, target]
-        known = os.environ.get("GIT_AUTHOR_NAME") or try_git(self.root, "config", "user.email")
-        ended = dvc(command, self.path, log, stop, {} if known else _AUTHOR)
+        author = os.environ.get("GIT_AUTHOR_NAME") or try_git(self.root, "config", "user.email")
+        ended = dvc(command, self.path, log, stop, {} if author else _AUTHOR)
         if ended.state != "ran":
             raise NightjarError(f"DVC could not save the experiment: {ended.error}", name, f"see {log}")
         reference = ref(self.start.commit, name)
@@ -144,10 +144,10 @@ def ref(commit: str, name: str) -> str:
 
 
 def saved(root: Path, commit: str, names: Iterable[str]) -> dict[str, str]:
-    """Those of the experiments `names` that exist, with their commits."""
+    """Return the commits of those experiments `names` that exist."""
     listed = git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/exps").splitlines()
-    known = dict(line.split(" ", 1) for line in listed)
-    return {name: known[ref(commit, name)] for name in names if ref(commit, name) in known}
+    commits = dict(line.split(" ", 1) for line in listed)
+    return {name: commits[ref(commit, name)] for name in names if ref(commit, name) in commits}
 
 
 def remove(root: Path, folder: Path = paths.STUDY_CLONE) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipelines.graph.graph import Graph
 
 # Commands of Nightjar's own stages, which read all of params.yaml; other repositories have others.
-OWN = "python -m stages."
+STAGE_COMMAND = "python -m stages."
 LAUNCHERS = Path("profiles/accelerate")
 
 
@@ -29,8 +29,8 @@ def check(graph: Graph) -> None:
     Checks.load(graph.root / PARAMS_FILE)
     shards.check(graph, resources.needs(graph, Rebuild.load(graph.root / PARAMS_FILE)))
     ahead = [stage for stage in graph.stages.values() if stage.state in ("would run", "follows")]
-    own = [stage.name for stage in ahead if stage.command.startswith(OWN)]
-    if not own:
+    names = [stage.name for stage in ahead if stage.command.startswith(STAGE_COMMAND)]
+    if not names:
         return
     # Here, not above: cards and tools take long to load.
     from nightjar.benchmarks import registry
@@ -40,13 +40,17 @@ def check(graph: Graph) -> None:
     params = load(file)
     registry.check(params, file)
     tools.check(params, file)
-    for name in own:
-        it = StageName.of(name)
-        if it.stage == "train":
-            params.train.check(it.item, file)
+    for name in names:
+        stage_name = StageName.of(name)
+        if stage_name.stage == "train":
+            params.train.check(stage_name.item, file)
             _check_launcher(params.train.launcher, graph.root)
         none = params.split.supervised_instances_per_task == 0
-        if it.stage == "encode" and none and params.train.recipe(it.item).data == "supervised":
+        if (
+            stage_name.stage == "encode"
+            and none
+            and params.train.recipe(stage_name.item).data == "supervised"
+        ):
             what = f"split.supervised_instances_per_task = 0 leaves {name} nothing to train on"
             raise NightjarError(what, file, "set it higher, or name the stages to rebuild without this one")
 
@@ -55,11 +59,11 @@ def check_project(params: Params, root: Path, where: object) -> None:
     """Raise NightjarError for a setting that names what the project at `root` does not have."""
     _check_launcher(params.train.launcher, root, installed=False)
     graph = read_optional(root / "dvc.yaml").get("stages")
-    known = sorted(map(str, graph)) if isinstance(graph, dict) else []
-    missing = [name for name in params.nightly.stages if name not in known]
-    if known and missing:
+    stage_names = sorted(map(str, graph)) if isinstance(graph, dict) else []
+    missing = [name for name in params.nightly.stages if name not in stage_names]
+    if stage_names and missing:
         what = f"nightly.stages names {missing[0]!r}, which dvc.yaml does not have"
-        raise NightjarError(what, where, f"name some of: {', '.join(known)}")
+        raise NightjarError(what, where, f"name some of: {', '.join(stage_names)}")
 
 
 def _check_launcher(name: str, root: Path, installed: bool = True) -> None:

@@ -83,7 +83,7 @@ def params_text(values: Mapping[str, Any]) -> str:
 
 
 class _Representer(RoundTripRepresenter):
-    """How values are written. A class of its own: DVC writes its files with the one of ruamel.yaml."""
+    """The style of values. It is a class of its own, because DVC writes its files with the one of ruamel.yaml."""
 
 
 _Representer.add_representer(
@@ -114,18 +114,18 @@ def _styled(value: Any, depth: int = 0) -> Any:
 
 
 def _old(target: Path) -> dict[str, Any]:
-    """What params.yaml holds now; nothing if it is not there or broken, for then it is to be replaced."""
+    """Return the values of params.yaml; none if it is missing or broken, because it is to be replaced then."""
     try:
         return read_yaml(target)
     except NightjarError:
         return {}
 
 
-def setting(given: str) -> tuple[str, Any]:
+def setting(argument: str) -> tuple[str, Any]:
     """The key and the value of "KEY=VALUE", the value in YAML. Raises NightjarError for anything else."""
-    key, sign, text = given.partition("=")
+    key, sign, text = argument.partition("=")
     if not sign or not key:
-        raise NightjarError(f"{quote_short(given)} is not KEY=VALUE", "--set", "such as --set seed=7")
+        raise NightjarError(f"{quote_short(argument)} is not KEY=VALUE", "--set", "such as --set seed=7")
     key = key.strip()
     where = f"--set {key}"
     if len(text) > LONGEST_VALUE:

@@ -43,9 +43,9 @@ def begun(
     with contextlib.ExitStack() as held:
         if session.prepared is None:
             held.enter_context(lock.rebuild_lock(root, wait, stop, lock.WAIT_SERVED))
-        whole = session.prepared or graphs.read(root)
+        project_graph = session.prepared or graphs.read(root)
         stages = held.enter_context(Stages(root))
-        graph, artifacts = whole.only(targets), Artifacts(whole, session)
+        graph, artifacts = project_graph.only(targets), Artifacts(project_graph, session)
         logs = root / paths.LOGS / new_name()
         listen = listeners(session.listen, artifacts.add)
         run = Run(graph, stages, logs, listen, stop, jobs, keep_going)
@@ -53,9 +53,9 @@ def begun(
         if what := graph.blocked():  # a rebuild on the terminal was refused before
             session.log(what, "warning")
         yield run
-        _bring_back(whole, run.results, logs, stop)
+        _bring_back(project_graph, run.results, logs, stop)
         artifacts.report(graph, run.results)
-        session.end = End.of(run.results.values(), run.cancelled)
+        session.run_end = End.of(run.results.values(), run.cancelled)
 
 
 def name(graph: Graph) -> str:
@@ -76,8 +76,8 @@ def name(graph: Graph) -> str:
     return f"{counted_as(len(stages), 'stage')}: {first}{more}"
 
 
-def _bring_back(whole: Graph, results: Mapping[str, Result], logs: Path, stop: threading.Event) -> None:
+def _bring_back(graph: Graph, results: Mapping[str, Result], logs: Path, stop: threading.Event) -> None:
     """Restore the last report if its stage failed: DVC has removed it before the stage ran."""
-    for name in report_stages(whole):
+    for name in report_stages(graph):
         if name in results and results[name].state == "failed":
-            dvc(["checkout", "--force", name], whole.root, logs / "checkout.log", stop)
+            dvc(["checkout", "--force", name], graph.root, logs / "checkout.log", stop)

@@ -27,20 +27,20 @@ def report_stages(graph: Graph) -> list[str]:
     return [stage.name for stage in graph.stages.values() if any(map(HEADLINE.is_relative_to, stage.outs))]
 
 
-def stale(whole: Graph, results: Iterable[Result]) -> str:
+def stale(graph: Graph, results: Iterable[Result]) -> str:
     """One line that says why the scores of the last report may not hold after a run with these `results`, and which
     command renews them. Empty if they hold, or if there are none.
 
-    `whole` is the graph before the run. The scores hold if the stage that makes the report and those before it ended
+    `graph` is the graph before the run. The scores hold if the stage that makes the report and those before it ended
     well in the run, or were up to date before it.
     """
-    if not any((whole.root / file).is_file() for file in (HEADLINE, REPORT)):
+    if not any((graph.root / file).is_file() for file in (HEADLINE, REPORT)):
         return ""
-    if not (stages := report_stages(whole)):
+    if not (stages := report_stages(graph)):
         return f"Whether the scores of the last report are stale is not known: no stage makes {HEADLINE}"
     ended = {result.stage: result for result in results}
-    before = whole.only(stages)
-    failing = checks.failing(whole.root, before)
+    before = graph.only(stages)
+    failing = checks.failing(graph.root, before)
     for name, stage in before.stages.items():
         reason = ""
         if name in ended:

@@ -1,4 +1,4 @@
-"""What stages need of the machine, what there is of it, and who gets it: memory, jobs and the one GPU."""
+"""Memory, jobs and the one GPU: what stages need of the machine, what it has, and which stage gets it."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ class Meta(Model):
 
 
 def needs(graph: Graph, settings: Rebuild) -> dict[str, Needs]:
-    """What each stage needs. Raises NightjarError that names the stage and the key of a bad value."""
-    classes, found = settings.memory_classes, {}
+    """Return what each stage needs. Raises NightjarError that names the stage and the key of a bad value."""
+    classes, needs_by_stage = settings.memory_classes, {}
     for name, stage in graph.stages.items():
         meta = checked(Meta, dict(stage.meta), "dvc.yaml", f"stage {name}: meta")
         if meta.memory is not None and meta.memory not in classes:
-            known = ", ".join(classes) or "none"
+            class_names = ", ".join(classes) or "none"
             what = f"stage {name}: meta.memory = {meta.memory!r} is not allowed"
-            fix = f"give a class of rebuild.memory_classes; there are: {known}"
+            fix = f"give a class of rebuild.memory_classes; there are: {class_names}"
             raise NightjarError(what, "dvc.yaml", fix)
         memory = 0.0 if meta.memory is None else classes[meta.memory]
-        found[name] = Needs(memory, meta.gpu, meta.attempts, meta.shards)
-    return found
+        needs_by_stage[name] = Needs(memory, meta.gpu, meta.attempts, meta.shards)
+    return needs_by_stage
 
 
 def limits(settings: Rebuild, jobs: int | None = None) -> Limits:
-    """What may be used at once on this machine; `jobs` instead of the setting, where given."""
+    """Return what may be used at once on this machine; `jobs` instead of the setting, where given."""
     memory = settings.memory_gb if settings.memory_gb is not None else SHARE * machine_gb()
     one_gpu = settings.gpu == "always" or (settings.gpu == "auto" and has_gpu())
     return Limits(settings.jobs if jobs is None else jobs, memory, one_gpu)
@@ -70,7 +70,7 @@ def machine_gb(limit: Path = _CGROUP) -> float:
 
 
 def has_gpu(devices: Path = Path("/dev")) -> bool:
-    """Whether stages started here would see an NVIDIA GPU. Looks for the device file: no driver is asked."""
+    """Return true if stages started here would see an NVIDIA GPU. Looks for the device file: no driver is asked."""
     if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
         return False
     return any(path.name[6:].isdigit() for path in devices.glob("nvidia[0-9]*")) or (devices / "dxg").exists()
@@ -84,7 +84,7 @@ UNKNOWN_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Needs:
-    """What a stage needs of the machine: memory in GB, the GPU, how often it may be tried, and whether its work may be
+    """The needs of a stage: memory in GB, the GPU, how often it may be tried, and whether its work may be
     shared.
     """
 
@@ -96,8 +96,9 @@ class Needs:
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be used at once: stages, GB of memory (of those that need any), and stages that need the GPU (one, or
-    with `one_gpu` false, as on a machine without, as many as there are).
+    """The limits of use at once: stages, GB of memory (of stages that need any), and stages that need the GPU.
+
+    Of the latter there is one at once; with `one_gpu` false, as on a machine without a GPU, there is no limit.
     """
 
     jobs: int
@@ -152,18 +153,18 @@ class Room:
                 self._changed.notify_all()
 
     def _starts(self, name: str) -> bool:
-        """Whether a stage that waits is the first of those for which there is room."""
+        """Return true if a stage that waits is the first of those for which there is room."""
         full = False
         if len(self._running) >= self._limits.jobs:
             return False
-        for other in sorted(self._waiting, key=self._rank.__getitem__):
-            needs = self._waiting[other]
+        for waiting in sorted(self._waiting, key=self._rank.__getitem__):
+            needs = self._waiting[waiting]
             if needs.memory_gb and (full := full or not self._fits(needs)):
                 continue
             # The stage itself asks for the GPU; one that waits for it takes nothing from others.
-            if needs.gpu and self._limits.one_gpu and not (other == name and self._granted(name)):
+            if needs.gpu and self._limits.one_gpu and not (waiting == name and self._granted(name)):
                 continue
-            return other == name
+            return waiting == name
         return False
 
     def _granted(self, name: str) -> bool:
@@ -183,9 +184,9 @@ def critical_path(upstream: Mapping[str, Collection[str]], seconds: Mapping[str,
     after = dict.fromkeys(upstream, 0.0)
     for name in reversed(list(upstream)):
         remaining[name] = seconds.get(name, UNKNOWN_SECONDS) + after[name]
-        for other in upstream[name]:
-            if other in after:
-                after[other] = max(after[other], remaining[name])
+        for needed in upstream[name]:
+            if needed in after:
+                after[needed] = max(after[needed], remaining[name])
     return {name: remaining[name] for name in upstream}
 
 
@@ -193,8 +194,8 @@ def lease_file() -> Path:
     """The file of this user's lease. Raises NightjarError if the folder is somebody else's."""
     folder = Path(tempfile.gettempdir()) / f"nightjar-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise NightjarError("not a folder of this user", folder, "remove it, or set TMPDIR to another folder")
     return folder / "gpu.lock"
 

@@ -49,7 +49,7 @@ class Result:
 
     @property
     def changed(self) -> bool:
-        """Whether its outputs may have changed."""
+        """Return true if its outputs may have changed."""
         return self.state in ("ran", "restored")
 
     def facts(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def listeners(*several: Listener) -> Listener:
 
 @dataclass(frozen=True)
 class End:
-    """How a run ended, with one line about it."""
+    """The end of a run, with one line about it."""
 
     state: Literal["completed", "failed", "cancelled", "skipped"]
     message: str
@@ -109,10 +109,10 @@ class End:
 
 
 def counted(line: str) -> tuple[int, int] | None:
-    """How many units are done, and how many there are, by the last "1,200 of 5,000" of a line; None if it has none."""
-    found = None
-    for done, whole in _OF.findall(line):
-        a, b = int(done.replace(",", "")), int(whole.replace(",", ""))
+    """Return how many units are done, and of how many, by the last "1,200 of 5,000" of a line; None without."""
+    counts = None
+    for done, total in _OF.findall(line):
+        a, b = int(done.replace(",", "")), int(total.replace(",", ""))
         if 0 <= a <= b and b > 1:
-            found = a, b
-    return found
+            counts = a, b
+    return counts

@@ -20,7 +20,7 @@ from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Rebuild, Shards
-from pipelines.graph.graph import Graph, Stage, some
+from pipelines.graph.graph import Graph, Stage, first_few
 from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
 from pipelines.run.resources import Gpu, Needs, Room, critical_path, lease_file
@@ -48,8 +48,8 @@ class Stop(threading.Event):
 
     def wait(self, timeout: float | None = None) -> bool:
         deadline = math.inf if timeout is None else time.monotonic() + timeout
-        while not self.is_set() and (left := deadline - time.monotonic()) > 0:
-            super().wait(min(left, STEP_SECONDS))
+        while not self.is_set() and (remaining := deadline - time.monotonic()) > 0:
+            super().wait(min(remaining, STEP_SECONDS))
         return self.is_set()
 
 
@@ -83,8 +83,8 @@ class Run:
         self.stop = Stop(self.stop)
         self._backoff = settings.backoff_seconds
         self._needs = resources.needs(self.graph, settings)
-        self._here = Graph(self.clone or self.graph.root, self.graph.stages)
-        self._shards = Shards() if self.force else shards.check(self._here, self._needs)
+        self._run_graph = Graph(self.clone or self.graph.root, self.graph.stages)
+        self._shards = Shards() if self.force else shards.check(self._run_graph, self._needs)
         self._gpu = Gpu(self.graph.root, self._waits)
         upstream = {name: stage.upstream for name, stage in self.graph.stages.items()}
         remaining = critical_path(upstream, history.expected(self.graph.root))
@@ -98,7 +98,7 @@ class Run:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the run was stopped from outside, and not by a failure."""
+        """Return true if the run was stopped from outside, and not by a failure."""
         return isinstance(self.stop, Stop) and self.stop.outside.is_set()
 
     @property
@@ -114,10 +114,12 @@ class Run:
 
     def pauses(self, name: str) -> list[float]:
         """Seconds before each further attempt of the stage."""
-        return [min(self._backoff * 2**it, LONGEST_PAUSE) for it in range(self._needs[name].attempts - 1)]
+        return [
+            min(self._backoff * 2**number, LONGEST_PAUSE) for number in range(self._needs[name].attempts - 1)
+        ]
 
     def again(self, name: str) -> bool:
-        """Whether a further attempt of a stage that failed may help."""
+        """Return true if a further attempt of a stage that failed may help."""
         result = self.results.get(name)
         tried = result is not None and result.exit_code not in (None, BAD_INPUT)
         return tried and self._attempts[name] < self._needs[name].attempts and not self.stop.is_set()
@@ -159,7 +161,8 @@ class Run:
         """
         lost = []
         for name in names:
-            bad = [it for up in self.upstream(name) if (it := self.results.get(up)) and it.state not in GOOD]
+            before = [self.results[stage] for stage in self.upstream(name) if stage in self.results]
+            bad = [result for result in before if result.state not in GOOD]
             if bad and bad[0].state != "stopped" and not self._failed_fast:
                 cause = bad[0].error if bad[0].state == "skipped" else bad[0].stage
                 self._report(Result(name, "skipped", why=f"needs {cause}", error=cause))
@@ -171,15 +174,15 @@ class Run:
 
     def upstream(self, name: str) -> list[str]:
         """The nearest affected stages before a stage, in the order of the graph."""
-        found: set[str] = set()
+        nearest: set[str] = set()
         beyond = list(self.graph.stages[name].upstream)
         while beyond:
-            other = beyond.pop()
-            if other in self.affected:
-                found.add(other)
-            elif other in self.graph.stages:
-                beyond += self.graph.stages[other].upstream
-        return [other for other in self.graph.stages if other in found]
+            stage = beyond.pop()
+            if stage in self.affected:
+                nearest.add(stage)
+            elif stage in self.graph.stages:
+                beyond += self.graph.stages[stage].upstream
+        return [stage for stage in self.graph.stages if stage in nearest]
 
     @property
     def _stopped(self) -> str:
@@ -209,28 +212,28 @@ class Run:
             return Result(name, "stopped", error=self._stopped), "", False
         if self.force:
             return None, "force", True
-        before = [it for up in self.upstream(name) if (it := self.results.get(up))]
-        known = _known(stage, [it for it in before if it.changed])
+        before = [self.results[earlier] for earlier in self.upstream(name) if earlier in self.results]
+        reasons = _first_reasons(stage, [result for result in before if result.changed])
         # Nothing before it changed since the graph was read, so the state that was found then still holds.
-        found: dict[str, Any] = {"state": stage.state}
+        status: dict[str, Any] = {"state": stage.state}
         if self._attempts[name] > 1:
-            found = {"state": "would run", "why": "it failed"}
-        elif stage.state != "would run" or any(it.kind == "upstream" for it in stage.reasons):
-            found = self.stages.status(name, self.stop)
-        if found["state"] in ("failed", "stopped"):
-            return Result(name, found["state"], why=known, error=found["error"]), known, False
-        if found["state"] == "would fail":  # DVC would fail with an exception of Python
-            return Result(name, "failed", why=known, error=found["why"]), known, False
-        if found["state"] == "up to date":
-            why = f"no difference in what it needs ({known})" if known else "nothing changed"
+            status = {"state": "would run", "why": "it failed"}
+        elif stage.state != "would run" or any(reason.kind == "upstream" for reason in stage.reasons):
+            status = self.stages.status(name, self.stop)
+        if status["state"] in ("failed", "stopped"):
+            return Result(name, status["state"], why=reasons, error=status["error"]), reasons, False
+        if status["state"] == "would fail":  # DVC would fail with an exception of Python
+            return Result(name, "failed", why=reasons, error=status["why"]), reasons, False
+        if status["state"] == "up to date":
+            why = f"no difference in what it needs ({reasons})" if reasons else "nothing changed"
             return self._checked(stage, Result(name, "unchanged", why=why)), why, False
-        return None, known or found["why"], found["state"] == "would run"
+        return None, reasons or status["why"], status["state"] == "would run"
 
     def _share(self, stage: Stage, log: Path, lines: Lines) -> Result | None:
         """Run the shares of a stage that has some; None, or its result if they failed."""
         if not self._needs[stage.name].shards or self._shards.count < 2:
             return None
-        return shards.share(self._here, stage, self._shards, log, lines, self.stop)
+        return shards.share(self._run_graph, stage, self._shards, log, lines, self.stop)
 
     def _explained(self, result: Result, why: str) -> Result:
         if result.state == "failed" and result.exit_code is not None:
@@ -255,10 +258,10 @@ class Run:
         return lambda lines: self.listen(Result(name, "running", why=lines[-1], lines=tuple(lines)))
 
 
-def _known(stage: Stage, changed: list[Result]) -> str:
+def _first_reasons(stage: Stage, changed: list[Result]) -> str:
     """Why a stage may have changed, as far as is known without DVC, in a few words: the first of its own reasons, or of
     the stages before it that `changed`.
     """
     reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
     reasons = reasons or [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed]
-    return some(reasons, "; ", 1)
+    return first_few(reasons, "; ", 1)

@@ -65,8 +65,9 @@ class Stages:
         self._connection: Connection | None = None
 
     def status(self, stage: str, stop: threading.Event) -> Message:
-        """What DVC would do with `stage` now: its `state` as in `nightjar plan`, and `why`. If that is not known, the
-        state is failed or stopped, with an `error`.
+        """Ask DVC what it would do with `stage` now: its `state` as in `nightjar plan`, and `why`.
+
+        If that is not known, the state is failed or stopped, with an `error`.
         """
         return self._settled({"do": "status", "stage": stage}, stop)
 

@@ -63,12 +63,12 @@ class Work(Model):
 Execute = Callable[[Work, int, threading.Event], int]
 
 
-def here(work: Work, number: int, stop: threading.Event) -> int:
+def run_locally(work: Work, number: int, stop: threading.Event) -> int:
     """Run a share on this machine."""
     with work.start(number) as child:
         while child.poll() is None and not stop.wait(POLL_SECONDS):
             pass
-        return child.end()
+        return child.close()
 
 
 def simple(stage: Stage) -> list[str]:

@@ -15,7 +15,7 @@ from ray.exceptions import RayError, RayTaskError
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.params.drivers import Shards
 from pipelines.process.child import GRACE
-from pipelines.run.shards import KILLED, POLL_SECONDS, Execute, Work, here
+from pipelines.run.shards import KILLED, POLL_SECONDS, Execute, Work, run_locally
 
 CONNECT_SECONDS = 10.0
 FIX = "every worker must see the project's folder under the same path, and have the same environment (docs/scaling.md)"
@@ -74,6 +74,6 @@ def on_worker(work: Work, number: int) -> int:
     # Ray cancels a task by SIGINT, which a cluster that was started in the background ignores.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return here(work, number, threading.Event())
+        return run_locally(work, number, threading.Event())
     except FileNotFoundError:
         raise NightjarError(f"{work.folder} is not there", socket.gethostname(), FIX) from None

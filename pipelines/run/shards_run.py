@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from nightjar.core import display
 from nightjar.core.errors import NightjarError
 from pipelines.process.child import last_line
-from pipelines.run.shards import KILLED, Execute, Work, here
+from pipelines.run.shards import KILLED, Execute, Work, run_locally
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     display.protect()
     work, stop = Work.model_validate_json(sys.argv[1]), threading.Event()
     count = work.settings.count
-    run: Execute = here
+    run: Execute = run_locally
     try:
         if work.settings.address is not None:
             from pipelines.run.shards_ray import connect

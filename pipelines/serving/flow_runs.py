@@ -63,12 +63,12 @@ def marked(root: Path, run: str, kind: str, alone: bool = False) -> Iterator[Cal
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = lock.take(path, {"kind": kind})
 
-    def end(state: State) -> None:
+    def write_state(state: State) -> None:
         with contextlib.suppress(OSError):
             os.pwrite(descriptor, json.dumps({"kind": kind, "state": state}).encode().ljust(1000), 0)
 
     try:
-        yield end
+        yield write_state
     finally:
         if not alone:
             os.close(descriptor)
@@ -83,21 +83,21 @@ def settle(root: Path, api: Api, deployments: Mapping[str, str] | None = None) -
     """Give every flow run whose process has ended its last state; also the runs of `deployments` (names by ids, such as
     rebuild/project) without a file, whose processes were killed at once. Those that the server does not take remain.
     """
-    known = set()
+    names = set()
     for path in sorted((root / paths.RUNS).glob("*")):
-        known.add(path.name)
+        names.add(path.name)
         with contextlib.suppress(lock.LockTaken, httpx.HTTPError, OSError):
             known_of = recorded(path)
             os.close(lock.take(path, known_of))
             state = known_of.get("state") or KILLED
-            if _end(api, path.name, state) and state is KILLED:
+            if _set_state(api, path.name, state) and state is KILLED:
                 crashed(root, known_of.get("kind", "run"), path.name)
             path.unlink()
     if deployments:
         chosen: dict[str, Any] = {"deployment_id": {"any_": list(deployments)}}
         chosen["state"] = {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}
         for run in api.ask("flow_runs/filter", {"flow_runs": chosen}):
-            if run["id"] not in known and _end(api, run["id"], KILLED):
+            if run["id"] not in names and _set_state(api, run["id"], KILLED):
                 crashed(root, deployments[run["deployment_id"]].partition("/")[0], run["id"])
 
 
@@ -106,7 +106,7 @@ def crashed(root: Path, kind: str, run: str, message: str = KILLED["message"]) -
     notify(root, {"kind": f"{kind} crashed", "run": run, "message": message})
 
 
-def _end(api: Api, run: str, state: State) -> bool:
+def _set_state(api: Api, run: str, state: State) -> bool:
     """End a flow run, unless it ended or is unknown; whether it did."""
     try:
         now = api.ask(f"flow_runs/{run}")["state"]

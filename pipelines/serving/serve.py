@@ -44,10 +44,14 @@ def deployed(root: Path, jobs: int, pull: bool) -> list[tuple[Flow[..., Any], di
     # A server may lose count of its runs, and another may serve the same folder: the flows hold locks as well.
     once = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW)
     queue = ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
-    own = {"parameters": {"jobs": jobs}, "concurrency_limit": queue, "tags": [root.name]}
+    rebuild_settings = {"parameters": {"jobs": jobs}, "concurrency_limit": queue, "tags": [root.name]}
     night = {"parameters": {"jobs": jobs, "pull": pull}, "concurrency_limit": once, "tags": [root.name, when]}
     study = {"concurrency_limit": queue, "tags": [root.name]}
-    return [(flows.rebuild, own), (flows.nightly, night | {"schedule": schedule}), (flows.study, study)]
+    return [
+        (flows.rebuild, rebuild_settings),
+        (flows.nightly, night | {"schedule": schedule}),
+        (flows.study, study),
+    ]
 
 
 def forget_others(api: Api, deployment: str, when: str) -> None:
@@ -74,16 +78,16 @@ def main(output: int, jobs: int, pull: bool) -> None:
     # As `prefect.serve` does, but with the flows themselves: it imports them from the project's folder, where a package
     # `pipelines` of the project's own comes before this one.
     runner = Runner(name=root.name, query_seconds=POLL_SECONDS, limit=MOST_RUNS, pause_on_shutdown=False)
-    made: dict[str, str] = {}
+    names: dict[str, str] = {}
     for flow, settings in deployed(root, jobs, pull):
         key = str(runner.add_flow(flow, entrypoint_type=EntrypointType.MODULE_PATH, **settings))
-        made[key] = f"{flow.name}/{root.name}"
+        names[key] = f"{flow.name}/{root.name}"
         if "schedule" in settings:
             forget_others(api, key, settings["tags"][-1])
     # A run that was killed holds the only slot of its deployment.
-    flow_runs.settle(root, api, made)
+    flow_runs.settle(root, api, names)
     threading.Thread(target=settle, args=(root, api), daemon=True, name="settle").start()
-    os.write(output, json.dumps(list(made.values())).encode() + b"\n")
+    os.write(output, json.dumps(list(names.values())).encode() + b"\n")
     os.close(output)
     asyncio.run(runner.start())
 

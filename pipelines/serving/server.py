@@ -43,7 +43,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where people open it."""
+        """Return the address at which people open it."""
         return f"http://{HOST}:{self.port}"
 
 
@@ -68,10 +68,12 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
     from nightjar.core.config import PARAMS_FILE
     from nightjar.params.drivers import ServerSettings
 
-    kept = without([WEBHOOK] if url is None else SECRETS)
+    inherited = without([WEBHOOK] if url is None else SECRETS)
     home = (root / paths.PREFECT).resolve()
     database = ServerSettings.load(root / PARAMS_FILE).database
-    direct = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]))
+    direct = ",".join(
+        filter(None, [inherited.get("NO_PROXY") or inherited.get("no_proxy"), "127.0.0.1", "localhost"])
+    )
     settings = {
         "HOME": str(home),
         "SERVER_ANALYTICS_ENABLED": "false",
@@ -92,11 +94,11 @@ def environment(root: Path, url: str | None = None) -> dict[str, str]:
         # patience that is Prefect's default.
         settings |= {"API_URL": f"{url}/api", "API_REQUEST_TIMEOUT": "5", "CLIENT_MAX_RETRIES": "3"}
     ours = {f"PREFECT_{name}": value for name, value in settings.items()}
-    return {**kept, "NO_PROXY": direct, "no_proxy": direct, "DO_NOT_TRACK": "1", **ours}
+    return {**inherited, "NO_PROXY": direct, "no_proxy": direct, "DO_NOT_TRACK": "1", **ours}
 
 
 def healthy(url: str, seconds: float) -> bool:
-    """Whether the server at `url` answers within so many seconds that it is well."""
+    """Return true if the server at `url` answers within so many seconds that it is well."""
     # Not httpx: it reads the certificates of the system for each call, and a start asks ten times a second.
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=seconds)
     try:
@@ -158,14 +160,14 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
     command = [sys.executable, "-P", "-m", "pipelines.serving.server_app", HOST, str(port)]
     # The page that the server serves sends its requests to this address; by default that is port 4200's.
     url = f"http://{HOST}:{port}"
-    whole = environment(root) | {"PREFECT_SERVER_UI_API_URL": f"{url}/api", "PREFECT_UI_URL": url}
+    variables = environment(root) | {"PREFECT_SERVER_UI_API_URL": f"{url}/api", "PREFECT_UI_URL": url}
     with (root / LOG).open("ab") as log:
         kind: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "umask": 0o077}
         process: Process
         if stays:
-            process = subprocess.Popen(command, cwd=root, env=whole, start_new_session=True, **kind)
+            process = subprocess.Popen(command, cwd=root, env=variables, start_new_session=True, **kind)
         else:
-            process = Child(command, root, whole, **kind)
+            process = Child(command, root, variables, **kind)
     server = Server(process.pid, identity(process.pid), port, owner)
     write_text(root / paths.SERVER, json.dumps(asdict(server)) + "\n")
     return server, process

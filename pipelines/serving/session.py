@@ -55,8 +55,10 @@ IDLE_SECONDS = 0.5
 
 @dataclass
 class Terminal:
-    """What a command shares with the flow that it calls: the flow, what stops the run, what listens to its stages, what
-    is called when it begins and at its `end`, once the last stage has ended, with the number of tasks.
+    """The part of a run that a command shares with the flow that it calls.
+
+    `stop` stops the run, and `listen` gets the results of its stages. `begin` is called when it begins, and `at_end`
+    once the last stage has ended, with the number of tasks.
 
     `error` is what the flow raised, and `status` the exit status of the run.
     """
@@ -65,7 +67,7 @@ class Terminal:
     stop: threading.Event
     listen: Listener
     begin: Callable[[str], None]
-    end: Callable[[End, str, int], None]
+    at_end: Callable[[End, str, int], None]
     prepared: Any = None
     error: Exception | None = None
     status: int = 0
@@ -79,7 +81,7 @@ class Session:
     """One run of a flow of this file, in the block, to its end or SIGTERM: the project at `root`, what stops the run,
     what listens to its stages, and what it shows in the Prefect UI beside states: its name, its log, and artifacts.
 
-    The block sets `end`. What it raises becomes the end: from a terminal it is left to the command, else it is
+    The block sets `run_end`. What it raises becomes the end: from a terminal it is left to the command, else it is
     notified. Artifacts are sent by a thread, so that no stage waits for a server.
     """
 
@@ -91,7 +93,7 @@ class Session:
         self.stop = terminal.stop if terminal else threading.Event()
         self.listen = listeners(_logged, *([terminal.listen] if terminal else []))
         self.prepared: Any = terminal.prepared if terminal else None
-        self.tasks, self.end = 0, End("completed", "")
+        self.tasks, self.run_end = 0, End("completed", "")
         self.tags, self._name = set(context.flow_run.tags), context.flow_run.name
         # A process of a runner or a worker runs only this flow.
         self._alone = context.flow_run.deployment_id is not None
@@ -118,28 +120,29 @@ class Session:
             if error is not None and not isinstance(error, Exception):
                 return False
             if isinstance(error, Exception):
-                self.end = End.of_error(error)
+                self.run_end = End.of_error(error)
                 if self._terminal:
                     self._terminal.error = error
             # A night that ended notifies of its verdicts.
-            if self.end.state == "failed" and not self._terminal and (error or self.kind != "nightly"):
+            if self.run_end.state == "failed" and not self._terminal and (error or self.kind != "nightly"):
                 notify(
-                    self.root, {"kind": f"{self.kind} failed", "run": self.run, "message": self.end.message}
+                    self.root,
+                    {"kind": f"{self.kind} failed", "run": self.run, "message": self.run_end.message},
                 )
             wait(self._sent, IDLE_SECONDS if self.stop.is_set() else SENT_SECONDS)
             self._sender.shutdown(wait=False, cancel_futures=True)
             state = self.state
-            self._mark({"type": state.type.value, "name": str(state.name), "message": self.end.message})
+            self._mark({"type": state.type.value, "name": str(state.name), "message": self.run_end.message})
             if self._terminal:
-                self._terminal.end(self.end, self.run, self.tasks)
+                self._terminal.at_end(self.run_end, self.run, self.tasks)
             elif self._alone:
-                self._announce(f"ended: {state.name}: {self.end.message}")
+                self._announce(f"ended: {state.name}: {self.run_end.message}")
                 supervisor.end_soon(0)
         return True
 
     @property
     def state(self) -> State[Any]:
-        return FLOWS[self.end.state](message=self.end.message)
+        return FLOWS[self.run_end.state](message=self.run_end.message)
 
     @property
     def url(self) -> str:
@@ -213,8 +216,12 @@ def stage(name: str) -> State[Any]:
 
 
 def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
-    it, pauses = StageName.of(name), run.pauses(name)
-    tags = {it.stage, *([it.item] if it.item else []), *(["gpu"] if run.needs(name).gpu else [])}
+    stage_name, pauses = StageName.of(name), run.pauses(name)
+    tags = {
+        stage_name.stage,
+        *([stage_name.item] if stage_name.item else []),
+        *(["gpu"] if run.needs(name).gpu else []),
+    }
     return stage.with_options(
         name=name,
         task_run_name=name.replace("{", "{{").replace("}", "}}"),

@@ -36,17 +36,17 @@ class Supervisor:
     def __init__(self, root: Path, kind: str, port: int = 0) -> None:
         self._root, self._kind = root, kind
         self._process: servers.Process | None = None
-        self._over = threading.Event()
+        self._closed = threading.Event()
         with self._locked():
-            found = servers.recorded(root)
-            self.stays = found is not None
-            if found is None:
-                found, self._process = servers.start(root, servers.free_port(port), kind)
-        self._server = found
+            server = servers.recorded(root)
+            self.stays = server is not None
+            if server is None:
+                server, self._process = servers.start(root, servers.free_port(port), kind)
+        self._server = server
 
     @property
     def url(self) -> str:
-        """Where people watch the run."""
+        """Return the address at which people watch the run."""
         return self._server.url
 
     @property
@@ -72,15 +72,15 @@ class Supervisor:
         api = Api(self.url)
         while time.monotonic() < deadline:
             with contextlib.suppress(httpx.HTTPError):
-                over = api.ask(f"flow_runs/{run}", seconds=1.0)["state"]["type"] in ENDED
-                if over and api.ask("task_runs/count", chosen, seconds=1.0) >= tasks:
+                run_ended = api.ask(f"flow_runs/{run}", seconds=1.0)["state"]["type"] in ENDED
+                if run_ended and api.ask("task_runs/count", chosen, seconds=1.0) >= tasks:
                     return True
             time.sleep(0.1)
         return False
 
     def close(self) -> None:
         """End the server, if the command started it."""
-        self._over.set()
+        self._closed.set()
         with self._locked():
             if self._process is not None:
                 servers.stop(self._root, self._server)
@@ -91,7 +91,7 @@ class Supervisor:
 
     def _watch(self, run: str, cancel: Callable[[], None]) -> None:
         api, answered = Api(self.url), time.monotonic()
-        while not self._over.wait(LOOK_SECONDS):
+        while not self._closed.wait(LOOK_SECONDS):
             try:
                 state = api.ask(f"flow_runs/{run}", seconds=5.0)["state"]["type"]
                 answered = time.monotonic()
@@ -106,17 +106,17 @@ class Supervisor:
     def revive(self, hanging: bool = False) -> None:
         """Start the server again at its port if it ended, or is `hanging`."""
         with self._locked():
-            if self._over.is_set():
+            if self._closed.is_set():
                 return
-            found = servers.recorded(self._root)
-            if found is not None and hanging and self._process is not None:
-                servers.stop(self._root, found)
-                found = None
-            if found is None:
+            server = servers.recorded(self._root)
+            if server is not None and hanging and self._process is not None:
+                servers.stop(self._root, server)
+                server = None
+            if server is None:
                 self._server, self._process = servers.start(self._root, self._server.port, self._kind)
                 servers.wait(self._root, self._server, self._process)
-            elif found != self._server:  # another process started it
-                self._server, self._process = found, None
+            elif server != self._server:  # another process started it
+                self._server, self._process = server, None
 
 
 def be_client(root: Path, url: str) -> None:
@@ -140,10 +140,10 @@ def end_soon(
     """End this process with the exit status in so many seconds, after `late` was called, unless the event that is
     returned is set before.
     """
-    over = threading.Event()
+    cancelled = threading.Event()
 
     def wait() -> None:
-        if not over.wait(seconds):
+        if not cancelled.wait(seconds):
             with contextlib.suppress(OSError, ValueError):
                 late()
                 sys.stdout.flush()
@@ -151,4 +151,4 @@ def end_soon(
             os._exit(status)
 
     threading.Thread(target=wait, daemon=True, name="end").start()
-    return over
+    return cancelled

@@ -29,7 +29,7 @@ from nightjar.core.files import write_text
 from nightjar.params import validate
 from nightjar.params.profiles import put
 from pipelines.graph import repository as graphs
-from pipelines.graph.graph import some
+from pipelines.graph.graph import first_few
 from pipelines.process.lock import rebuild_lock
 from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
@@ -172,7 +172,7 @@ def run(
         if not missing:
             return failed
         if names := [name for name in study.start.untracked if name != "dvc.lock"]:
-            say(f"Not in Git, so not in the study: {some(names, ', ')}")
+            say(f"Not in Git, so not in the study: {first_few(names, ', ')}")
         with Clone(root, study.start) as clone:
             for number, point in enumerate(missing, start=1):
                 if stop.is_set():

@@ -47,14 +47,14 @@ def gone(pids: list[int]) -> None:
 @pytest.mark.parametrize(("command", "status"), [("exit 3", 3), ("kill -9 $$", 137), ("kill -TERM $$", 143)])
 def test_the_exit_status_is_that_of_the_command(command: str, status: int, tmp_path: Path) -> None:
     child = start(command, tmp_path)
-    assert child.wait(20) == status == child.poll() == child.end()
+    assert child.wait(20) == status == child.poll() == child.close()
 
 
 def test_a_command_that_does_not_exist_is_one_line_and_127(tmp_path: Path) -> None:
     child = Child(["no-such-command"], tmp_path, os.environ, stderr=subprocess.STDOUT, stdout=subprocess.PIPE)
     assert child.stdout is not None
     text = child.stdout.read().decode()
-    assert child.end() == 127
+    assert child.close() == 127
     assert text == "nightjar: no-such-command: No such file or directory; see cmd in dvc.yaml\n"
 
 
@@ -73,7 +73,7 @@ def test_the_command_has_the_folder_environment_input_and_signals_of_an_ordinary
         child = Child(argv, tmp_path, variables, stdin=stdin.fileno(), stdout=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stdout.read() == expected.stdout
-    assert b"from stdin" in expected.stdout and child.end() == 0
+    assert b"from stdin" in expected.stdout and child.close() == 0
 
 
 def test_end_gives_the_group_time_to_end_in_order(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_end_gives_the_group_time_to_end_in_order(tmp_path: Path) -> None:
     )
     number(tmp_path / "outer")
     assert child.poll() is None
-    assert child.end() == 5 == child.end()
+    assert child.close() == 5 == child.close()
     assert (tmp_path / "out").read_text() == "ended\n"
 
 
@@ -114,7 +114,7 @@ def test_the_command_dies_with_its_guard_and_the_starter_ends_the_rest(tmp_path:
     gone(pids[:1])
     assert child.wait(20) == 137
     gone(pids)
-    child.end()
+    child.close()
 
 
 def test_the_command_dies_when_starter_and_guard_are_killed_together(tmp_path: Path) -> None:
@@ -132,15 +132,15 @@ def test_a_guard_that_is_stopped_is_killed(tmp_path: Path, monkeypatch: pytest.M
     child = start("echo $$ > outer; exec sleep 300", tmp_path, grace=0.0)
     pid = number(tmp_path / "outer")
     os.kill(child.pid, signal.SIGSTOP)
-    assert child.end() == 137
+    assert child.close() == 137
     gone([pid])
 
 
 def test_no_other_child_holds_the_pipe(tmp_path: Path) -> None:
     first, second = start("sleep 300", tmp_path), start("sleep 300", tmp_path)
-    assert first.end() == 128 + signal.SIGTERM  # not KILL: the command got TERM, however early it was
+    assert first.close() == 128 + signal.SIGTERM  # not KILL: the command got TERM, however early it was
     assert second.poll() is None
-    assert second.end() == 128 + signal.SIGTERM
+    assert second.close() == 128 + signal.SIGTERM
 
 
 def env() -> dict[str, str]:
