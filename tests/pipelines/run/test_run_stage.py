@@ -76,7 +76,7 @@ def heard(data: bytes, size: int = 65_536) -> list[str]:
     with open(reading, "rb", buffering=0) as stream, ThreadPoolExecutor(1) as pool:
         pool.submit(write)
         code = lambda: 0 if written.is_set() else None  # noqa: E731
-        command: Any = SimpleNamespace(stdout=stream, poll=code, end=lambda: 0)
+        command: Any = SimpleNamespace(stdout=stream, poll=code, close=lambda: 0)
         with tempfile.NamedTemporaryFile() as log, Output(Path(log.name)) as output:
             assert output.follow(command, threading.Event()) == 0
             return log.read().decode().split("\n")[:-1]
