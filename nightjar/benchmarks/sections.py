@@ -48,25 +48,25 @@ Cell = str | Value | Noted | None
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportColumn:
     """A column of a table: numbers are aligned to the right, words are long texts."""
 
     title: str
     kind: Literal["text", "number", "words"] = "number"
 
 
-def texts(*titles: str) -> list[Column]:
+def texts(*titles: str) -> list[ReportColumn]:
     """Columns of texts."""
-    return [Column(title, "text") for title in titles]
+    return [ReportColumn(title, "text") for title in titles]
 
 
-def numbered(*titles: str) -> list[Column]:
+def numbered(*titles: str) -> list[ReportColumn]:
     """Columns of numbers."""
-    return [Column(title) for title in titles]
+    return [ReportColumn(title) for title in titles]
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """A row of a table. `published`: it is a paper's. The only cell of a `heading` goes over all columns."""
 
     cells: Sequence[Cell]
@@ -75,16 +75,16 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table whose first column names the rows. The lines of the caption remain lines."""
 
-    columns: Sequence[Column]
-    rows: Sequence[Row]
+    columns: Sequence[ReportColumn]
+    rows: Sequence[ReportRow]
     caption: str = ""
 
 
 @dataclass(frozen=True)
-class Text:
+class Paragraph:
     """A paragraph, in which `code` and **bold** text may stand; `note`: in small letters. `items` follow as a list."""
 
     text: str
@@ -119,7 +119,7 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Axis:
+class PlotAxis:
     """An axis of a plot from `low` to `high`."""
 
     title: str
@@ -128,7 +128,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Point:
+class PlotPoint:
     """A point with the ends of the interval of its y, and what it says when it is pointed at."""
 
     x: float
@@ -147,9 +147,9 @@ class Points:
 
     name: str
     label: str
-    x: Axis
-    y: Axis
-    systems: Mapping[str, Sequence[Point]]
+    x: PlotAxis
+    y: PlotAxis
+    systems: Mapping[str, Sequence[PlotPoint]]
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     joined: bool = False
@@ -180,7 +180,7 @@ class Drawn(Protocol):
     def files(self) -> dict[str, str]: ...
 
 
-Block = Text | Table | Intervals | Points | Gains | Fold | Drawn
+Block = Paragraph | ReportTable | Intervals | Points | Gains | Fold | Drawn
 
 
 @dataclass(frozen=True)

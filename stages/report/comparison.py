@@ -12,7 +12,18 @@ from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
 from nightjar.benchmarks.mean_verdicts import judge_all
 from nightjar.benchmarks.score_table import HEADLINE
-from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, cut, numbered, texts
+from nightjar.benchmarks.sections import (
+    Block,
+    Fold,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    cut,
+    numbered,
+    texts,
+)
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
@@ -194,12 +205,14 @@ def files(comparison: Mapping[str, Any], against: str) -> dict[str, str]:
     )  # fmt: skip
     page_sections = [
         Section(
-            "about", "", [Text(explanation), *(Text(f"**{text}**") for text in other_prompts(comparison))]
+            "about",
+            "",
+            [Paragraph(explanation), *(Paragraph(f"**{text}**") for text in other_prompts(comparison))],
         ),
         Section("changed", "What changed", _lines(list(lines(comparison)))),
     ]
     counts = [
-        Row(
+        ReportRow(
             (
                 registry.load_benchmark(row["benchmark"]).title,
                 row["system"],
@@ -209,7 +222,7 @@ def files(comparison: Mapping[str, Any], against: str) -> dict[str, str]:
         for row in comparison["answers"]
     ]
     heads = [*texts("benchmark", "system"), *numbered("answers", "changed")]
-    blocks = [Table(heads, counts), *_examples(comparison["answers"])]
+    blocks = [ReportTable(heads, counts), *_examples(comparison["answers"])]
     page_sections.append(Section("answers", "Answers that changed", blocks))
     site.page(PAGE, "page.html.j2", f"Compared with {against}", {"sections": page_sections})
     site.add({VALUES: json.dumps(comparison, indent=2, ensure_ascii=False) + "\n"})
@@ -231,12 +244,13 @@ def _lines(line_rows: Sequence[Mapping[str, str]]) -> list[Block]:
         names += [*tested, "verdict"] if compared else ["reason"]
         if verdict_rows:
             heads = [
-                Column(it, "number" if it in ("n", "before", "now", *tested) else "text") for it in names
+                ReportColumn(it, "number" if it in ("n", "before", "now", *tested) else "text")
+                for it in names
             ]
-            table = Table(heads, [Row([it[name] for name in names]) for it in verdict_rows])
+            table = ReportTable(heads, [ReportRow([it[name] for name in names]) for it in verdict_rows])
             blocks.append(Fold(f"{title} ({len(verdict_rows):,})", [table], open=not blocks))
         elif "better" in verdicts:
-            blocks.append(Text("**No number changed significantly.**"))
+            blocks.append(Paragraph("**No number changed significantly.**"))
     return blocks
 
 
@@ -245,10 +259,10 @@ def _examples(answer_rows: Sequence[Mapping[str, Any]]) -> list[Block]:
     folds: list[Block] = []
     for row in answer_rows:
         tables = [
-            Table(
-                [*texts("version"), Column("answer", "words"), *numbered(it["metric"])],
+            ReportTable(
+                [*texts("version"), ReportColumn("answer", "words"), *numbered(it["metric"])],
                 [
-                    Row((name, it[name]["answer"] or "(empty)", f"{it[name]['score']:.4g}"))
+                    ReportRow((name, it[name]["answer"] or "(empty)", f"{it[name]['score']:.4g}"))
                     for name in ("before", "now")
                 ],
                 f"{it['task']}, {it['id']}\nInput: {it['input']}\nReferences: {' | '.join(it['references'])}",

@@ -11,7 +11,17 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from nightjar.benchmarks.sections import Cell, Column, Gains, Intervals, Noted, Points, Row, Table, Value
+from nightjar.benchmarks.sections import (
+    Cell,
+    Gains,
+    Intervals,
+    Noted,
+    Points,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Value,
+)
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
 from stages.report import numbers
@@ -101,7 +111,9 @@ def environment() -> Environment:
     return jinja
 
 
-def without_equal(columns: Sequence[Column], rows: Sequence[Row], caption: str = "") -> Table:
+def without_equal(
+    columns: Sequence[ReportColumn], rows: Sequence[ReportRow], caption: str = ""
+) -> ReportTable:
     """The table; texts that are equal in all of at least three rows are in its caption instead of a column."""
     equal = {
         at: first
@@ -112,10 +124,10 @@ def without_equal(columns: Sequence[Column], rows: Sequence[Row], caption: str =
         f"{columns[at].title} = {text}".replace("= n<", "n<") for at, text in equal.items()
     )
     kept_rows = [
-        Row([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows
+        ReportRow([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows
     ]
     heads = [it for at, it in enumerate(columns) if at not in equal]
-    return Table(heads, kept_rows, ". ".join(filter(None, (caption.removesuffix("."), explanation))))
+    return ReportTable(heads, kept_rows, ". ".join(filter(None, (caption.removesuffix("."), explanation))))
 
 
 def cell(value: Cell) -> dict[str, Any]:

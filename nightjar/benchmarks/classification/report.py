@@ -14,18 +14,18 @@ import numpy as np
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.sections import (
-    Axis,
     Block,
     Cell,
-    Column,
     Evaluated,
     Fold,
-    Point,
+    Paragraph,
+    PlotAxis,
+    PlotPoint,
     Points,
-    Row,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
     Section,
-    Table,
-    Text,
     cut,
     initial,
 )
@@ -117,7 +117,7 @@ def sections(evaluated: Evaluated) -> list[Section]:
 def consistency(card: Benchmark, retrieval: Ranked) -> Section:
     """Label consistency (Guo et al. 2023): the shares of passages, and right answers by them."""
     blocks: list[Block] = [
-        Text(
+        Paragraph(
             "A passage is consistent if a reader that was trained without passages gives it the label of the question. "
             f"The table has the mean share in percent of consistent passages among the first {retrieval.depth} of a "
             f"ranking. Rows in italics are published (Guo et al. 2023), by reranker; all their models are larger."
@@ -130,24 +130,24 @@ def consistency(card: Benchmark, retrieval: Ranked) -> Section:
         for system in systems
     ]
     rows = [
-        Row(
+        ReportRow(
             (system, STAGES[stage][1], f"{100 * it.share:.0f}", f"{it.n:,}", number(it.right, 1), it.interval)
         )
         for system, stage, system_points in lines
         for it in system_points
     ]
     if rows:
-        head = Column("system", "text"), Column("passages", "text")
+        head = ReportColumn("system", "text"), ReportColumn("passages", "text")
         titles = ("consistent (%)", "n", "right (%)", "interval")
         blocks += [
-            Text(
+            Paragraph(
                 "Questions of all tasks by the share of consistent passages that a system read: how many were answered "
                 f"right. Lines are {CONFIDENCE:.0%} intervals over the questions, where there are enough."
             ),
             _plot(card, [(system, system_points) for system, _, system_points in lines]),
             Fold(
                 f"The same as a table ({counted_as(len(rows), 'row')})",
-                [Table((*head, *map(Column, titles)), rows)],
+                [ReportTable((*head, *map(ReportColumn, titles)), rows)],
             ),
         ]
     return Section("consistency", "Label consistency", blocks)
@@ -193,7 +193,7 @@ def points(retrieval: Ranked, stage: str, system: str) -> list[Share]:
     return result
 
 
-def shares(card: Benchmark, retrieval: Ranked) -> Table:
+def shares(card: Benchmark, retrieval: Ranked) -> ReportTable:
     """The mean share in percent by track, beside the published ones, in the layout of the paper's tables."""
     by: dict[tuple[str, str], list[float]] = {}
     for row in retrieval.rows:
@@ -205,19 +205,20 @@ def shares(card: Benchmark, retrieval: Ranked) -> Table:
         return None if value is None else number(value, 1)
 
     rows = [
-        Row((f"reranked by {model}", *(cell(values.get(task)) for task in tasks)), published=True)
+        ReportRow((f"reranked by {model}", *(cell(values.get(task)) for task in tasks)), published=True)
         for model, values in card.papers.numbers.get("consistency", {}).items()
     ]
     for stage, (_, title) in STAGES.items():
         means = (
             100 * sum(values) / len(values) if (values := by.get((stage, task))) else None for task in tasks
         )
-        rows.append(Row((title, *map(cell, means))))
+        rows.append(ReportRow((title, *map(cell, means))))
     counts = (len(by.get(("retrieve", task), by.get(("rerank", task), []))) for task in tasks)
     columns = [
-        Column(f"{initial(card.track_title(task))}, n = {n:,}") for task, n in zip(tasks, counts, strict=True)
+        ReportColumn(f"{initial(card.track_title(task))}, n = {n:,}")
+        for task, n in zip(tasks, counts, strict=True)
     ]
-    return Table((Column("ranking", "text"), *columns), rows)
+    return ReportTable((ReportColumn("ranking", "text"), *columns), rows)
 
 
 def _plot(card: Benchmark, lines: Sequence[tuple[str, Sequence[Share]]]) -> Points:
@@ -225,11 +226,11 @@ def _plot(card: Benchmark, lines: Sequence[tuple[str, Sequence[Share]]]) -> Poin
     return Points(
         f"consistency-{card.name}",
         "Right answers by the share of passages with the label of the question",
-        Axis("passages with the label of the question (%)", 0, 100),
-        Axis("right answers (%)", 0, 100),
+        PlotAxis("passages with the label of the question (%)", 0, 100),
+        PlotAxis("right answers (%)", 0, 100),
         {
             system: [
-                Point(
+                PlotPoint(
                     100 * it.share,
                     it.right,
                     f"{system}: {number(it.right, 1)}% of {it.n} questions, {100 * it.share:.0f}% consistent",
@@ -258,7 +259,7 @@ def cases(evaluated: Evaluated, retrieval: Ranked) -> Section:
     listed = list(evaluated.card.tracks)
     tasks = sorted(chosen, key=lambda task: (listed.index(task) if task in listed else len(listed), task))
     blocks: list[Block] = [
-        Text(
+        Paragraph(
             f"Test questions with the first {PASSAGES} passages of the first stage and of the reranking. Of each task "
             "a question comes first that reranking turns from wrong to right, then one that it turns from right to "
             "wrong; the seed decides between equal ones. A passage with ✓ has the label of the question, one with ✗ "
@@ -312,7 +313,7 @@ def _turn(retrieval: Ranked, systems: Sequence[str], key: Key) -> int:
     return int(after) - int(before)
 
 
-def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequence[str]) -> Table:
+def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequence[str]) -> ReportTable:
     """The first passages of both rankings of a question, with their labels where a reader gave them one."""
     key, gold = question.key, question.references[0]
     labelled = {row["ranking"]: row for row in retrieval.rows if (row["task_id"], row["id"]) == key}
@@ -341,11 +342,13 @@ def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequen
     for rank, (first, second) in enumerate(zip_longest(*sides), 1):
         first_cells = (None, None, None) if first is None else first[1:]
         second_cells = (None,) * 4 if second is None else (second[1], before.get(second[0]), *second[2:])
-        rows.append(Row((f"{rank}", *first_cells, *second_cells)))
-    side = Column("score"), Column("label", "text")
-    columns = (Column("rank"), Column("first stage", "words"), *side)
-    return Table(
-        (*columns, Column("reranked", "words"), Column("rank before"), *side), rows, "\n".join(lines)
+        rows.append(ReportRow((f"{rank}", *first_cells, *second_cells)))
+    side = ReportColumn("score"), ReportColumn("label", "text")
+    columns = (ReportColumn("rank"), ReportColumn("first stage", "words"), *side)
+    return ReportTable(
+        (*columns, ReportColumn("reranked", "words"), ReportColumn("rank before"), *side),
+        rows,
+        "\n".join(lines),
     )
 
 

@@ -8,7 +8,15 @@ import numpy as np
 
 from nightjar.benchmarks.aggregate import interval
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.benchmarks.sections import Column, Evaluated, Row, Section, Table, Text, Value
+from nightjar.benchmarks.sections import (
+    Evaluated,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    Value,
+)
 from nightjar.statistics import Bootstrap, estimate
 from nightjar.statistics.bootstrap import CONFIDENCE
 from nightjar.statistics.metric import Metric
@@ -44,11 +52,19 @@ def labelled_questions(meanings: Mapping[str, str], evaluated: Evaluated) -> lis
         "labels",
         "Labelled questions",
         (
-            Text("Questions are labelled by rules. No question is left out because of a label.", items=items),
-            Table(
-                (Column("questions", "text"), Column("n"), *(Column(one.system) for one in evaluated.scores)),
+            Paragraph(
+                "Questions are labelled by rules. No question is left out because of a label.", items=items
+            ),
+            ReportTable(
+                (
+                    ReportColumn("questions", "text"),
+                    ReportColumn("n"),
+                    *(ReportColumn(one.system) for one in evaluated.scores),
+                ),
                 [
-                    Row((title, f"{len(keys):,}", *(_cell(one, metric, keys) for one in evaluated.scores)))
+                    ReportRow(
+                        (title, f"{len(keys):,}", *(_cell(one, metric, keys) for one in evaluated.scores))
+                    )
                     for title, keys in groups
                 ],
                 f"{heading}, with {CONFIDENCE:.0%} intervals over the questions",

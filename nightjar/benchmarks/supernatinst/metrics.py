@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.aggregate import by_track, category_name
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.benchmarks.sections import Axis, Evaluated, Point, Points, Section, Text, initial
+from nightjar.benchmarks.sections import Evaluated, Paragraph, PlotAxis, PlotPoint, Points, Section, initial
 from nightjar.core.display import number
 from nightjar.statistics.bootstrap import CONFIDENCE, Bootstrap, percent
 from nightjar.statistics.statistic import Floats
@@ -148,7 +148,7 @@ def sections(evaluated: Evaluated) -> list[Section]:
     if not entries:
         return []
     y, x = (evaluated.card.metric(name) for name in _BOTH)
-    systems: dict[str, list[Point]] = {}
+    systems: dict[str, list[PlotPoint]] = {}
     rows = [
         [point[name] for name in ("system", "category", x.name, y.name)]
         for entry in entries
@@ -156,14 +156,14 @@ def sections(evaluated: Evaluated) -> list[Section]:
     ]
     for system, category, across, upwards in rows:
         title = f"{system}, {category}: {number(across, 1)}, {number(upwards, 1)}"
-        systems.setdefault(system, []).append(Point(across, upwards, title))
+        systems.setdefault(system, []).append(PlotPoint(across, upwards, title))
     published = evaluated.facts.get("correlation_published")
     text = f" Published: Pearson's r = {number(published, 3)}." if published is not None else ""
     section = Section(
         "correlation",
         f"Does {y.title} agree with {x.title}?",
         (
-            Text(
+            Paragraph(
                 f"Over the categories whose published metric is {x.title}: each point is a system on a category, with "
                 f"its {y.title} against its {x.title}.{text}",
                 items=[
@@ -174,8 +174,8 @@ def sections(evaluated: Evaluated) -> list[Section]:
             Points(
                 f"correlation-{evaluated.card.name}",
                 f"{y.title} against {x.title}",
-                Axis(x.title, *x.range),
-                Axis(y.title, *y.range),
+                PlotAxis(x.title, *x.range),
+                PlotAxis(y.title, *y.range),
                 systems,
                 ("system", "category", x.name, y.name),
                 rows,

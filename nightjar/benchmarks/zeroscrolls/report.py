@@ -9,15 +9,15 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import (
     Cell,
-    Column,
     Evaluated,
     Interval,
     Intervals,
     Noted,
-    Row,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
     Section,
-    Table,
-    Text,
     Value,
     initial,
 )
@@ -41,8 +41,8 @@ def sections(evaluated: Evaluated) -> list[Section]:
         title = initial(card.track_title(track))
         main = next(one for one in card.metrics if any(metric == one.name for metric, _ in rows))
         systems = [system for metric, system in rows if metric == main.name]
-        lengths.append(Row((title,), heading=True))
-        forms.append(Row((f"{title}: {main.title}",), heading=True))
+        lengths.append(ReportRow((title,), heading=True))
+        forms.append(ReportRow((f"{title}: {main.title}",), heading=True))
         bars = {
             system: Interval(row["value"], row["low"], row["high"])
             for (metric, system), row in rows.items()
@@ -59,28 +59,30 @@ def sections(evaluated: Evaluated) -> list[Section]:
                     cells[name] = Value(card.metric(name), row["value"], row["low"], row["high"])
             trimmed = prompts.get((system, track), ["–"] * 5)
             words = _words(scores[system], track, card.metric(LENGTH).parts)
-            lengths.append(Row((system, count, *trimmed, *words, cells.get(LENGTH))))
-            forms.append(Row((system, count, *(cells.get(name) for name in (ASKED, main.name, FORGIVING)))))
+            lengths.append(ReportRow((system, count, *trimmed, *words, cells.get(LENGTH))))
+            forms.append(
+                ReportRow((system, count, *(cells.get(name) for name in (ASKED, main.name, FORGIVING))))
+            )
     if not drawn:
         return []
     length = card.metric(LENGTH).title
-    head = [Column("system", "text"), Column("n")]
+    head = [ReportColumn("system", "text"), ReportColumn("n")]
     titles = ("prompt tokens, mean", "most", "trimmed", "words cut (%), mean", "most")
     of_words = ("words of answers", "of references", "percent")
     section = Section(
         "forms",
         "Lengths and form",
         (
-            Text(
+            Paragraph(
                 "Prompts that have too many tokens are trimmed: the words cut are in percent of the whole prompt's, "
                 "over the trimmed prompts alone. Answers of baselines, and of a file, have no prompt. Answers are "
                 "compared with the mean length of the references."
             ),
-            Table((*head, *map(Column, (*titles, *of_words))), lengths, "Lengths"),
-            Text(f"{length}:", note=True),
+            ReportTable((*head, *map(ReportColumn, (*titles, *of_words))), lengths, "Lengths"),
+            Paragraph(f"{length}:", note=True),
             Intervals(f"lengths-{card.name}", f"{length}, {card.title}", drawn),
-            Table(
-                (*head, *map(Column, ("in the form (%)", "score", "forgiving"))),
+            ReportTable(
+                (*head, *map(ReportColumn, ("in the form (%)", "score", "forgiving"))),
                 forms,
                 "Form: how many answers have the form asked for, and the score beside one that forgives another form",
             ),

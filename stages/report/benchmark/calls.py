@@ -13,12 +13,12 @@ from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import (
     Block,
     Cell,
-    Column,
     Fold,
-    Row,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
     Section,
-    Table,
-    Text,
     Value,
     initial,
 )
@@ -102,37 +102,39 @@ def section(
     total = sum(of["calls"] for of in counts)
     blocks: list[Block] = []
     if not total:
-        blocks.append(Text("No system called a tool."))
+        blocks.append(Paragraph("No system called a tool."))
     elif not any(of["with_result"] for of in counts):
-        blocks.append(Text("No call gave a result, so no score comes from a tool."))
+        blocks.append(Paragraph("No call gave a result, so no score comes from a tool."))
     judged = bool(card.right)
     titles = ["answers", "answers with a call", "calls", "calls with a result"]
     titles += ["right answers with a call"] if judged else []
-    heads = (Column("system", "text"), Column("may call", "text"), *map(Column, titles))
+    heads = (ReportColumn("system", "text"), ReportColumn("may call", "text"), *map(ReportColumn, titles))
     rows = []
     for system, of in zip(answers.called, counts, strict=True):
         with_calls = f"{of['with_calls']:,}" if of["calls"] else "none"
         numbered = [f"{of['answers']:,}", with_calls, *(f"{of[name]:,}" for name in ("calls", "with_result"))]
         numbered += [f"{of['right']:,}"] if judged else []
-        rows.append(Row((system, "yes" if may_call[system] else "no", *numbered, of["by_tool"] or None)))
-    blocks.append(Table((*heads, Column("by tool", "text")), rows))
+        rows.append(
+            ReportRow((system, "yes" if may_call[system] else "no", *numbered, of["by_tool"] or None))
+        )
+    blocks.append(ReportTable((*heads, ReportColumn("by tool", "text")), rows))
     if lines:
         heads = (
-            *(Column(name, "text") for name in ("task", "system", "metric")),
-            Column("n"),
-            *map(Column, COLUMNS),
+            *(ReportColumn(name, "text") for name in ("task", "system", "metric")),
+            ReportColumn("n"),
+            *map(ReportColumn, COLUMNS),
         )
         by_call = [_by_call(card, line) for line in lines]
-        table = Table((*heads, Column("by tool (%)", "text")), by_call)
+        table = ReportTable((*heads, ReportColumn("by tool (%)", "text")), by_call)
         blocks.append(Fold(f"Answers with and without a call ({counted_as(len(lines), 'row')})", [table]))
     return Section("test-calls", "Calls in answers", blocks)
 
 
-def _by_call(card: Benchmark, line: ByCall) -> Row:
+def _by_call(card: Benchmark, line: ByCall) -> ReportRow:
     tools = ", ".join(f"{name} {100 * n / line.n:.1f}" for name, n in sorted(line.tools.items()))
     title = initial(card.track_title(line.track))
     of = (title, line.system, numbers.heading(line.metric), numbers.count(line.n))
-    return Row((*of, *cells(line), tools or None))
+    return ReportRow((*of, *cells(line), tools or None))
 
 
 def _counts(answers: Answers, system: str) -> dict[str, Any]:

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nightjar.benchmarks.sections import Block, Cell, Column, Fold, Row, Section, Table, Text, Value, initial
+from nightjar.benchmarks.sections import (
+    Block,
+    Cell,
+    Fold,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    Value,
+    initial,
+)
 from nightjar.statistics import MINIMUM, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
-from stages.report.read.results import CONTROL, Results, Rows, category_title
-from stages.report.read.results import Row as Line
+from stages.report.read.results import CONTROL, Results, Row, Rows, category_title
 from stages.report.site import without_equal
 
 # Recipes that differ only in what they add to the control, and what that is.
@@ -27,7 +37,7 @@ _HALVES = ("calls_only", "evidence_only")
 def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | None:
     """The differences between `models` by headline metric; by category those from the first model. None if none."""
 
-    def listed(level: str, cells: Callable[[str], Sequence[Line]]) -> Rows:
+    def listed(level: str, cells: Callable[[str], Sequence[Row]]) -> Rows:
         known_cells = {(track, row.name, row.metric.name) for track in results.tracks for row in cells(track)}
         listed_rows = [
             row
@@ -48,17 +58,17 @@ def section(results: Results, rows: Rows, models: Sequence[str]) -> Section | No
         f"difference is significant if p is at most {1 - CONFIDENCE:g}. Fewer than {MINIMUM} instances have "
         f"neither interval nor p ({too_few(0)}). p is not corrected for the number of rows."
     )
-    blocks: list[Block] = [Text(explanation, note=True), _table(results, overall)]
+    blocks: list[Block] = [Paragraph(explanation, note=True), _table(results, overall)]
     if by_category:
         note = "Each by the metric that is published for it. So many tests find some differences by chance."
         table = _table(results, by_category, by_category=True)
-        blocks.append(Fold(f"By category ({len(by_category)})", [Text(note, note=True), table]))
+        blocks.append(Fold(f"By category ({len(by_category)})", [Paragraph(note, note=True), table]))
     return Section("differences", "All differences on the same instances", blocks)
 
 
 def of_number(
-    row: Line, reference: str, system_rows: Mapping[str, Mapping[str, Any]], title: str
-) -> Table | None:
+    row: Row, reference: str, system_rows: Mapping[str, Mapping[str, Any]], title: str
+) -> ReportTable | None:
     """The differences of the benchmark's one number from the `reference`; `system_rows` are the rows by system."""
     if not system_rows:
         return None
@@ -66,12 +76,14 @@ def of_number(
     for system in sorted(system_rows, key=lambda system: -system_rows[system]["value"]):
         paired = {"system": system, "baseline": reference, **system_rows[system]}
         cells: list[Cell] = [Value(row.metric, row.lanes[system].value), *_tested(paired, row.metric)]
-        lines.append(Row((system, *cells, "yes" if paired["significant"] else "no")))
-    numbered = map(Column, ("score", f"difference from {reference}", "interval", "p"))
-    return without_equal((Column("system", "text"), *numbered, Column("significant", "text")), lines, title)
+        lines.append(ReportRow((system, *cells, "yes" if paired["significant"] else "no")))
+    numbered = map(ReportColumn, ("score", f"difference from {reference}", "interval", "p"))
+    return without_equal(
+        (ReportColumn("system", "text"), *numbered, ReportColumn("significant", "text")), lines, title
+    )
 
 
-def _table(results: Results, rows: Rows, by_category: bool = False) -> Table:
+def _table(results: Results, rows: Rows, by_category: bool = False) -> ReportTable:
     table_rows = []
     for row in rows:
         row_texts = texts(row, results.card.metric(row["metric"]))
@@ -82,10 +94,14 @@ def _table(results: Results, rows: Rows, by_category: bool = False) -> Table:
             *(row_texts[name] for name in ("better", "worse", "equal")),
             "yes" if row_texts["significant"] else "no",
         ]
-        table_rows.append(Row(cells))
+        table_rows.append(ReportRow(cells))
     named = (*(("category",) if by_category else ()), "systems", "track", "metric")
     numbered = ("n", "difference", "interval", "p", "better", "worse", "equal")
-    heads = (*(Column(name, "text") for name in named), *map(Column, numbered), Column("significant", "text"))
+    heads = (
+        *(ReportColumn(name, "text") for name in named),
+        *map(ReportColumn, numbered),
+        ReportColumn("significant", "text"),
+    )
     return without_equal(heads, table_rows)
 
 
@@ -115,12 +131,12 @@ def ablation(results: Results) -> Section | None:
                     difference, interval, p = _tested(difference_row, metric)
                     verdict = "yes" if difference_row["significant"] else "no"
                     tested = [difference, interval, numbers.count(difference_row["n"]), p, verdict]
-                lines.append(Row((system, ABLATIONS[system], score, *tested)))
+                lines.append(ReportRow((system, ABLATIONS[system], score, *tested)))
             title = initial(results.card.track_title(track))
             caption = f"{title}, {numbers.heading(metric)}, {numbers.count(row.n)} instances"
-            numbered = map(Column, ("score", "difference", "interval", "n", "p"))
-            heads = (Column("system", "text"), Column("adds", "text"), *numbered)
-            tables.append(Table((*heads, Column("significant", "text")), lines, caption))
+            numbered = map(ReportColumn, ("score", "difference", "interval", "n", "p"))
+            heads = (ReportColumn("system", "text"), ReportColumn("adds", "text"), *numbered)
+            tables.append(ReportTable((*heads, ReportColumn("significant", "text")), lines, caption))
     if not tables:
         return None
     explanation = (
@@ -129,7 +145,7 @@ def ablation(results: Results) -> Section | None:
         "for the number of rows. Each system was trained once, so the intervals hold for these weights, not for "
         "another training."
     )
-    return Section("ablation", "What helps", [Text(explanation), *tables])
+    return Section("ablation", "What helps", [Paragraph(explanation), *tables])
 
 
 def texts(row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:

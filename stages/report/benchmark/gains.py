@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.sections import Block, Gains, Section, Text, initial
+from nightjar.benchmarks.sections import Block, Gains, Paragraph, Section, initial
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report.read.results import Rows
 
@@ -22,9 +22,9 @@ def section(card: Benchmark, improvements: Rows) -> Section | None:
     for track, systems in by_track.items():
         metric = card.metric(next(iter(systems.values()))[0]["metric"])
         plot = Gains(f"gains-{card.name}-{track}", metric, systems)
-        blocks += [Text(f"**{initial(card.track_title(track))}, {metric.title}**"), plot]
+        blocks += [Paragraph(f"**{initial(card.track_title(track))}, {metric.title}**"), plot]
     explanation = (
         "The score of each task minus that of the best baseline there. Tasks with the largest mean gain come first; "
         f"lines are {CONFIDENCE:.0%} intervals over the task's instances, where there are enough."
     )
-    return Section("gains", "Gains per task", [Text(explanation), *blocks])
+    return Section("gains", "Gains per task", [Paragraph(explanation), *blocks])

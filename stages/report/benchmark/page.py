@@ -13,17 +13,17 @@ from nightjar.benchmarks.scores import SystemScores, from_rows
 from nightjar.benchmarks.sections import (
     Block,
     Cell,
-    Column,
     Evaluated,
     Fold,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
     Section,
-    Table,
-    Text,
     Value,
     initial,
     texts,
 )
-from nightjar.benchmarks.sections import Row as TableRow
 from nightjar.core import contracts, paths, tables
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
@@ -175,7 +175,7 @@ def _lines(results: Results) -> list[Line]:
     return lines
 
 
-def _heat(results: Results) -> Table:
+def _heat(results: Results) -> ReportTable:
     """Systems by tasks, tracks, categories or metrics: a darker cell has a better score of its metric."""
     lines = _lines(results)
     metrics = {numbers.heading(row.metric) for *_, row in lines}
@@ -191,7 +191,7 @@ def _table(
     caption: str = "",
     noted: bool = True,
     heat: bool = False,
-) -> Table:
+) -> ReportTable:
     """A row a line and a column a system; overall rows have intervals if they are `noted`."""
     ordered, rows = _by_role(results), []
     several = len({row.metric for *_, row in lines}) > 1 and any(
@@ -208,9 +208,9 @@ def _table(
                 cells.append(Value(row.metric, lane.value, *ends, bold=system == best, heat=share))
             else:
                 cells.append(None)
-        rows.append(TableRow((title, *cells)))
+        rows.append(ReportRow((title, *cells)))
     named = (of, "metric") if several else (of,)
-    return without_equal((*texts(*named), Column("n"), *map(Column, ordered)), rows, caption)
+    return without_equal((*texts(*named), ReportColumn("n"), *map(ReportColumn, ordered)), rows, caption)
 
 
 def _by_role(results: Results) -> list[str]:
@@ -260,4 +260,4 @@ def _detail(results: Results, track: str) -> list[Block]:
     if tasks:
         blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, results)]))
     title = initial(results.card.track_title(track))
-    return [Text(f"**{title}**"), *blocks] if blocks else []
+    return [Paragraph(f"**{title}**"), *blocks] if blocks else []

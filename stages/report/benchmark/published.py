@@ -8,8 +8,18 @@ from typing import Any
 from nightjar.benchmarks.aggregate import ByCall
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.papers import PublishedTable
-from nightjar.benchmarks.sections import Block, Cell, Column, Noted, Section, Table, Text, Value, initial
-from nightjar.benchmarks.sections import Row as Line
+from nightjar.benchmarks.sections import (
+    Block,
+    Cell,
+    Noted,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    Value,
+    initial,
+)
 from nightjar.core.display import number
 from nightjar.statistics import too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
@@ -42,37 +52,39 @@ def section(card: Benchmark, results: Results, lines: Sequence[ByCall]) -> Secti
             published_table = _metrics(card, table, results, rows)
         if published_table:
             with_intervals |= not table.calls
-            blocks += [published_table, *([Text(table.note, note=True)] if table.note else [])]
+            blocks += [published_table, *([Paragraph(table.note, note=True)] if table.note else [])]
     if not blocks:
         return None
     explanation = f"{_NOTE}, with {CONFIDENCE:.0%} intervals." if with_intervals else f"{_NOTE}."
     return Section(
         "published",
         "Published results: other models, other test set",
-        [Text(explanation, note=True), *blocks],
+        [Paragraph(explanation, note=True), *blocks],
     )
 
 
-def _scores(card: Benchmark, table: PublishedTable, results: Results) -> Table:
+def _scores(card: Benchmark, table: PublishedTable, results: Results) -> ReportTable:
     first = {track: results.headline(track)[0] for track in table.tracks if track in results.tracks}
     rows = []
     for published_row in card.papers.rows:
         if set(published_row.values) & set(table.tracks) and table.source in ("", published_row.source):
             cells = (_published(first.get(track), published_row.values.get(track)) for track in table.tracks)
-            rows.append(Line((published_row.system, *cells), published=True))
+            rows.append(ReportRow((published_row.system, *cells), published=True))
     for system in results.systems:
         ours = [_ours(first.get(track), system) for track in table.tracks]
         if any(ours):
-            rows.append(Line((system, *ours)))
-    columns = (Column(_heading(card, track, first.get(track))) for track in table.tracks)
-    return Table((Column("system", "text"), *columns), rows, table.title)
+            rows.append(ReportRow((system, *ours)))
+    columns = (ReportColumn(_heading(card, track, first.get(track))) for track in table.tracks)
+    return ReportTable((ReportColumn("system", "text"), *columns), rows, table.title)
 
 
-def _metrics(card: Benchmark, table: PublishedTable, results: Results, columns: Sequence[Row]) -> Table:
+def _metrics(card: Benchmark, table: PublishedTable, results: Results, columns: Sequence[Row]) -> ReportTable:
     """A table whose columns are metrics, with intervals and the differences of the table's reference from ours."""
     track, names = table.tracks[0], [row.metric.name for row in columns]
     rows = [
-        Line((it.system, "", *(_published(row, it.metrics.get(row.metric.name)) for row in columns)), True)
+        ReportRow(
+            (it.system, "", *(_published(row, it.metrics.get(row.metric.name)) for row in columns)), True
+        )
         for it in card.papers.rows
         if it.metrics.keys() & set(names)
     ]
@@ -81,15 +93,19 @@ def _metrics(card: Benchmark, table: PublishedTable, results: Results, columns: 
             lanes = [row.lanes.get(system) for row in columns]
             few = all(it is None or it.low is None for it in lanes)
             n = _range(counts) + (f", {too_few(max(counts))}" if few else "")
-            rows.append(Line((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
+            rows.append(ReportRow((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
     if distances := _distances(table.reference, track, results, columns):
         explanation = "differences on the same instances; * is significant (by p)"
-        rows += [Line((f"Distance to {table.reference}: {explanation}",), heading=True), *distances]
-    heads = (Column("system", "text"), Column("n"), *(Column(table.metrics[name]) for name in names))
-    return Table(heads, rows, table.title)
+        rows += [ReportRow((f"Distance to {table.reference}: {explanation}",), heading=True), *distances]
+    heads = (
+        ReportColumn("system", "text"),
+        ReportColumn("n"),
+        *(ReportColumn(table.metrics[name]) for name in names),
+    )
+    return ReportTable(heads, rows, table.title)
 
 
-def _distances(reference: str, track: str, results: Results, columns: Sequence[Row]) -> list[Line]:
+def _distances(reference: str, track: str, results: Results, columns: Sequence[Row]) -> list[ReportRow]:
     """A row for every system with the differences of the reference from it; none if the reference was not evaluated."""
     rows = []
     for system in results.systems:
@@ -101,7 +117,7 @@ def _distances(reference: str, track: str, results: Results, columns: Sequence[R
                 for line, row in zip(lines, columns, strict=True)
             )
             n = _range(line["n"] for line in lines if line)
-            rows.append(Line((f"{reference} − {system}", n, *cells)))
+            rows.append(ReportRow((f"{reference} − {system}", n, *cells)))
     return rows
 
 
@@ -136,8 +152,8 @@ def _ours(row: Row | None, system: str, n: int = 0) -> Value | None:
     return Value(row.metric, lane.value, lane.low, lane.high, n) if row and lane else None
 
 
-def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) -> Table:
-    rows: list[Line] = []
+def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) -> ReportTable:
+    rows: list[ReportRow] = []
     for track in table.tracks:
         title = initial(card.track_title(track))
         ours = [line for line in lines if line.track == track]
@@ -152,13 +168,14 @@ def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) ->
                         published_call.without_call,
                     )
                     rows.append(
-                        Line(
+                        ReportRow(
                             (title, published_call.system, *score_cells, number(published_call.share, 1)),
                             published=True,
                         )
                     )
             rows += [
-                Line((title, published_call.system, *calls.cells(published_call))) for published_call in ours
+                ReportRow((title, published_call.system, *calls.cells(published_call)))
+                for published_call in ours
             ]
-    heads = (Column("task", "text"), Column("system", "text"), *map(Column, calls.COLUMNS))
-    return Table(heads, rows, table.title)
+    heads = (ReportColumn("task", "text"), ReportColumn("system", "text"), *map(ReportColumn, calls.COLUMNS))
+    return ReportTable(heads, rows, table.title)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
+from nightjar.benchmarks.sections import (
+    Block,
+    Fold,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    numbered,
+    texts,
+)
 from stages.report.plots import kinds
 from stages.report.project.calls import STATUSES, Example, Tool, best_and_worst
 from stages.report.read.facts import Node
@@ -40,14 +50,16 @@ def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
         counted = dict(tool.thresholds)
         own_threshold = f"{tool.own_threshold:g}"
         saved = (f"{counted[it]:,}" if it in counted else None for it in steps)
-        rows.append(Row((tool.name, own_threshold, *(f"{tool.statuses[it]:,}" for it in STATUSES), *saved)))
+        rows.append(
+            ReportRow((tool.name, own_threshold, *(f"{tool.statuses[it]:,}" for it in STATUSES), *saved))
+        )
     heads = [*texts("tool"), *numbered("own threshold", *(it.replace("_", " ") for it in STATUSES))]
     heads += numbered(*(f"≥ {step:g}" for step in steps))
     first: list[Block] = [
-        Text(f"{explanation}{_merged(nodes)}".strip()),
+        Paragraph(f"{explanation}{_merged(nodes)}".strip()),
         kinds.histograms("calls", [(tool.name, tool.gains, tool.own_threshold) for tool in tools]),
         *_examples(tools, nodes),
-        Table(
+        ReportTable(
             heads,
             rows,
             "Sampled calls by result of the filter, and those that save at least so much loss in nats",
@@ -62,7 +74,7 @@ def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
 
 _HEADS = [
     *numbered("saved"),
-    *(Column(name, "words") for name in ("text before", "call", "text after")),
+    *(ReportColumn(name, "words") for name in ("text before", "call", "text after")),
     *texts("from"),
 ]
 
@@ -80,14 +92,19 @@ def _extremes(tools: Sequence[Tool]) -> list[Section]:
     folds = [
         Fold(
             f"The {len(extreme_examples)} that save {which}",
-            [Table([*_HEADS, *texts("kept", "result occurs")], [
-                Row((*_cells(it), "yes" if it.is_kept else "no", "yes" if it.fits else "no")) for it in extreme_examples
+            [ReportTable([*_HEADS, *texts("kept", "result occurs")], [
+                ReportRow((*_cells(it), "yes" if it.is_kept else "no", "yes" if it.fits else "no"))
+                for it in extreme_examples
             ])],
         )
         for which, extreme_examples in (("most", best), ("least", worst))
     ]  # fmt: skip
     return (
-        [Section("extremes", "The calls that save most and least", [Text(explanation, note=True), *folds])]
+        [
+            Section(
+                "extremes", "The calls that save most and least", [Paragraph(explanation, note=True), *folds]
+            )
+        ]
         if best
         else []
     )
@@ -116,8 +133,8 @@ def _kept_blocks(tool: Tool) -> list[Block]:
         if shown_examples:
             more = ", the best of them" if n > len(shown_examples) else ""
             blocks += [
-                Text(f"{title}{more}.", note=True),
-                Table(_HEADS, [Row(_cells(it)) for it in shown_examples]),
+                Paragraph(f"{title}{more}.", note=True),
+                ReportTable(_HEADS, [ReportRow(_cells(it)) for it in shown_examples]),
             ]
     return blocks
 
@@ -141,7 +158,7 @@ def _examples(tools: Sequence[Tool], nodes: Iterable[Node]) -> list[Block]:
         )
         theirs = PUBLISHED.get(tool.name)
         rows.append(
-            Row(
+            ReportRow(
                 (
                     tool.name,
                     *(f"{it:,}" for it in ours),
@@ -153,7 +170,7 @@ def _examples(tools: Sequence[Tool], nodes: Iterable[Node]) -> list[Block]:
         "Examples, which are texts and not calls, by the threshold of the filter: all three from this run, before the "
         "limit of examples of a tool. Published: table 2 of Toolformer, from millions of documents."
     )
-    return [Table([*texts("tool"), *numbered(*heads)], rows, caption)]
+    return [ReportTable([*texts("tool"), *numbered(*heads)], rows, caption)]
 
 
 def _merged(nodes: Iterable[Node]) -> str:

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
+from nightjar.benchmarks.sections import (
+    Block,
+    Fold,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    numbered,
+    texts,
+)
 from nightjar.core import contracts, tables
 from stages.report import numbers
 from stages.report.read.facts import Node
@@ -57,12 +67,12 @@ def sections(
     shown_cards = {card.name: card for card in cards if card.name in facts["benchmarks"]}
     counts = {name: facts["benchmarks"][name] for name in shown_cards}
     return [
-        Section("about", "", [Text(_EXPLANATION.format(ngram=facts["ngram"])), Text(_NOT_CHECKED)]),
+        Section("about", "", [Paragraph(_EXPLANATION.format(ngram=facts["ngram"])), Paragraph(_NOT_CHECKED)]),
         Section("training", "Training texts", _training(shown_cards, counts, facts["texts"])),
         Section(
             "passages",
             "Retrieved passages",
-            [Text(_COPIED, note=True), *_passages(overlap_tables, shown_cards)],
+            [Paragraph(_COPIED, note=True), *_passages(overlap_tables, shown_cards)],
         ),
         Section(
             "more", "Tasks and examples", [*_tasks(overlap_tables, shown_cards), *_examples(overlap_tables)]
@@ -96,11 +106,11 @@ def _training(
     for name, benchmark_counts in counts.items():
         n, side_counts = benchmark_counts["questions"], benchmark_counts["sides"]
         shares = (_share(side_counts[side]["overlapping"], n) for side in _SIDES)
-        by_side.append(Row((shown_cards[name].title, numbers.count(n), *shares)))
+        by_side.append(ReportRow((shown_cards[name].title, numbers.count(n), *shares)))
         parts = (
             _share(side_counts["any"][part], n) for part in ("by_input", "by_reference", "mostly", "short")
         )
-        by_part.append(Row((shown_cards[name].title, *parts)))
+        by_part.append(ReportRow((shown_cards[name].title, *parts)))
     sides = (
         f"{title} (n = {numbers.count(texts_of[side])})" if side in texts_of else title
         for side, title in _SIDES.items()
@@ -108,8 +118,8 @@ def _training(
     heads = [*texts("benchmark"), *numbered("questions", *sides)]
     of = [*texts("benchmark"), *numbered("input", "reference", "most of the input", "short text alone")]
     return [
-        Table(heads, by_side, "Questions with an overlap, by the texts where it was found"),
-        Table(
+        ReportTable(heads, by_side, "Questions with an overlap, by the texts where it was found"),
+        ReportTable(
             of,
             by_part,
             "Questions with an overlap in any of these, the supervised bound left out, by what is shared",
@@ -130,10 +140,10 @@ def _passages(overlap_tables: Mapping[str, Any], shown_cards: Mapping[str, Bench
             if card := shown_cards.get(row["benchmark"]):
                 names = {"benchmark": card.title, "track": card.track_title(row["track"])}
                 grouped.setdefault(tuple(names[it] for it in titles), []).append(row)
-        rows = [Row((*names, *_ranked(track_rows))) for names, track_rows in grouped.items()]
+        rows = [ReportRow((*names, *_ranked(track_rows))) for names, track_rows in grouped.items()]
         tables.append(without_equal([*texts(*titles), *heads], rows))
     if not tables[0].rows:
-        return [Text("No passages are retrieved for these questions.", note=True)]
+        return [Paragraph("No passages are retrieved for these questions.", note=True)]
     return [tables[0], Fold(f"By track ({len(tables[1].rows)})", [tables[1]])]
 
 
@@ -161,13 +171,13 @@ def _tasks(overlap_tables: Mapping[str, Any], shown_cards: Mapping[str, Benchmar
         card = shown_cards[row["benchmark"]]
         of = ", ".join(filter(None, (row["category"], card.track_title(row["track"]))))
         counts = f"{row['instances']}", f"{row['overlapping']}", f"{100 * row['share']:.0f}%"
-        rows.append(Row((row["task_id"], card.title, of, *counts)))
+        rows.append(ReportRow((row["task_id"], card.title, of, *counts)))
     heads = [
         *texts("test task", "benchmark", "category, track"),
         *numbered("questions", "with overlap", "share"),
     ]
     title = f"{len(rows)} test tasks with an overlap in any training text but those of the supervised bound"
-    return [Fold(title, [Table(heads, rows)])] if rows else []
+    return [Fold(title, [ReportTable(heads, rows)])] if rows else []
 
 
 def _examples(overlap_tables: Mapping[str, Any]) -> list[Block]:
@@ -177,17 +187,17 @@ def _examples(overlap_tables: Mapping[str, Any]) -> list[Block]:
     ]
     overlaps.sort(key=lambda row: (-_covered(row), row["task_id"], row["id"], row["part"], row["side"]))
     heads = [*texts("test question", "benchmark", "part"), *numbered("shared")]
-    heads += [Column("first shared run of words", "words"), *texts("found in")]
+    heads += [ReportColumn("first shared run of words", "words"), *texts("found in")]
     title = "Examples" + (", those with the largest shared part" if len(overlaps) > EXAMPLES else "")
     rows = [_example(row) for row in overlaps[:EXAMPLES]]
-    return [Fold(title, [Table(heads, rows)])] if rows else []
+    return [Fold(title, [ReportTable(heads, rows)])] if rows else []
 
 
 def _covered(row: Mapping[str, Any]) -> float:
     return 1.0 if row["kind"] == "whole" else float(row["matched"] / row["ngrams"])
 
 
-def _example(row: Mapping[str, Any]) -> Row:
+def _example(row: Mapping[str, Any]) -> ReportRow:
     home = f"{row['source_task_id']}:{row['source_id']}" if row["source_task_id"] else row["source_id"]
     test, covered = f"{row['task_id']}:{row['id']}", f"{100 * _covered(row):.0f}%"
-    return Row((test, row["benchmark"], row["part"], covered, row["text"], f"{home} ({row['side']})"))
+    return ReportRow((test, row["benchmark"], row["part"], covered, row["text"], f"{home} ({row['side']})"))

@@ -7,7 +7,17 @@ from typing import Any
 
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.papers import Collection
-from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
+from nightjar.benchmarks.sections import (
+    Block,
+    Fold,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    numbered,
+    texts,
+)
 from stages.report import numbers
 from stages.report.plots import kinds
 from stages.report.read.facts import Node
@@ -42,21 +52,24 @@ def _rule(split: Mapping[str, Any], track_title: Callable[[str], str]) -> Sectio
     lines = split.get("disagreements") or ()
     blocks: list[Block]
     if lines:
-        heads = [*texts("task", "track", "listed", "by the rule"), Column("reason", "words")]
+        heads = [*texts("task", "track", "listed", "by the rule"), ReportColumn("reason", "words")]
         rows = [
-            Row((it["task_id"], track_title(it["track"]), it["listed"], it["rule"], it["reason"]))
+            ReportRow((it["task_id"], track_title(it["track"]), it["listed"], it["rule"], it["reason"]))
             for it in lines
         ]
         explanation = (
             "Tasks that the published lists assign to another part than the rule of categories, languages and sources "
             "does."
         )
-        blocks = [Text(explanation), Fold(f"{len(lines)} tasks", [Table(heads, rows)], open=len(lines) <= 12)]
+        blocks = [
+            Paragraph(explanation),
+            Fold(f"{len(lines)} tasks", [ReportTable(heads, rows)], open=len(lines) <= 12),
+        ]
     elif tracks := ", ".join(track_title(track) for track in split.get("lists") or ()):
-        blocks = [Text(f"They agree on every task of these data ({tracks}).")]
+        blocks = [Paragraph(f"They agree on every task of these data ({tracks}).")]
     else:
         blocks = [
-            Text(
+            Paragraph(
                 "The split was made by the rule: the data have no published lists, or the parameters ignore them."
             )
         ]
@@ -65,7 +78,7 @@ def _rule(split: Mapping[str, Any], track_title: Callable[[str], str]) -> Sectio
 
 def _dataset(name: str, paper: Collection, statistics: Mapping[str, Any]) -> Section:
     figures = [
-        Row(
+        ReportRow(
             (
                 it.title,
                 f"{statistics[it.name]:,.{it.decimals}f}",
@@ -75,21 +88,21 @@ def _dataset(name: str, paper: Collection, statistics: Mapping[str, Any]) -> Sec
         for it in paper.figures
     ]
     caption = f"The ingested dataset {name} beside the published one: {paper.source}"
-    blocks: list[Block] = [Table([*texts(""), *numbered("here", "published")], figures, caption)]
-    blocks += [Text(paper.notes, note=True)] if paper.notes else []
+    blocks: list[Block] = [ReportTable([*texts(""), *numbered("here", "published")], figures, caption)]
+    blocks += [Paragraph(paper.notes, note=True)] if paper.notes else []
     every = statistics["distributions"]
     for key in [it.name for it in paper.figures if it.name in every and not it.name.endswith(_IN_FULL)]:
         full = every.get(key + _IN_FULL, every[key])
-        rows = [Row((value, numbers.count(tasks), numbers.count(of))) for value, tasks, of in full]
+        rows = [ReportRow((value, numbers.count(tasks), numbers.count(of))) for value, tasks, of in full]
         title = category_title(key)
         explanation = f"All {len(full)}" + (", with subdivisions" if full != every[key] else "")
         blocks += [
-            Text(f"**{title}**"),
+            Paragraph(f"**{title}**"),
             kinds.bars(f"data-{name}-{key}", f"{title}: tasks and instances", fold(every[key])),
         ]
         if full != every[key] or len(fold(full)) < len(full):
             blocks.append(
-                Fold(explanation, [Table([*texts("value"), *numbered("tasks", "instances")], rows)])
+                Fold(explanation, [ReportTable([*texts("value"), *numbered("tasks", "instances")], rows)])
             )
     return Section(f"data-{name}", "", blocks)
 

@@ -18,7 +18,17 @@ from dulwich.objects import Blob, Tree
 import nightjar
 import stages
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.sections import Block, Column, Fold, Row, Section, Table, Text, numbered, texts
+from nightjar.benchmarks.sections import (
+    Block,
+    Fold,
+    Paragraph,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
+    Section,
+    numbered,
+    texts,
+)
 from nightjar.core import paths
 from nightjar.params import Params, profiles
 from nightjar.params.train import Recipe
@@ -66,15 +76,17 @@ def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], r
     code = {
         package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
     }
-    heads = [*texts("system"), *(texts("benchmarks") if several else ()), Column("what it is", "words")]
+    heads = [*texts("system"), *(texts("benchmarks") if several else ()), ReportColumn("what it is", "words")]
     listed_systems = [
-        Row((it["name"], *([it["benchmarks"]] if several else ()), it["sentence"])) for it in listed
+        ReportRow((it["name"], *([it["benchmarks"]] if several else ()), it["sentence"])) for it in listed
     ]
     pages = [
         Section(
-            "systems", "Systems", [Text(systems.prompt(params, benchmarks)), Table(heads, listed_systems)]
+            "systems",
+            "Systems",
+            [Paragraph(systems.prompt(params, benchmarks)), ReportTable(heads, listed_systems)],
         ),
-        Section("models", "Models", [Table(texts(*_OF_MODELS), [Row(it) for it in models])]),
+        Section("models", "Models", [ReportTable(texts(*_OF_MODELS), [ReportRow(it) for it in models])]),
         _datasets(data, by_name),
         _profile(values, profile, changes, unreadable),
         _recipes(params, by_name),
@@ -100,16 +112,16 @@ def _datasets(data: Sequence[Mapping[str, Any]], by_name: Mapping[str, Node]) ->
         ("files", "tasks", "rows_in", "rows_out", "rows_rejected"),
     )
     rows = [
-        Row((*(it[name] or None for name in named), *(numbers.count(it[name]) for name in counted)))
+        ReportRow((*(it[name] or None for name in named), *(numbers.count(it[name]) for name in counted)))
         for it in data
     ]
     heads = [*texts("dataset", "benchmark", "folder", "what it is")]
     heads += numbered("files", "tasks", "rows read", "kept", "rejected")
-    blocks: list[Block] = [Table(heads, rows)]
+    blocks: list[Block] = [ReportTable(heads, rows)]
     split = by_name.get("split")
     if parts := (split.details.get("rows") or {}) if split else {}:
         explanation = ", ".join(f"{part} {numbers.count(count)}" for part, count in sorted(parts.items()))
-        blocks.append(Text(f"Instances after the split: {explanation}.", note=True))
+        blocks.append(Paragraph(f"Instances after the split: {explanation}.", note=True))
     return Section("datasets", "Datasets", blocks)
 
 
@@ -120,15 +132,15 @@ def _profile(
     unreadable: Sequence[str],
 ) -> Section:
     parameters = [
-        Row((it.key, _parameter_text(it.new))) for it in profiles.changes({}, values) if it.new != {}
+        ReportRow((it.key, _parameter_text(it.new))) for it in profiles.changes({}, values) if it.new != {}
     ]
     near, n = f"params.yaml is nearest to the profile **{profile}**", len(parameters)
-    blocks: list[Block] = [Text("There is no profile to compare params.yaml with.")]
+    blocks: list[Block] = [Paragraph("There is no profile to compare params.yaml with.")]
     if profile and not changes:
-        blocks = [Text(f"{near}: all {n} values that results depend on are those of the profile.")]
+        blocks = [Paragraph(f"{near}: all {n} values that results depend on are those of the profile.")]
     elif profile:
         rows = [
-            Row(
+            ReportRow(
                 (
                     one.key,
                     None if one.kind == "added" else _parameter_text(one.old),
@@ -138,9 +150,9 @@ def _profile(
             for one in changes
         ]
         explanation = f"{near}: {len(changes)} of the {n} values that results depend on differ from it."
-        blocks = [Text(explanation), Table(texts("parameter", f"profile {profile}", "here"), rows)]
-    blocks += [Text(f"A profile was not compared: {line}", note=True) for line in unreadable]
-    table = Table([*texts("parameter"), Column("value", "words")], parameters)
+        blocks = [Paragraph(explanation), ReportTable(texts("parameter", f"profile {profile}", "here"), rows)]
+    blocks += [Paragraph(f"A profile was not compared: {line}", note=True) for line in unreadable]
+    table = ReportTable([*texts("parameter"), ReportColumn("value", "words")], parameters)
     blocks.append(Fold(f"All parameters that results depend on ({n})", [table]))
     return Section("parameters", "Profile and parameters", blocks)
 
@@ -150,12 +162,15 @@ def _code(code: Mapping[str, str]) -> Section:
         "code",
         "Code",
         [
-            Text(
+            Paragraph(
                 "Git trees of the code that made this page. The command lists the commit that introduced a tree and "
                 "the next commit that changed it; it lists none if changes were not committed."
             ),
-            *(Text(f"`{folder}`: `git log --all -t --find-object={tree}`") for folder, tree in code.items()),
-            Text(
+            *(
+                Paragraph(f"`{folder}`: `git log --all -t --find-object={tree}`")
+                for folder, tree in code.items()
+            ),
+            Paragraph(
                 "A complete `dvc repro` or `nightjar rebuild` makes sure that all stages ran with this code and these "
                 "parameters; `dvc status` names those that did not.",
                 note=True,
@@ -170,18 +185,18 @@ def _ran_on(nodes: Sequence[Node], machines: Sequence[Mapping[str, str]]) -> Sec
     heads = [*texts("processor"), *numbered("logical cores", "memory"), *texts("GPU", "Python")]
     blocks: list[Block] = []
     if machines:
-        rows = [Row(tuple(it.values())) for it in machines]
-        blocks.append(Table([*heads, Column("stages", "words")], rows))
+        rows = [ReportRow(tuple(it.values())) for it in machines]
+        blocks.append(ReportTable([*heads, ReportColumn("stages", "words")], rows))
     if without:
         explanation = (
             "These stages did not record their machine, because they ran with an earlier version of the code"
         )
-        blocks.append(Text(f"{explanation}: {', '.join(without)}."))
+        blocks.append(Paragraph(f"{explanation}: {', '.join(without)}."))
     explanation = (
         "Each machine is the one where the stages ran, also if DVC restored their results on another."
     )
-    blocks.append(Text(explanation, note=True))
-    blocks.append(Text(", ".join(f"{it['name']} {it['version']}" for it in _libraries(nodes)) + "."))
+    blocks.append(Paragraph(explanation, note=True))
+    blocks.append(Paragraph(", ".join(f"{it['name']} {it['version']}" for it in _libraries(nodes)) + "."))
     return Section("machines", "Machines and libraries", blocks)
 
 
@@ -210,7 +225,7 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
     """A row a hyper-parameter, a cell a recipe; then what the training reports of itself."""
     names = list(params.train.recipes)
     rows = [
-        Row((key, *(_parameter_text(getattr(params.train.recipe(name), key)) for name in names)))
+        ReportRow((key, *(_parameter_text(getattr(params.train.recipe(name), key)) for name in names)))
         for key in Recipe.model_fields
     ]
     nodes = [by_name.get(f"train@{name}") for name in names]
@@ -223,7 +238,7 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
     ):
         recipe_facts = [node.details.get(key) if node else None for node in nodes]
         rows.append(
-            Row(
+            ReportRow(
                 (
                     title,
                     *(
@@ -233,7 +248,7 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
                 )
             )
         )
-    return Section("recipes", "Training recipes", [Table(texts("hyper-parameter", *names), rows)])
+    return Section("recipes", "Training recipes", [ReportTable(texts("hyper-parameter", *names), rows)])
 
 
 def _data(nodes: Iterable[Node], cards: Sequence[Benchmark]) -> list[dict[str, Any]]:

@@ -9,7 +9,16 @@ from typing import Any
 
 import networkx
 
-from nightjar.benchmarks.sections import Block, Fold, Row, Section, Table, Text, numbered, texts
+from nightjar.benchmarks.sections import (
+    Block,
+    Fold,
+    Paragraph,
+    ReportRow,
+    ReportTable,
+    Section,
+    numbered,
+    texts,
+)
 from nightjar.core import paths
 from stages.report import numbers
 from stages.report.plots import kinds
@@ -26,35 +35,35 @@ _REASONS = 12
 
 def sections(nodes: Sequence[Node]) -> list[Section]:
     """The graph of the stages, the rows that they rejected, and those kept with a remark."""
-    ran = [Row((it.name, *_counts(it), ", ".join(it.inputs), ", ".join(it.outputs))) for it in nodes]
+    ran = [ReportRow((it.name, *_counts(it), ", ".join(it.inputs), ", ".join(it.outputs))) for it in nodes]
     heads = [*texts("stage"), *numbered("rows in", "rows out", "rejected"), *texts("reads", "writes")]
     blocks: list[Block] = [
-        Text(
+        Paragraph(
             "The stages that lead to this report, each with the rows that all its items read and wrote. A line leads "
             "to a stage that reads what the upper one wrote; a line that a longer path implies is left out."
         ),
         graph(nodes),
-        Fold("The same as a table", [Table(heads, ran)]),
+        Fold("The same as a table", [ReportTable(heads, ran)]),
     ]
-    rejected = [Row(line) for line in _rejected(nodes)]
-    rejection: list[Block] = [Text("No stage rejected a row.")]
+    rejected = [ReportRow(line) for line in _rejected(nodes)]
+    rejection: list[Block] = [Paragraph("No stage rejected a row.")]
     if rejected:
         rejection = [
-            Text(
+            Paragraph(
                 "Every row that a stage reads is either written or rejected. Rejected rows are kept with their text in "
                 "the artifact named here."
             ),
-            Table([*texts("stage", "reason"), *numbered("rows"), *texts("kept in")], rejected),
+            ReportTable([*texts("stage", "reason"), *numbered("rows"), *texts("kept in")], rejected),
         ]
     page_sections = [Section("graph", "", blocks), Section("rejected", "Rejected rows", rejection)]
     remarks = [
-        Row((node.name, remark, numbers.count(count)))
+        ReportRow((node.name, remark, numbers.count(count)))
         for node in nodes
         for remark, count in (node.details.get("remarks") or {}).items()
     ]
     if remarks:
-        table = Table([*texts("stage", "remark"), *numbered("rows")], remarks)
-        text = Text("Labels and what is odd in a row. A row may have several remarks.")
+        table = ReportTable([*texts("stage", "remark"), *numbered("rows")], remarks)
+        text = Paragraph("Labels and what is odd in a row. A row may have several remarks.")
         page_sections.append(Section("remarks", "Rows that were kept with a remark", [text, table]))
     return page_sections
 
@@ -143,7 +152,7 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
         )
         label = "Loss of every step of training, and on the dev split, by recipe"
         plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, chosen_steps)
-        curve_sections.append(Section("losses", "", [Text(explanation), plot]))
+        curve_sections.append(Section("losses", "", [Paragraph(explanation), plot]))
     if perplexity:
         explanation = (
             "Perplexity of the held-out documents, without calls, by step: exp of the mean loss a token. Step 0 is the "
@@ -156,11 +165,13 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
             *numbered("texts", "held-out texts", "before", "kept", "at the end", "step kept"),
         ]
         rows = [_perplexities(recipe, trained[recipe].details) for recipe in perplexity]
-        curve_sections.append(Section("perplexity", "", [Text(explanation), plot, Table(heads, rows)]))
+        curve_sections.append(
+            Section("perplexity", "", [Paragraph(explanation), plot, ReportTable(heads, rows)])
+        )
     return curve_sections
 
 
-def _perplexities(recipe: str, facts: Mapping[str, Any]) -> Row:
+def _perplexities(recipe: str, facts: Mapping[str, Any]) -> ReportRow:
     """Before the training, at the chosen step, and after the last."""
     last = facts["perplexities"][-1]["perplexity"]
     perplexity_texts = [
@@ -168,7 +179,7 @@ def _perplexities(recipe: str, facts: Mapping[str, Any]) -> Row:
         for it in (facts.get("perplexity_before"), facts.get("perplexity"), last)
     ]
     counts = (numbers.count(facts.get(name)) for name in ("train_instances", "dev_instances"))
-    return Row((recipe, *counts, *perplexity_texts, f"{facts.get('chosen_step')}"))
+    return ReportRow((recipe, *counts, *perplexity_texts, f"{facts.get('chosen_step')}"))
 
 
 def steps_files(nodes: Iterable[Node]) -> list[Path]:

@@ -11,18 +11,18 @@ from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.papers import Papers, Published, PublishedCalls, PublishedTable
 from nightjar.benchmarks.question import Asking, Question, Sources
 from nightjar.benchmarks.sections import (
-    Axis,
-    Column,
     Evaluated,
     Fold,
     Interval,
     Intervals,
-    Point,
+    Paragraph,
+    PlotAxis,
+    PlotPoint,
     Points,
-    Row,
+    ReportColumn,
+    ReportRow,
+    ReportTable,
     Section,
-    Table,
-    Text,
     Value,
 )
 from nightjar.statistics.metric import Metric
@@ -89,9 +89,9 @@ class MadeTracks(Benchmark):
         """How many answers each system gave, in every kind of block."""
         metric = found.card.metrics[0]
         counts = {system: len(found.predictions(system, ["id"])) for system in found.systems}
-        rows = [Row((system, f"{n:,}", Value(metric, 0.5, 0.25, 0.75))) for system, n in counts.items()]
-        points = {system: [Point(n, 0.5, f"{system} & {n}")] for system, n in counts.items()}
-        axes = Axis("answers", 0, 100), Axis("<score>", 0, 1)
+        rows = [ReportRow((system, f"{n:,}", Value(metric, 0.5, 0.25, 0.75))) for system, n in counts.items()]
+        points = {system: [PlotPoint(n, 0.5, f"{system} & {n}")] for system, n in counts.items()}
+        axes = PlotAxis("answers", 0, 100), PlotAxis("<score>", 0, 1)
         plots = (
             Points(
                 "own-points", "Own points", *axes, points, ("system", "n"), list(counts.items()), joined=True
@@ -102,9 +102,15 @@ class MadeTracks(Benchmark):
                 [("all", "", metric, {SYSTEMS[0]: Interval(0.5, 0.25, 0.75)})],
             ),
         )
-        table = Table((Column("system", "text"), Column("answers"), Column("half")), rows, "Own <table>")
+        table = ReportTable(
+            (ReportColumn("system", "text"), ReportColumn("answers"), ReportColumn("half")),
+            rows,
+            "Own <table>",
+        )
         return [
-            Section("own", "Own <section>", [Text("`code`, **bold** & <b>"), table, Fold("Folded", plots)])
+            Section(
+                "own", "Own <section>", [Paragraph("`code`, **bold** & <b>"), table, Fold("Folded", plots)]
+            )
         ]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.sections import Row, Value, numbered, texts
+from nightjar.benchmarks.sections import ReportRow, Value, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.display import p
 from stages.report.plots.spec import ROLES
@@ -214,7 +214,7 @@ def test_three_sentences_say_what_was_evaluated_how_systems_rank_and_what_is_sig
 
 def test_texts_that_are_equal_in_all_rows_are_said_once() -> None:
     heads = [*texts("system", "significant"), *numbered("score", "p")]
-    rows = [Row((name, "no", Value(METRIC, 0.0), "n<20")) for name in ("a", "b", "c")]
+    rows = [ReportRow((name, "no", Value(METRIC, 0.0), "n<20")) for name in ("a", "b", "c")]
     found = without_equal(heads, rows, "All systems.")
     assert [it.title for it in found.columns] == ["system", "score"], "equal scores remain"
     assert found.caption == "All systems. significant = no, p n<20" and found.rows[1].cells[0] == "b"

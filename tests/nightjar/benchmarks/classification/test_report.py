@@ -13,7 +13,7 @@ from nightjar.benchmarks.classification import report
 from nightjar.benchmarks.classification.report import Ranked
 from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.sections import Fold, Points, Row, Table
+from nightjar.benchmarks.sections import Fold, Points, ReportRow, ReportTable
 from nightjar.core import contracts, tables
 from nightjar.core.display import number
 from nightjar.search.rankings import Passages
@@ -59,7 +59,7 @@ def test_the_table_has_means_by_task_beside_the_published(
     monkeypatch.setattr(BENCHMARK, "papers", papers)
     found = report.shares(BENCHMARK, ranked)
     assert [it.title for it in found.columns] == ["ranking", "Sums of two, n = 24", "Days of the week, n = 8"]
-    assert found.rows[0] == Row(("reranked by Large", "61.3", None), published=True)
+    assert found.rows[0] == ReportRow(("reranked by Large", "61.3", None), published=True)
     for row, stage in zip(found.rows[1:], ("retrieve", "rerank"), strict=True):
         wanted = [
             np.mean(
@@ -89,7 +89,7 @@ def test_right_answers_by_share(ranked: Ranked) -> None:
     drawn = report.consistency(BENCHMARK, ranked)
     (plot,) = (it for it in drawn.blocks if isinstance(it, Points))
     (fold,) = (it for it in drawn.blocks if isinstance(it, Fold))
-    (table,) = (it for it in fold.blocks if isinstance(it, Table))
+    (table,) = (it for it in fold.blocks if isinstance(it, ReportTable))
     titles = [point.title for some in plot.systems.values() for point in some]
     assert len(titles) == len(table.rows) and all(
         title.startswith(f"{row.cells[0]}: {row.cells[4]}% of {row.cells[3]} questions")

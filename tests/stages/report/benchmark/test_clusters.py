@@ -14,7 +14,7 @@ import pytest
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.scores import Key, SystemScores, from_rows
-from nightjar.benchmarks.sections import Evaluated, Table, Value
+from nightjar.benchmarks.sections import Evaluated, ReportTable, Value
 from nightjar.core import contracts, tables
 from nightjar.core.display import number
 from nightjar.params import load
@@ -83,14 +83,14 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     none = [{**row, "low": None, "high": None} for row in compared]
     section = published.section(BENCHMARK, results.Results(BENCHMARK, few, {}, none), [])
     assert section
-    table = next(it for it in section.blocks if isinstance(it, Table))
+    table = next(it for it in section.blocks if isinstance(it, ReportTable))
     *ours, heading, distance = table.rows
     assert [row.cells[1] for row in ours] == ["", "18–19, n<20", "18–19, n<20"] and heading.heading
     assert all(cell.n == 0 for row in (*ours, distance) for cell in row.cells if isinstance(cell, Value))
     section = published.section(BENCHMARK, results.Results(BENCHMARK, rows, {}), [])
     assert section
     for block in section.blocks:
-        if isinstance(block, Table):
+        if isinstance(block, ReportTable):
             assert not any(row.heading for row in block.rows), "the reference was not compared"
 
 
@@ -183,7 +183,7 @@ def test_scores_by_label_leave_out_what_has_no_score() -> None:
     values[0] = np.nan
     found = replace(evaluated([]), scores=[SystemScores("a", keys, {"same/3": values})])
     (shown,) = labelled_questions({"easy": "every third question"}, found)
-    (table,) = (block for block in shown.blocks if isinstance(block, Table))
+    (table,) = (block for block in shown.blocks if isinstance(block, ReportTable))
     easy = [value for value in values[1:] if value % 3 == 0]
     (cell,) = (row.cells[2] for row in table.rows if row.cells[0] == "easy")
     assert isinstance(cell, Value) and cell.value == pytest.approx(np.mean(easy), abs=1e-3)

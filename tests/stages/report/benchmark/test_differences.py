@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.sections import Section, Table
+from nightjar.benchmarks.sections import ReportTable, Section
 from stages.report.benchmark import differences
 from stages.report.read.results import Results
 from tests.stages.report.building import NAME
@@ -32,8 +32,8 @@ def scored(*systems: str, compared: Sequence[dict[str, Any]] = ()) -> Results:
     return Results(BENCHMARK, rows, {}, compared)
 
 
-def tables(section: Section | None) -> list[Table]:
-    return [it for it in (section.blocks if section else ()) if isinstance(it, Table)]
+def tables(section: Section | None) -> list[ReportTable]:
+    return [it for it in (section.blocks if section else ()) if isinstance(it, ReportTable)]
 
 
 def test_a_difference_is_found_from_both_sides() -> None:

@@ -13,7 +13,7 @@ from nightjar import params as params_module
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import Key, SystemScores
-from nightjar.benchmarks.sections import Block, Evaluated, Table
+from nightjar.benchmarks.sections import Block, Evaluated, ReportTable
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import calls
 from stages.report.benchmark import page as benchmark
@@ -61,7 +61,7 @@ def shown() -> Mapping[str, Any]:
 
 
 def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
-    lama, texts, by_call = (it for it in section(shown, "published") if isinstance(it, Table))
+    lama, texts, by_call = (it for it in section(shown, "published") if isinstance(it, ReportTable))
     numbers = [table.caption.partition(":")[0] for table in (lama, texts, by_call)]
     assert numbers == ["Table 3", "Table 8", "Table 9"]
     rows = texts_of(lama)
@@ -82,7 +82,7 @@ def section(shown: Mapping[str, Any], id: str) -> Sequence[Block]:
     return blocks
 
 
-def texts_of(table: Table) -> list[list[str]]:
+def texts_of(table: ReportTable) -> list[list[str]]:
     return [[cell(it)["text"] for it in row.cells] for row in table.rows]
 
 
@@ -92,6 +92,6 @@ def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
     shares = [it.heat for it in wikitext.cells[3:]]
     assert shares[0] < shares[1], "toolformer has the lower perplexity, which is better"
     assert [it.bold for it in wikitext.cells[3:]] == [False, True]
-    (table,) = (it for it in section(shown, "differences") if isinstance(it, Table))
+    (table,) = (it for it in section(shown, "differences") if isinstance(it, ReportTable))
     found = {(row[2], row[4]) for row in texts_of(table)}
     assert found == {("accuracy (%)", "+25.0"), ("perplexity", "−8.0")}

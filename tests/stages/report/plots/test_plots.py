@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.sections import Axis, Gains, Interval, Point, Points
+from nightjar.benchmarks.sections import Gains, Interval, PlotAxis, PlotPoint, Points
 from nightjar.statistics.metric import Metric
 from stages.report.plots import kinds
 from stages.report.plots.kinds import BIN, HIGH, LOW
@@ -109,9 +109,11 @@ def test_gains_are_ordered_by_their_mean_and_reach_from_zero() -> None:
 
 
 def test_points_are_joined_where_the_plot_says_so() -> None:
-    some = [Point(0, 10, "first", 5, 15), Point(50, 20, "second")]
+    some = [PlotPoint(0, 10, "first", 5, 15), PlotPoint(50, 20, "second")]
     for joined in (True, False):
-        it = Points("p", "x", Axis("x", 0, 100), Axis("y", 0, 100), {"ours": some}, ("a",), [(1,)], joined)
+        it = Points(
+            "p", "x", PlotAxis("x", 0, 100), PlotAxis("y", 0, 100), {"ours": some}, ("a",), [(1,)], joined
+        )
         plot = kinds.points(it, ROLES)
         assert len(marks(plot, "line")) == joined and len(marks(plot, "dot")) == 2
         assert sum("dashed" in row for row in marks(plot, "link")) == (not joined), "the diagonal"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.benchmarks.sections import Table
+from nightjar.benchmarks.sections import ReportTable
 from stages.report.project import augmented, calls
 from stages.report.read.facts import Node
 from tests.stages.report.project.test_calls import own, row
@@ -25,8 +25,8 @@ def rows_of(tools: list[calls.Tool], nodes: list[Node], column: str) -> list[dic
     (found,) = [
         it
         for it in augmented.sections(tools, nodes)[0].blocks
-        if isinstance(it, Table) and column in [one.title for one in it.columns]
-    ] or [Table((), ())]
+        if isinstance(it, ReportTable) and column in [one.title for one in it.columns]
+    ] or [ReportTable((), ())]
     heads = [one.title for one in found.columns]
     return [dict(zip(heads, row.cells, strict=True)) for row in found.rows]  # type: ignore[arg-type]
 

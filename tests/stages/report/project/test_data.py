@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.sections import Text
+from nightjar.benchmarks.sections import Paragraph
 from stages.report.plots import kinds
 from stages.report.project import data
 from stages.report.read.facts import Node
@@ -92,7 +92,7 @@ def test_without_disagreements(facts: dict[str, Any], sentence: str) -> None:
     nodes = [Node("split", (), (), 0, 0, 0, facts)]
     nodes.append(Node(f"ingest@{INGESTED}", (), (), 0, 0, 0, {"collection": collection()}))
     found = data.sections(nodes, [registry.load_benchmark(NAME)], str)
-    texts = [block.text for section in found for block in section.blocks if isinstance(block, Text)]
+    texts = [block.text for section in found for block in section.blocks if isinstance(block, Paragraph)]
     assert any(sentence in one for one in texts)
 
 

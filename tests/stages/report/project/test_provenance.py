@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nightjar import params as params_module
-from nightjar.benchmarks.sections import Table, Text
+from nightjar.benchmarks.sections import Paragraph, ReportTable
 from nightjar.core.config import read_yaml
 from nightjar.params.train import Recipe
 from stages.report.project import provenance
@@ -160,7 +160,9 @@ def test_machines_and_versions_that_differ_are_told_apart() -> None:
     ]
     found = provenance.read(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT).sections[-1].blocks
     table, without, _, libraries = found
-    assert isinstance(table, Table) and isinstance(without, Text) and isinstance(libraries, Text)
+    assert (
+        isinstance(table, ReportTable) and isinstance(without, Paragraph) and isinstance(libraries, Paragraph)
+    )
     assert [(row.cells[0], row.cells[3], row.cells[5]) for row in table.rows] == [
         ("A (x86_64)", "G", "encode@a, train@a"),
         ("B (x86_64)", "none", "predict@a"),
