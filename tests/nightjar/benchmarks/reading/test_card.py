@@ -59,10 +59,6 @@ def test_the_rows_of_a_file(tmp_path: Path) -> None:
     ("question", "reason"),
     [
         (asked("a", "Norwood", answers=[{"text": "Norwood", "answer_start": 3}]), "not at its answer_start"),
-        (
-            asked("a", "Norwood", answers=[{"text": "Norwood", "answer_start": "22"}]),
-            "not at its answer_start",
-        ),
         (asked("a", "Ada", answers=[{"text": "Ada", "answer_start": -3}]), "not at its answer_start"),
         (asked("a", "Ada", answers=[{"text": "Ada", "answer_start": 0.0}]), "not at its answer_start"),
         (
@@ -71,9 +67,6 @@ def test_the_rows_of_a_file(tmp_path: Path) -> None:
         ),
         (asked("a", "Ada", is_impossible="False"), "is_impossible is neither true nor false"),
         (asked("a", "Norwood", answers=[]), "answers is not a list"),
-        (asked("a", "Norwood", question=" "), "question is blank"),
-        (asked("a", "Norwood") | {"id": 7}, "id is"),
-        ([], "not an object"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, question: Any, reason: str) -> None:
@@ -87,13 +80,6 @@ def test_an_unanswerable_question_may_have_plausible_answers(tmp_path: Path) -> 
     write(tmp_path, "dev", asked("a", None, plausible_answers=plausible), asked("b", None, answers=plausible))
     records, refused = rows(tmp_path)
     assert not refused and [(it.references, it.parts["spans"]) for it in records] == [(("",), [])] * 2
-
-
-@pytest.mark.parametrize("id", [None, 7, "half \ud800"])
-def test_a_question_without_an_id_is_refused_without_one(tmp_path: Path, id: Any) -> None:
-    write(tmp_path, "dev", asked("a", "Ada") | {"id": id})
-    _, (refused,) = rows(tmp_path)
-    assert refused.id is None and "id" in refused.reason.split()
 
 
 def test_an_answer_starts_at_its_first_letter(tmp_path: Path) -> None:
@@ -113,40 +99,12 @@ def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     assert [(it.id, it.reason) for it in refused] == [("a", "the same id twice")]
 
 
-@pytest.mark.parametrize(
-    ("title", "passage", "reason"),
-    [("Ada", "half \ud800", "context is"), ("half \ud800", PASSAGE, "title is"), ("Ada", 3, "context is")],
-)
-def test_a_passage_that_is_no_text_is_refused(tmp_path: Path, title: str, passage: Any, reason: str) -> None:
-    article = {"title": title, "paragraphs": [{"context": passage, "qas": [asked("a", None)]}]}
-    (tmp_path / "dev.json").write_text(json.dumps({"data": [article]}))
-    records, (refused,) = rows(tmp_path)
-    assert not records and reason in refused.reason
-
-
 def test_a_question_with_a_duplicate_key_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "dev", asked("a", "Norwood"))
     text = (tmp_path / "dev.json").read_text()
     (tmp_path / "dev.json").write_text(text.replace('"id": "a"', '"id": "b", "id": "a"'))
     records, (refused,) = rows(tmp_path)
     assert not records and "occurs twice" in refused.reason
-
-
-@pytest.mark.parametrize(
-    "article",
-    [3, {"title": "x"}, {"paragraphs": [3]}, {"paragraphs": [{"context": "a"}]}, {"paragraphs": "a"}],
-)
-def test_articles_of_another_form_are_refused(tmp_path: Path, article: Any) -> None:
-    (tmp_path / "dev.json").write_text(json.dumps({"data": [article]}))
-    records, refused = rows(tmp_path)
-    assert not records and len(refused) == 1
-
-
-@pytest.mark.parametrize("content", ["[]", "{}", '{"data": 3}', "{"])
-def test_other_files(tmp_path: Path, content: str) -> None:
-    (tmp_path / "dev.json").write_text(content)
-    with pytest.raises(NightjarError):
-        rows(tmp_path)
 
 
 def test_the_sides(tmp_path: Path) -> None:

@@ -113,56 +113,20 @@ def test_the_fields_of_each_data_set(tmp_path: Path) -> None:
 
 
 NOT_FINAL = "[MASK] is not the final token"
-NO_OBJECT = " is not a list of at least one object"
 ANSWER = ROWS["triviaqa/unfiltered-web-dev.json"]["Answer"]
+# What only the value shows: values of other types are tried in test_broken_files.py.
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("Squad", {"masked_sentences": ["The [MASK] was gold."]}, NOT_FINAL),
     ("Squad", {"masked_sentences": ["It was [MASK] 5."]}, NOT_FINAL),
     ("Squad", {"masked_sentences": ["Colour [MASK] is [MASK]."]}, "[MASK] occurs 2 times"),
     ("Squad", {"masked_sentences": ["It was gold."]}, "[MASK] occurs 0 times"),
     ("Squad", {"masked_sentences": ["[MASK]."]}, "nothing stands before [MASK]"),
-    ("Squad", {"masked_sentences": "It was [MASK]."}, "masked_sentences is not a list of at least one text"),
-    ("Squad", {"masked_sentences": [7]}, "a sentence is not a string"),
-    ("Squad", {"obj_label": None}, "no obj_label"),
-    ("Squad", {"id": 7}, "id is not a string"),
-    (
-        "TREx",
-        {"evidences": [{"masked_sentence": "A [MASK] b."}, {"masked_sentence": "[MASK]."}]},
-        NOT_FINAL,
-    ),
-    ("TREx", {"evidences": []}, "evidences is not a list of at least one text"),
-    ("TREx", {"evidences": ["It was [MASK]."]}, "an evidence is not an object"),
-    ("TREx", {"evidences": [{"masked_sentence": None}]}, "no masked_sentence"),
-    ("svamp", {"ID": None}, "no ID"),
+    ("TREx", {"evidences": [{"masked_sentence": "A [MASK] b."}, {"masked_sentence": "[MASK]."}]}, NOT_FINAL),
     ("svamp", {"Body": "  "}, "Body is blank"),
-    ("svamp", {"Question": "\ud800?"}, "Question is not valid Unicode"),
-    ("svamp", {"Answer": None}, "no Answer"),
-    *(("svamp", {"Answer": odd}, "Answer is not a number") for odd in ("51", True, float("nan"), [1])),
-    ("mawps", {"iIndex": None}, "no iIndex"),
-    ("mawps", {"iIndex": [1]}, "iIndex is not a number"),
-    *(("mawps", {"lSolutions": odd}, "lSolutions is not a list of at least one number") for odd in ([], 5)),
-    *(("mawps", {"lSolutions": [odd]}, "solution is not a number") for odd in ("5", float("inf"))),
-    ("mawps", {"lEquations": "X=8-3"}, "lEquations is not a list"),
-    ("mawps", {"lEquations": [3]}, "an equation is not a string"),
-    *(
-        ("webq", {"answers": odd}, "answers is not a list of at least one answer")
-        for odd in (None, [], "Ann", {})
-    ),
+    ("mawps", {"lSolutions": [float("inf")]}, "solution is not a number"),
     ("webq", {"answers": ["Ann", " "]}, "an answer is blank"),
-    ("nq", {"answer": []}, "answer is not a list of at least one answer"),
-    ("trivia", {"QuestionId": ""}, "QuestionId is blank"),
-    ("trivia", {"Answer": None}, "no Answer"),
-    ("trivia", {"Answer": "Ann"}, "Answer is not an object"),
-    ("trivia", {"Answer": {"Aliases": ["a"]}}, "no Value"),
-    ("trivia", {"Answer": ANSWER | {"Aliases": "a"}}, "Aliases is not a list"),
     ("trivia", {"Answer": ANSWER | {"NormalizedAliases": [7]}}, "an alias is not a string"),
-    ("mlqa", {"question": ""}, "question is blank"),
-    *(("mlqa", {"answers": odd}, "answers" + NO_OBJECT) for odd in ([], ["red"])),
-    ("mlqa", {"answers": [{"answer_start": 1}]}, "no text"),
     ("templama", {"query": "_X_ is the mayor of Town."}, "_X_ is not the final token"),
-    ("templama", {"answer": []}, "answer" + NO_OBJECT),
-    ("templama", {"answer": [{"name": " "}]}, "name is blank"),
-    ("templama", {"date": 2012}, "date is not a string"),
     *(("templama", {"date": odd}, "date is not a year of four digits") for odd in ("12", "0000", "٢٠١٢")),
 ]
 
@@ -284,22 +248,6 @@ def test_files_of_asdiv_that_are_not_read(
         list(load(tmp_path))
     assert what in caught.value.what
     assert caught.value.where == f"{tmp_path}/asdiv/ASDiv.xml{where}"
-
-
-@pytest.mark.parametrize("content", ["", "{", "[1,", "{}", "7", '"text"', b"\xff[]", "[" * 5000 + "]" * 5000])
-@pytest.mark.parametrize("file", [SVAMP, "mawps/AddSub.json", TRIVIA, ES])
-def test_json_files_that_are_not_read(tmp_path: Path, file: str, content: str | bytes) -> None:
-    put(tmp_path, file, content)
-    with pytest.raises(NightjarError) as caught:
-        list(load(tmp_path))
-    assert str(tmp_path / file) in caught.value.where
-
-
-@pytest.mark.parametrize("content", ['{"data": 1}', '{"data": [{}]}', '{"data": [{"paragraphs": [1]}]}'])
-def test_mlqa_in_another_form(tmp_path: Path, content: str) -> None:
-    put(tmp_path, ES, content)
-    with pytest.raises(NightjarError, match="not in the form of SQuAD: no list"):
-        list(load(tmp_path))
 
 
 @pytest.mark.parametrize(

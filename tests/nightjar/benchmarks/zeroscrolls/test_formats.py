@@ -54,18 +54,10 @@ def test_rows_of_one_id_are_one_example_in_order_of_appearance(tmp_path: Path) -
     ("changed", "reason"),
     [
         ({"id": ...}, "no id"),
-        ({"id": 3}, "id is not a text"),
-        ({"input": ...}, "no input"),
-        ({"input": 3}, "input is not a string"),
-        ({"input": "\ud800"}, "input is not valid Unicode"),
-        ({"truncation_seperator": ...}, "no truncation_seperator"),
-        ({"document_end_index": ...}, "no document_end_index"),
-        ({"query_start_index": "3"}, "query_start_index is not a whole number"),
         ({"query_end_index": 100_000}, "query_end_index is 100000, outside the 367"),
         ({"document_start_index": -1}, "document_start_index is -1, outside"),
         ({"document_start_index": 360}, "do not ascend"),
         ({"document_start_index": 0, "document_end_index": 0}, "the document is blank"),
-        ({"output": 3}, "output is not a string"),
     ],
 )
 def test_rows_that_are_refused(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
@@ -88,15 +80,9 @@ def test_an_example_without_a_reference_is_kept_and_words_for_missing_values_are
     assert one.remarks == (() if one.references else ("no reference",))
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", '{"id": "a", "id": "b"}', '"x"', "other"])
-def test_lines_that_are_no_objects_and_other_inputs_of_an_id_are_refused(tmp_path: Path, line: str) -> None:
-    line = json.dumps(row(input=row()["input"].replace("A doc", "B doc"))) if line == "other" else line
-    put(tmp_path / "qasper" / "a.jsonl", [row(), line])
-    (odd,) = refused(tmp_path)
-    assert odd.raw == line
-    assert (line[0] != "{" or "pid" not in line) or odd.reason == (
-        "the id 'e1' has another input in an earlier row"
-    )
+def test_another_input_of_an_id_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "qasper" / "a.jsonl", [row(), row(input=row()["input"].replace("A doc", "B doc"))])
+    assert [one.reason for one in refused(tmp_path)] == ["the id 'e1' has another input in an earlier row"]
 
 
 def test_every_source_set_is_built(tmp_path: Path) -> None:
@@ -142,24 +128,14 @@ def test_narrative_qa_reads_stories_beside_its_table(tmp_path: Path) -> None:
     ("task", "changed", "reason"),
     [
         ("gov_report", {"report": " "}, "the document is blank"),
-        ("gov_report", {"report": None}, "no report and no reports and no document"),
-        ("gov_report", {"highlight": 3}, "a reference is not a string"),
-        ("summ_screen_fd", {"Transcript": []}, "the document is blank"),
-        ("qmsum", {"meeting_transcripts": ["x"]}, "meeting_transcripts is not a list of objects"),
-        ("qmsum", {"meeting_transcripts": [{"speaker": "A"}]}, "no content"),
-        ("qmsum", {"meeting_transcripts": []}, "the document is blank"),
         ("qmsum", {"general_query_list": [{"query": " ", "answer": "x"}]}, "the query is blank"),
         ("qmsum", {"general_query_list": [], "specific_query_list": []}, "no questions"),
-        ("squality", {"document": None}, "no document"),
         ("quality", {"questions": [{"question": "Q", "options": ["a"]}]}, "has not four options"),
         (
             "quality",
             {"questions": [{"question": "Q", "options": list("abcd"), "gold_label": 5}]},
             "'5', not 1 to 4",
         ),
-        ("musique", {"question": None}, "no question"),
-        ("musique", {"paragraphs": [{"title": 3}]}, "title is not a string"),
-        ("narrative_qa", {"document": "x"}, "is not an object with a text"),
     ],
 )
 def test_rows_of_source_sets_that_are_refused(
@@ -206,19 +182,6 @@ def test_the_files_of_space_give_the_examples_of_a_table(tmp_path: Path) -> None
         for of in ("space", "table")
     ]
     assert len(parts[0]) == 2 and parts[0] == parts[1]
-
-
-@pytest.mark.parametrize(
-    ("entity", "reason"),
-    [
-        ({"entity_id": "a", "reviews": "none"}, "reviews is not a list of objects"),
-        ({"entity_id": "a", "reviews": [{"rating": 5, "sentences": "x"}]}, "sentences are no texts"),
-        ({"reviews": [{"rating": 5, "sentences": ["x"]}]}, "no hotel"),
-    ],
-)
-def test_hotels_of_space_that_are_refused(tmp_path: Path, entity: dict[str, Any], reason: str) -> None:
-    put(tmp_path / "space_digest" / "a.json", [entity])
-    assert reason in refused(tmp_path)[0].reason
 
 
 def test_space_digest_has_the_500_most_rated_hotels_of_all_files(tmp_path: Path) -> None:
@@ -362,42 +325,3 @@ def test_real_files(tmp_path: Path, real_data: Path) -> None:
         "squality/test.jsonl": 260,
         "musique/sample200.json": 200,
     }
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths to every value inside a JSON value."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path] * bool(path) + [one for key, item in inside for one in places(item, (*path, key))]
-
-
-JUNK = [None, 3, 3.0, True, "", "x", [], {}, [["x"]], [None], ["x"], [3], {"a": "b"}, "\ud800"]
-
-
-ROWS = {task: rows[0] for task, rows in SOURCES.items()} | {
-    "qasper": SOURCES["qasper"][0]["1234.5"],
-    "space_digest": hotels()[0],
-    "book_sum_sort": row("book_sum_sort"),
-}
-
-
-@pytest.mark.parametrize("task", list(ROWS))
-def test_a_row_with_junk_anywhere_is_a_record_or_refused(tmp_path: Path, task: str) -> None:
-    changed = []
-    for path in places(ROWS[task]):
-        for junk in JUNK:
-            changed.append(json.loads(json.dumps(ROWS[task])))
-            inside = changed[-1]
-            for key in path[:-1]:
-                inside = inside[key]
-            inside[path[-1]] = junk
-    (tmp_path / task).mkdir()
-    (tmp_path / task / "a.json").write_text(json.dumps(changed))
-    found = list(load(tmp_path))
-    assert Refused in {type(one) for one in found}
-    for one in found:
-        if isinstance(one, Record):
-            assert all(isinstance(reference, str) for reference in one.references)
-            one.id.encode()
-        else:
-            assert "\n" not in one.reason
-            (one.reason + one.raw + (one.id or "")).encode()
