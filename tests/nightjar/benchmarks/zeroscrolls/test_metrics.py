@@ -99,7 +99,7 @@ def test_it_is_never_less_than_the_score(task: str, answer: str) -> None:
 
 @pytest.mark.parametrize("piece", ["1", "1 ", "a b ", "(", "1.", "%", "answer ", "1, ", "1 and "])
 @pytest.mark.parametrize("task", list(REFERENCES))
-def test_an_answer_of_a_megabyte(task: str, piece: str) -> None:
-    answer = piece * (2**20 // len(piece))
+def test_a_long_answer_of_one_piece(task: str, piece: str) -> None:
+    answer = piece * (2**18 // len(piece))
     assert 0 <= forgiving(TASKS[task], answer, REFERENCES[task]) <= 1
     assert has_requested_form(task, answer, REFERENCES[task]) in (True, False)

@@ -134,7 +134,15 @@ def rms(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum(value * value for value in values) / len(values))
 
 
-@pytest.mark.parametrize("family", [name for name in families() if name not in BOTH_WAYS])
+# The families of known engines stand for the others in the quick tests.
+DECODERS = [
+    pytest.param(name, marks=() if name in ENGINES else pytest.mark.slow)
+    for name in families()
+    if name not in BOTH_WAYS
+]
+
+
+@pytest.mark.parametrize("family", DECODERS)
 def test_a_family_answers_as_plain_transformers(family: str, llama: LanguageModel) -> None:
     """In float32; and in bfloat16, which plain transformers rounds too."""
     lm, model = of_family(family, llama)

@@ -118,6 +118,7 @@ def test_what_a_row_computes_does_not_depend_on_the_others_to_the_last_bit(
                 assert torch.equal(found, whole[row])
 
 
+@pytest.mark.slow
 def test_a_product_of_the_size_of_a_real_model_does_not_depend_on_its_rows() -> None:
     """Processors with AMX sum in another order above 32 rows. Made-up models are too small for it."""
     code = (
