@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from nightjar.benchmarks.sections import (
     texts,
 )
 from nightjar.core import contracts, tables
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.statistics import verdict
@@ -35,6 +37,8 @@ from stages.report.site import Site
 
 # The chance, at most, that two versions of equal models differ in any number; changed answers of a system.
 ALPHA, EXAMPLES = 0.05, 5
+# The verdicts on a number, in the order of the page.
+VERDICTS = ("worse", "better", "unchanged", "not comparable")
 
 Rows = list[dict[str, Any]]
 # The files of a comparison.
@@ -163,8 +167,7 @@ def _answer_text(card: Benchmark, answers: Sequence[str]) -> str:
 
 def lines(comparison: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """The numbers as texts, the significant changes first, then other changes."""
-    order = {"worse": 0, "better": 1, "unchanged": 2, "not comparable": 3}
-    rows = sorted(comparison["numbers"], key=lambda row: (order[row["verdict"]], not row["value"]))
+    rows = sorted(comparison["numbers"], key=lambda row: (VERDICTS.index(row["verdict"]), not row["value"]))
     for row in rows:
         card = registry.load_benchmark(row["benchmark"])
         metric = card.metric(row["metric"])
@@ -203,12 +206,13 @@ def files(comparison: Mapping[str, Any], against: str) -> dict[str, str]:
         "number of rows by Holm's method: a number is better or worse if the corrected p is at most "
         f"{ALPHA:g}."
     )  # fmt: skip
+    about = [
+        Paragraph(f"**{_verdict(comparison)}**"),
+        Paragraph(explanation),
+        *(Paragraph(f"**{text}**") for text in other_prompts(comparison)),
+    ]
     page_sections = [
-        Section(
-            "about",
-            "",
-            [Paragraph(explanation), *(Paragraph(f"**{text}**") for text in other_prompts(comparison))],
-        ),
+        Section("about", "", about),
         Section("changed", "What changed", _lines(list(lines(comparison)))),
     ]
     counts = [
@@ -229,6 +233,13 @@ def files(comparison: Mapping[str, Any], against: str) -> dict[str, str]:
     return site.files
 
 
+def _verdict(comparison: Mapping[str, Any]) -> str:
+    """Return how many numbers have each verdict, as a sentence."""
+    counts = Counter(row["verdict"] for row in comparison["numbers"])
+    parts = [f"{counts[name]:,} {name}" for name in VERDICTS if counts[name]]
+    return f"{counted_as(len(comparison['numbers']), 'number')}: {', '.join(parts)}."
+
+
 def _lines(line_rows: Sequence[Mapping[str, str]]) -> list[Block]:
     """A fold a verdict; the first with rows is open."""
     tested = ("difference", "interval", "p", "p corrected")
@@ -240,8 +251,9 @@ def _lines(line_rows: Sequence[Mapping[str, str]]) -> list[Block]:
     ):
         verdict_rows = [it for it in line_rows if it["verdict"] in verdicts]
         compared = "not comparable" not in verdicts
-        names = ["benchmark", "track", "system", "metric", "n", "before", "now"]
-        names += [*tested, "verdict"] if compared else ["reason"]
+        names = ["verdict"] if len(verdicts) > 1 else []
+        names += ["benchmark", "track", "system", "metric", "n", "before", "now"]
+        names += tested if compared else ["reason"]
         if verdict_rows:
             heads = [
                 ReportColumn(it, "number" if it in ("n", "before", "now", *tested) else "text")
@@ -250,7 +262,7 @@ def _lines(line_rows: Sequence[Mapping[str, str]]) -> list[Block]:
             table = ReportTable(heads, [ReportRow([it[name] for name in names]) for it in verdict_rows])
             blocks.append(Fold(f"{title} ({len(verdict_rows):,})", [table], open=not blocks))
         elif "better" in verdicts:
-            blocks.append(Paragraph("**No number changed significantly.**"))
+            blocks.append(Paragraph("No number changed significantly."))
     return blocks
 
 

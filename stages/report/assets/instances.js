@@ -34,12 +34,15 @@ function label(at) {
 const text = (words, tag = "div") => node(tag, { class: "text", dir: "auto" }, words);
 const sign = (of) => node("b", { class: `sign ${of[1].split(" ")[0]}`, role: "img", "aria-label": of[1], title: of[1] }, of[0]);
 
-// The state of the page is its fragment: the filters, and the instance that is open.
+// The state of the page is its fragment: the filters, or the instance that is open. Back closes an instance that was
+// opened from the list, so opening adds an entry to the history; filters and steps to other instances change the entry.
 const link = (at) => `#${new URLSearchParams({ task: tasks[rows[at][TASK]][0], id: rows[at][ID] })}`;
 const state = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
-function remember() {
-  const kept = opened < 0 ? new URLSearchParams(state()) : link(opened).slice(1);
-  history.replaceState(null, "", `#${kept}`);
+function remember(fromList = false) {
+  const fragment = opened < 0 ? `#${new URLSearchParams(state())}` : link(opened);
+  if (fragment === location.hash) return;
+  if (fromList) history.pushState({ fromList }, "", fragment);
+  else history.replaceState(opened < 0 ? null : history.state, "", fragment);
 }
 
 function filter() {
@@ -159,15 +162,22 @@ function move(step) {
   if (opened >= 0) open(places[to]);
 }
 
-function close() {
-  if (opened < 0) return;
+function hide() {
   const at = opened;
   opened = -1;
   detail.hidden = true;
   find("list").querySelector("tr.opened")?.classList.remove("opened");
-  remember();
   arrange();
   focus(at);
+}
+
+let leaving = false; // whether the history goes back to the entry of the list, which is shown already
+function close() {
+  if (opened < 0) return;
+  leaving = Boolean(history.state?.fromList);
+  hide();
+  if (leaving) history.back();
+  else remember();
 }
 
 const loaded = [];
@@ -181,7 +191,7 @@ const load = (place) => (loaded[place] ??= new Promise((done, failed) => {
 async function open(at, take = false) {
   const first = opened < 0;
   opened = focused = at;
-  remember();
+  remember(first);
   const place = Math.floor(at / data.chunk);
   try {
     await load(place);
@@ -280,7 +290,11 @@ function show(at, it) {
 }
 
 form.addEventListener("input", () => { draw(); remember(); });
-form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const places = order();
+  if (places.length) focus(places[0]);
+});
 form.addEventListener("reset", () => setTimeout(() => { draw(); remember(); }));
 find("list").addEventListener("click", (event) => {
   const line = event.target.closest("tbody tr");
@@ -295,7 +309,16 @@ find("list").addEventListener("focusin", (event) => {
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest?.("input, select, textarea");
-  if (event.key === "Escape") return typing ? event.target.blur() : close();
+  if (event.key === "Escape") {
+    if (!typing) return close();
+    event.preventDefault(); // the browser would clear the box and tell nobody
+    if (event.target === form.q && form.q.value) {
+      form.q.value = "";
+      draw();
+      remember();
+    }
+    return event.target.blur();
+  }
   if (typing) return;
   const inside = event.target.closest?.("#detail");
   const step = { j: 1, k: -1, ...(inside ? {} : { ArrowDown: 1, ArrowUp: -1 }) }[event.key];
@@ -313,10 +336,15 @@ addEventListener("resize", measure);
 WIDE.addEventListener("change", arrange);
 
 function arrive() {
+  if (leaving) {
+    leaving = false;
+    return remember(opened >= 0);
+  }
   const wanted = new URLSearchParams(location.hash.slice(1));
   const id = wanted.get("id");
   const at = id === null ? -1 : rows.findIndex((row) => row[ID] === id && [null, tasks[row[TASK]][0]].includes(wanted.get("task")));
   if (id === null) for (const field of ["q", "task", "system", "is", "other"]) form[field].value = wanted.get(field) || "";
+  if (id === null && opened >= 0) hide();
   draw();
   if (at >= 0) open(at).then(() => table.row(at).scrollTo(false));
   else if (id !== null) count.textContent = `No instance ${id}.`;

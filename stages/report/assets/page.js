@@ -1,5 +1,6 @@
 "use strict";
-// The date of the run, which is that of the page's file; folds open for a link and for print; a menu closes.
+// The date of the run, which is that of the page's file; folds open for a link and for print; a menu closes; a table
+// that goes on beyond the edge is marked.
 for (const place of document.querySelectorAll("[data-written]")) {
   const date = new Date(document.lastModified);
   const two = (number) => String(number).padStart(2, "0");
@@ -18,3 +19,10 @@ addEventListener("beforeprint", () => {
 addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll(".menus details")) if (!menu.contains(event.target)) menu.open = false;
 });
+const mark = (box) => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+const boxes = new ResizeObserver((entries) => entries.forEach((entry) => mark(entry.target.closest(".scroll"))));
+for (const box of document.querySelectorAll(".scroll")) {
+  boxes.observe(box);
+  boxes.observe(box.firstElementChild);
+  box.addEventListener("scroll", () => mark(box), { passive: true });
+}

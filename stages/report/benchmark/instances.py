@@ -51,9 +51,11 @@ def file(card: Benchmark, system: str = "") -> str:
 
 def context(evaluated: Evaluated, limit: int = INSTANCES) -> dict[str, Any]:
     """Return what the template shows beside the list of at most `limit` instances."""
+    card = evaluated.card
     return {
-        "name": evaluated.card.name,
-        "benchmark": evaluated.card.title,
+        "right": next((metric.title for metric in card.metrics if metric.right), ""),
+        "name": card.name,
+        "benchmark": card.title,
         "total": len(evaluated.questions),
         "shown": min(len(evaluated.questions), limit),
         "searched": SEARCHED,

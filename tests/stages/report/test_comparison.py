@@ -117,8 +117,9 @@ def test_what_moved_and_the_answers_that_changed(before: Path) -> None:
     page = Page()
     page.feed(pages["index.html"])
     assert not page.open and "b" not in page.tags and "Compared with v&lt;1&gt;" in pages["index.html"]
-    (line,) = [row for row in page.rows if row[1:4] == ["English track", "combined", "exact match (%)"]]
-    assert line[5] == "0.0" and line[-1] == "better" and line[7].startswith("+")
+    (line,) = [row for row in page.rows if row[2:5] == ["English track", "combined", "exact match (%)"]]
+    assert line[0] == "better" and line[6] == "0.0" and line[8].startswith("+")
+    assert pages["index.html"].partition(" numbers: ")[2].startswith("2 better, ")
     assert ["before", "<b>another</b>", "0"] in page.rows and ["now", "right", "100"] in page.rows
 
 

@@ -118,6 +118,45 @@ def test_by_keyboard_alone(page: Any, folder: Path) -> None:
     assert not page.locator("#detail").is_visible() and page.evaluate(FOCUS) == "3"
 
 
+def test_escape_clears_the_search_and_its_filter_and_enter_goes_to_the_list(page: Any, folder: Path) -> None:
+    explorer(page, folder)
+    page.keyboard.press("/")
+    page.keyboard.type("-5")
+    matching = listed(page)
+    assert matching < 208
+    page.keyboard.press("Escape")
+    assert listed(page) == 208 and page.evaluate("document.activeElement.name") != "q"
+    page.keyboard.press("/")
+    page.keyboard.type("-5")
+    page.keyboard.press("Enter")
+    assert listed(page) == matching and page.evaluate(FOCUS)
+    page.keyboard.press("Enter")
+    page.locator("#detail .cards").wait_for()
+
+
+def test_back_closes_an_instance_and_then_leaves_the_page(page: Any, folder: Path) -> None:
+    page.goto((folder / f"{NAME}.html").as_uri())
+    explorer(page, folder)
+    page.locator("#filters [name=system]").select_option("combined")
+    page.locator("#list tbody tr").first.click()
+    page.locator("#detail .cards").wait_for()
+    page.keyboard.press("j")
+    page.go_back()
+    page.locator("#detail").wait_for(state="hidden")
+    assert "system=combined" in page.url and listed(page) == 208
+    page.go_forward()
+    page.locator("#detail .cards").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_url("**#*system=combined*")
+    page.go_back()
+    assert page.url.endswith(f"{NAME}.html"), "an instance that was closed is no entry of the history"
+
+
+def test_the_metric_of_right_and_wrong_is_named(page: Any, folder: Path) -> None:
+    explorer(page, folder)
+    assert "✓, ✗: right or wrong by exact match" in page.locator("#hint").inner_text()
+
+
 def test_an_instance_by_its_link_far_down(page: Any, folder: Path, rows: dict[str, Any]) -> None:
     """In the page are only the rows around those that are seen; the texts are loaded when one is opened."""
     row = rows["rows"][199]

@@ -86,6 +86,16 @@ def test_nothing_is_wider_than_the_paper(page: Any, report: Path) -> None:
     page.emulate_media(media="screen")
 
 
+def test_a_table_that_goes_on_beyond_the_edge_is_marked_until_its_end(page: Any, report: Path) -> None:
+    resize(page, 420)
+    visit(page, report / "stages.html")
+    page.locator(".scroll.more").first.wait_for()
+    page.evaluate(
+        "document.querySelectorAll('.scroll.more').forEach((it) => { it.scrollLeft = it.scrollWidth; })"
+    )
+    page.locator(".scroll.more").first.wait_for(state="detached")
+
+
 def test_a_plot_shows_its_value_when_it_is_pointed_at(page: Any, report: Path) -> None:
     visit(page, report / "index.html")
     dot = page.locator("figure.plot g[aria-label=dot] path").first.bounding_box()
